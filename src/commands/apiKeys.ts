@@ -12,16 +12,16 @@ const keyLength = 32;
 const prefixLength = 13;
 const maxLiveKeys = 100;
 
-/** A key has some 190 bits of its own, so a plain hash is enough to keep it by. */
+/** Hashes a key. Keys have some 190 random bits, so a plain hash is safe. */
 export const hashKey = (key: string): string => createHash("sha256").update(key).digest("hex");
 
-/** The text of a new key: drawn at random, and derived from nothing. */
+/** Creates the text of a new key, at random. */
 export const newKey = ({ ids }: Pick<Dependencies, "ids">): string => keyStart + textOf((length) => ids.random(length));
 
 /**
- * Makes a key; its plain text is answered once, and nothing that is recorded leads back to it. Under an operation the caller gives each run
- * the same `key`. Throws Rejected invalid_request over 100 live ones, idempotency_mismatch if an earlier run made it with another text,
- * which nobody knows any more.
+ * Creates a key. Its plain text is returned once and cannot be derived from anything stored. For an operation that may be repeated the
+ * caller passes the same `key` in each run. Throws Rejected invalid_request above 100 active keys, idempotency_mismatch if an earlier run
+ * created it with another text, which is lost.
  */
 export async function createApiKey(
   deps: Dependencies,
@@ -46,19 +46,19 @@ export async function createApiKey(
   return { id, key, prefix, position };
 }
 
-/** From the moment this is recorded the key appends nothing (its requests carry a guard on this stream). */
+/** Revokes a key. Once this is recorded the key can append nothing (its requests carry a guard on this stream). */
 export const revokeApiKey = (
   deps: Dependencies,
   { workspaceId, id }: { workspaceId: string; id: string },
   { keyGuard, ...unguarded }: Cause,
 ) => {
   const stream = apiKeyStream(id);
-  // A key that revokes itself is guarded by the append's own revision; one that was revoked must not revoke others.
+  // A key that revokes itself is guarded by the append's own revision; a revoked key must not revoke others.
   const cause = keyGuard === undefined || keyGuard.stream === stream ? unguarded : { ...unguarded, keyGuard };
   return deps.apiKeys.handle(id, { type: "RevokeApiKey", workspaceId }, cause);
 };
 
-/** The key as its own stream has it; undefined if this workspace has none of that id. */
+/** Returns the key's state from its own stream; undefined if this workspace has no such key. */
 export async function apiKeyState(
   deps: Dependencies,
   { workspaceId, id }: { workspaceId: string; id: string },
@@ -89,7 +89,7 @@ async function takeKeySlot(
   }
 }
 
-/** Evenly distributed over the alphabet: bytes that would favour its beginning are dropped. */
+/** Draws text evenly distributed over the alphabet: drops bytes that would favour its beginning. */
 function textOf(randomBytes: (length: number) => Buffer): string {
   const limit = 256 - (256 % alphabet.length);
   let text = "";

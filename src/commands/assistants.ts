@@ -21,7 +21,7 @@ export async function createAssistant(
   return { assistantId, position };
 }
 
-/** Changes what is given and leaves the rest. Throws Rejected not_found. */
+/** Changes the given settings and keeps the rest. Throws Rejected not_found. */
 export async function updateAssistant(
   deps: Dependencies,
   { workspaceId, assistantId, changes }: Named & { changes: Partial<AssistantSettings> },
@@ -31,7 +31,7 @@ export async function updateAssistant(
   return deps.assistants.handle(assistantId, { type: "UpdateAssistant", changes }, cause);
 }
 
-/** Deletes only an assistant that no identity and no rule refers to, so that no link points at nothing. Throws Rejected not_found, and invalid_request as a conflict. */
+/** Deletes an assistant that no identity and no rule refers to. Throws Rejected not_found, and invalid_request as a conflict. */
 export async function deleteAssistant(
   deps: Dependencies,
   { workspaceId, assistantId }: Named,
@@ -51,7 +51,7 @@ const inUse = (user: string): Rejected =>
     conflict: true,
   });
 
-/** For ids in a body: throws Rejected not_found naming the field where this workspace has no such assistant. */
+/** Checks an assistant's id in a request body: throws Rejected not_found naming the field if this workspace has no such assistant. */
 export async function requireAssistant(
   deps: Pick<Dependencies, "assistants">,
   workspaceId: string,
@@ -64,7 +64,10 @@ export async function requireAssistant(
   });
 }
 
-/** A disabled assistant's identities write nothing new; people's decisions about its earlier drafts still count. */
+/**
+ * Throws Rejected assistant_disabled for an identity of a disabled assistant: it writes nothing new, but people
+ * may still decide about its earlier drafts.
+ */
 export async function requireAssistantActive(
   deps: Pick<Dependencies, "assistants">,
   { assistantId }: { assistantId: string | null },

@@ -7,7 +7,7 @@ import { contactId } from "./ids.ts";
 
 type OfContact = { workspaceId: string; email: string };
 
-/** A contact as its own stream has it now (linearisable): unknown and without tags if nobody ever said anything about it. */
+/** Returns a contact from its own stream (linearisable): unknown and without tags if nothing was ever recorded about it. */
 export async function contactOf(
   deps: Pick<Dependencies, "contacts">,
   workspaceId: string,
@@ -18,7 +18,7 @@ export async function contactOf(
   return { id, status: state.status, tags: [...state.tags], domain: domainOf(email), exists: state.exists };
 }
 
-/** Adds a tag; one that is there changes nothing. Throws Rejected invalid_request for a bad tag, or one too many. */
+/** Adds a tag; an existing one changes nothing. Throws Rejected invalid_request for an invalid tag, or one too many. */
 export async function tagContact(
   deps: Pick<Dependencies, "contacts">,
   { workspaceId, email, tag }: OfContact & { tag: string },
@@ -28,14 +28,14 @@ export async function tagContact(
   return handle(deps, { type: "TagContact", workspaceId, email, tag }, cause);
 }
 
-/** Changes what is given and leaves the rest. */
+/** Changes the given fields and keeps the rest. */
 export const updateContact = (
   deps: Pick<Dependencies, "contacts">,
   { workspaceId, email, changes }: OfContact & { changes: ContactChanges },
   cause: Cause,
 ): Promise<{ position: number }> => handle(deps, { type: "UpdateContact", workspaceId, email, changes }, cause);
 
-/** Takes a contact off the lists, with all that was said about it; the next mail from there makes it again. */
+/** Deletes a contact with its data; the next mail from the address creates it again. */
 export const deleteContact = (
   deps: Pick<Dependencies, "contacts">,
   { workspaceId, email }: OfContact,

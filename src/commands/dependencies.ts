@@ -21,21 +21,21 @@ import type { StreamServices } from "./handle.ts";
 import type { Room } from "./room.ts";
 import type { AccountMail } from "./users/accountLetters.ts";
 
-/** Ports and states that the commands work with; src/compose.ts and the tests put them together. */
+/** Ports and states used by the commands; composed by src/compose.ts and the tests. */
 export type Dependencies = StreamServices & {
   store: EventStore;
   clock: Clock;
-  /** What is kept of people outside the log. */
+  /** Personal data kept outside the log. */
   accounts: Accounts;
   /** Mail to people about their own accounts. */
   accountMail: AccountMail;
   ids: Ids;
   blobs: Blobs;
-  /** The read models, for look-ups a stream cannot answer. */
+  /** Read models, for look-ups that no stream can answer. */
   reads: Reads;
   /**
-   * Waits until these read models (default: all that are served together) have reached a position of the log; false if they did not within
-   * `timeoutMs` (default 5,000).
+   * Waits until these read models (default: the main group) have reached a log position; false if they
+   * have not within `timeoutMs` (default 5,000).
    */
   projected(
     position: number,
@@ -46,56 +46,56 @@ export type Dependencies = StreamServices & {
   costlyWork: CostlyWork;
   resolver: Resolver;
   authenticator: MailAuthenticator;
-  /** Where signatures' pictures are fetched from, once. */
+  /** Fetches pictures of signatures, once each. */
   pictures: Pick<PictureSource, "fetch">;
-  /** The mail provider's side of domains; absent where it has none. */
+  /** The mail provider's domain API; absent if it has none. */
   sendingDomains?: SendingDomains | undefined;
   keyRing: KeyRing;
-  /** Who takes the money; null: nobody, and the operator sets plans. */
+  /** Payment processor; null: none, and the operator sets plans. */
   payments: PaymentProcessor | null;
   messageIds: MessageIds;
-  /** Where alarms are told that are no request's and no process's. */
+  /** Log for alarms that belong to no request and no process. */
   log?: { warn?(details: object, message: string): void; error(details: object, message: string): void };
-  /** Memory for the mails that this process reads at once, in bytes as they were received; read, they take several times as many. */
+  /** Memory for mails that this process reads at once, in bytes as received; reading takes several times as much. */
   mailRoom: Room;
-  /** Counts a mail whose stored bytes are lost, where no event tells that it was quarantined for that. */
+  /** Counts a mail whose stored bytes are lost, if no event records that it was quarantined for it. */
   countLostMail?: () => void;
-  /** Counts the service's own mail; without it that has no limit. */
+  /** Limits notification mail; absent: unlimited. */
   mailMeasure?: MailMeasure | undefined;
-  /** Counts a mail of the service's own that was kept back: what it was for, and why. */
+  /** Counts a withheld notification mail by its kind and reason. */
   countWithheld?: (kind: string, why: string) => void;
   settings: Settings;
 };
 
-/** Who may make an account: anybody; those who were invited; nobody, so that only people who have one can be invited. */
+/** Permission to create accounts: anyone; invited people; nobody, so that only people with an account can be invited. */
 export type SignUp = "open" | "invited" | "closed";
 
 export type Settings = {
-  /** By default only those who were invited. */
+  /** Default: invited people only. */
   signUp?: SignUp;
   sandboxDomain: string | null;
-  /** What domains' MX records have to say. */
+  /** Host that domains' MX records must name. */
   inboundMxHost: string;
-  /** What their SPF records have to include; null: the host of inboundMxHost itself. */
+  /** Name that their SPF records must include; null: inboundMxHost. */
   spfInclude: string | null;
-  /** The mail provider that gives the values of some of their records; absent: none does. */
+  /** Name of the mail provider that supplies some DNS records of customer domains, if any. */
   recordsOf?: string | undefined;
   approvalsFrom: string;
   publicUrl: string;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
-  /** How often a domain's records are looked up: in its first hour, while it stays pending, once it is verified. */
+  /** Seconds between DNS checks of a domain: in its first hour, while it stays pending, once it is verified. */
   domainCheckSeconds?: readonly [eager: number, patient: number, verified: number];
-  /** How many open requests a mailbox gets in mails of their own (commands/approvals/bundles.ts); 30 by default. */
+  /** Open requests for which a mailbox gets a mail each (commands/approvals/bundles.ts); 30 by default. */
   mostMailedAlone?: number;
-  /** Other limits than the contract's (streams/workspace/planLimits.ts). */
+  /** Limits that replace the contract's (streams/workspace/planLimits.ts). */
   planLimits?: Record<Plan, PlanLimits>;
-  /** How long a send waits for acknowledged mail to be filed before it answers 503. */
+  /** Longest time that a send waits for acknowledged mail to be filed before it answers 503. */
   barrierTimeoutMs: number;
-  /** Hosts (or host:port) of webhook URLs of Slack channels; hooks.slack.com by default. */
+  /** Hosts (or host:port) allowed in webhook URLs of Slack channels; hooks.slack.com by default. */
   slackAllowedHosts?: readonly string[];
-  /** The service itself has a Slack signing secret, so that every Slack channel's presses are proven. */
+  /** True if the service itself has a Slack signing secret, so presses in every Slack channel are proven. */
   slackPressesProven?: boolean;
-  /** Hosts (or host:port) that webhooks may point to though they are private; none by default. */
+  /** Private hosts (or host:port) that webhooks may nevertheless point to; none by default. */
   webhookAllowedHosts?: readonly string[];
 };

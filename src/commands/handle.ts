@@ -8,54 +8,58 @@ import { holdsMark } from "./ownEffect.ts";
 import { type Folded, type Loaded, nothingYet } from "./states/folded.ts";
 import { createStates, type States } from "./states/states.ts";
 
-/** On whose behalf a command runs, and what set it in motion. */
+/** Actor and trigger of a command. */
 export type Cause = {
   actor: Actor;
   workspaceId: string | null;
   correlationId: string;
   causationId: string;
-  /** Of a request under an Idempotency-Key: the same for every repetition. New ids derive from it (ids.ts, newId); its events carry it. */
+  /**
+   * Set for a request with an Idempotency-Key: the same for every repetition. New ids derive from it (ids.ts, newId); its events carry it.
+   */
   operation?: string;
-  /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
+  /** True if an earlier run of this operation was cut off: a command that finds its own effect in the stream returns the first result. */
   repeated?: boolean;
-  /** When the operation began, ISO 8601 UTC, give or take what clocks differ by: its effects are not older. Absent: unknown. */
+  /** Start of the operation, ISO 8601 UTC, within clock differences: its effects are not older. Absent: unknown. */
   begunAt?: string;
-  /** The stream that holds the right of the asking API key or person: once it has moved, nothing is appended for them any more (streams/README.md, invariant 7). */
+  /**
+   * Stream with the permissions of the requesting API key or person: once it has moved, nothing more is appended
+   * for them (streams/README.md, invariant 7).
+   */
   keyGuard?: Guard;
-  /** Streams whose present revisions the caller's judgement rests on: if one has moved, StreamMoved names it and nothing is appended. */
+  /** Streams at the revisions that the caller judged by: if one has moved, StreamMoved names it and nothing is appended. */
   unlessMoved?: readonly Guard[];
 };
 
 export type Handled<State> = Loaded<State> & {
-  /** False if the command found its effect already there. */
+  /** False if the command's effect already existed. */
   changed: boolean;
 };
 
-/** How an event is marked as the effect of a command under an operation; undefined without one. */
+/** Returns the mark that identifies an event as the effect of a command in an operation; undefined without an operation. */
 const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
   operation === undefined ? undefined : `${operation}/${command}`;
 
-/** One kind of stream, ready to be asked: it knows its rules and the names of its streams. */
+/** Service for one kind of stream, with its decider and stream names. */
 export type StreamService<Id, State, Command> = {
   /**
-   * Loads, decides, appends; folds again and decides again when somebody else was faster. Commands to one stream queue up here,
-   * so that many at once do not conflict their way through. Throws Rejected, Unavailable.
-   * Throws StreamMoved if a stream of the cause's `unlessMoved` has.
-   * Must not be called from inside another stream's turn: `command` may be a function of the state, but a pure one.
+   * Loads, decides, appends; loads and decides again after a conflict. Commands to one stream are queued here, so that many at once do not
+   * cause conflicts. Throws Rejected, Unavailable, and StreamMoved if a stream of the cause's `unlessMoved` has moved. Must not be called
+   * while another stream's command is decided: `command` may be a pure function of the state.
    */
   handle(id: Id, command: Command | ((state: State) => Command), cause: Cause): Promise<Handled<State>>;
-  /** The stream's state as it is now (linearisable); of a loader (states/loader.ts) as that has read it. */
+  /** Returns the stream's present state (linearisable); a loader (states/loader.ts) returns the state it has read. */
   load(id: Id): Promise<Loaded<State>>;
-  /** The stream's state as it is now, also where a loader has read it before. */
+  /** Returns the stream's present state, even if a loader has read it before. */
   fresh(id: Id): Promise<Loaded<State>>;
-  /** The state that this instance keeps, however old. Undefined if it keeps none. Only loaders ask for it. */
+  /** Returns this instance's cached state, however old; undefined if there is none. For loaders only. */
   kept(id: Id): Loaded<State> | undefined;
 };
 
 type ServiceOf<S> =
   S extends Stream<infer Id, infer State, infer Command, infer _> ? StreamService<Id, State, Command> : never;
 
-/** A service for every kind of stream, by its noun: `services.drafts.handle(draftId, command, cause)`. */
+/** Services for all kinds of streams, by noun: `services.drafts.handle(draftId, command, cause)`. */
 export type StreamServices = { [Noun in keyof Streams]: ServiceOf<Streams[Noun]> };
 
 const maxConflicts = 50;
@@ -63,18 +67,21 @@ const maxConflicts = 50;
 const lostRight = ({ kind }: Actor): string =>
   kind === "session" ? "your rights in this workspace changed: load the page again" : "this API key was revoked";
 
-/** The one place where streams are read, decided on and appended to. Call it once per process: its turns and its states are that process's. */
+/**
+ * Creates the only services that read, decide on and append to streams. Call it once per process:
+ * queues and cached states are per process.
+ */
 export function createStreamServices(deps: {
   store: EventStore;
   clock: Clock;
   ids: Ids;
-  /** By default states of its own, without snapshots. */
+  /** Default: a separate cache, without snapshots. */
   states?: States;
 }): StreamServices {
   const states = deps.states ?? createStates({ store: deps.store });
   const turns = new Map<string, Promise<unknown>>();
 
-  /** Runs `work` when every earlier one of the same stream is done. */
+  /** Runs `work` after all earlier work on the same stream. */
   function inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {
     const turn = (turns.get(stream) ?? Promise.resolve()).then(work, work);
     const settled = turn
@@ -86,7 +93,7 @@ export function createStreamServices(deps: {
     return turn;
   }
 
-  /** Answers what is recorded, and where. */
+  /** Appends events; returns them with their position. */
   async function append<E extends Event>(
     { stream, revision }: { stream: string; revision: number },
     events: readonly E[],
@@ -148,7 +155,7 @@ export function createStreamServices(deps: {
         refusal = error;
       }
       if (events.length === 0 && !fresh) {
-        // "No" and "already so" are only true of the newest state; an append finds out by itself.
+        // "No" and "nothing to do" are only valid for the newest state; an append detects an old one by itself.
         folded = await load();
         fresh = true;
         continue;
@@ -224,6 +231,6 @@ const loadedOf = <State>({ state, revision, position }: Folded<State>): Loaded<S
   position,
 });
 
-/** Whether a stream of this kind is mostly not there before the command. */
+/** True if a stream mostly does not exist before this command, so it need not be loaded first. */
 const begins = <Command>({ begunBy = [] }: Pick<Stream<never, never, Command, Event>, "begunBy">, command: unknown) =>
   begunBy.includes((command as { type?: string }).type ?? "");

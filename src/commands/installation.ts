@@ -4,7 +4,10 @@ import { type InstallationEvent, installationStream, theInstallation } from "#st
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 
-/** Something was about to leave while the operator lets nothing leave. `obstacles`: the stream whose next event may end that. */
+/**
+ * Thrown if mail is about to be sent while the operator has paused all sending. `obstacles`: the
+ * stream whose next event may end the pause.
+ */
 export class PausedByOperator extends Error {
   override readonly name = "PausedByOperator";
   readonly obstacles: readonly Guard[];
@@ -14,7 +17,7 @@ export class PausedByOperator extends Error {
   }
 }
 
-/** The installation's stream as it is now, and whether the operator has paused it. */
+/** Returns the installation's present stream revision, and if the operator has paused it. */
 export async function installationNow(
   deps: Pick<Dependencies, "installations">,
 ): Promise<{ paused: boolean; guard: Guard }> {
@@ -22,13 +25,13 @@ export async function installationNow(
   return { paused: state.paused, guard: { stream: installationStream(theInstallation), revision } };
 }
 
-/** Throws PausedByOperator while the operator lets nothing leave. Asked right before anything does that is no draft. */
+/** Throws PausedByOperator while the operator has paused all sending. Called right before anything other than a draft is sent. */
 export async function requireNotPaused(deps: Pick<Dependencies, "installations">): Promise<void> {
   const { paused, guard } = await installationNow(deps);
   if (paused) throw new PausedByOperator(guard);
 }
 
-/** From its answer on nothing leaves that had not begun to. False if that was so before. */
+/** Pauses all sending: after this returns no new hand-over begins. Returns false if it was paused already. */
 export async function pauseInstallation(
   deps: Pick<Dependencies, "installations">,
   reason: string | null,
@@ -37,7 +40,7 @@ export async function pauseInstallation(
   return (await deps.installations.handle(theInstallation, { type: "PauseInstallation", reason }, cause)).changed;
 }
 
-/** What has waited leaves. False if nothing was paused. */
+/** Resumes sending; waiting mail is sent. Returns false if it was not paused. */
 export async function resumeInstallation(
   deps: Pick<Dependencies, "installations">,
   reason: string | null,
@@ -46,7 +49,7 @@ export async function resumeInstallation(
   return (await deps.installations.handle(theInstallation, { type: "ResumeInstallation", reason }, cause)).changed;
 }
 
-/** The pause that holds now: since when (ISO 8601), by whom, and why if that was said. Undefined if there is none. */
+/** Returns the present pause: since when (ISO 8601), by whom, and the reason if given. Undefined if there is none. */
 export async function pauseInForce(
   deps: Pick<Dependencies, "store">,
 ): Promise<{ since: string; by: string; reason: string | null } | undefined> {

@@ -1,14 +1,14 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 
-/** How much of a stream is looked through at once. */
+/** Events of a stream read at once. */
 const page = { events: 500, bytes: 2_000_000 };
 
 /** Milliseconds by which the clocks of those who record events may differ. */
 const clocksDifferMs = 3_600_000;
 
 /**
- * Whether a stream holds an event of this mark (Cause.operation), looked for from its end backwards: what a repetition repeats is among the newest.
- * Nothing is read from before the operation began, where that is known (`begunAt`, ISO 8601 UTC). `revision`: the stream's newest.
+ * True if a stream has an event with this mark (Cause.operation). Searches backwards from the end, because the effect of a repeated
+ * operation is recent; stops at the start of the operation if known (`begunAt`, ISO 8601 UTC). `revision`: the stream's newest.
  */
 export async function holdsMark(
   store: Pick<EventStore, "readPage">,
@@ -19,7 +19,7 @@ export async function holdsMark(
   for (let last = revision; last >= 0; ) {
     const first = Math.max(0, last - page.events + 1);
     let isOlder = false;
-    // A page ends where its bytes are full: what is left of it comes with the next.
+    // A page may end early at its byte limit: the rest is read next.
     for (let from = first; from <= last; ) {
       const { events } = await store.readPage(stream, { from, events: last - from + 1, bytes: page.bytes });
       if (events.length === 0) break;

@@ -3,8 +3,8 @@ import { Behind } from "#src/eventStore/eventStore.ts";
 import type { Dependencies } from "./dependencies.ts";
 
 /**
- * Waits until these read models have reached a position. Throws Behind where they do not within 5 s: a request answers 503, and of a process the
- * event is handed over again once they have, and has no place at work meanwhile. So it is asked before anything is done.
+ * Waits until these read models have reached a position. Throws Behind if they have not within 5 s: a request answers 503; a process's
+ * event is handed over again once they have, and occupies no worker meanwhile. Therefore call it before anything is done.
  */
 export async function requireProjected(
   deps: Pick<Dependencies, "projected">,

@@ -1,14 +1,14 @@
 import { createTally } from "#src/platform/tally.ts";
 
-/** A part of this process's memory, for work on things that anybody may make large. */
+/** Limit on this process's memory, for work on data whose size users control. */
 export type Room = {
   /**
-   * Does the work once the bytes fit beside those of the work under way, in order; more than there is, when nothing else is. `share`: whose
-   * they are, if that matters. One of them takes half of the room at most (more only alone), and who holds least comes first: who fills the
-   * room goes behind those who hold nothing, however much of theirs waits.
+   * Runs `work` once its bytes fit in addition to running work, in order; work larger than the room runs alone. `share`: owner of
+   * the work, if any. One owner uses at most half of the room (more only alone), and the owner using least is next, so that one
+   * filling the room cannot delay the others.
    */
   take<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T>;
-  /** The same at once; undefined if it would have to wait. */
+  /** Like take, but returns undefined if the work would have to wait. */
   takeNow<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T> | undefined;
 };
 
@@ -31,7 +31,7 @@ export function createRoom(totalBytes: number): Room {
 
   const fits = ({ bytes }: Taken): boolean => used === 0 || used + bytes <= totalBytes;
 
-  /** The longest waiting of those who hold least. */
+  /** Returns the longest waiting work of the owner using least. */
   function nextIn(): Waiting | undefined {
     let next: Waiting | undefined;
     for (const each of waiting) if (hasShare(each) && (!next || ownOf(each) < ownOf(next))) next = each;

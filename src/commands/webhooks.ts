@@ -10,15 +10,15 @@ import { type HolderState, takeSlot } from "./plans/slots.ts";
 
 const maxWebhooks = 20;
 const secretBytes = 32;
-/** Milliseconds for which a replaced secret signs as well. */
+/** Milliseconds for which a replaced secret also signs. */
 const bothValidMs = 24 * 3_600_000;
 
 type Named = { workspaceId: string; webhookId: string };
 
-/** What was made, and its secret in plain text: this once. */
+/** A webhook and its secret in plain text, shown only this once. */
 export type WithSecret = { webhookId: string; secret: string; position: number };
 
-/** Throws Rejected invalid_request (a URL that may not be called, too many webhooks), not_found (identity). */
+/** Creates a webhook. Throws Rejected invalid_request (a URL that must not be called, too many webhooks), not_found (identity). */
 export async function createWebhook(
   deps: Dependencies,
   { workspaceId, ...settings }: WebhookSettings & { workspaceId: string },
@@ -33,7 +33,7 @@ export async function createWebhook(
   return { webhookId, secret: open(deps, { workspaceId, webhookId }, state.secret), position };
 }
 
-/** Changes what is given and leaves the rest. */
+/** Changes the given settings and keeps the rest. */
 export async function updateWebhook(
   deps: Dependencies,
   { workspaceId, webhookId, changes }: Named & { changes: Partial<WebhookSettings> },
@@ -43,7 +43,7 @@ export async function updateWebhook(
   return deps.webhooks.handle(webhookId, { type: "UpdateWebhook", changes }, cause);
 }
 
-/** A new secret; the one before signs as well for 24 h. */
+/** Creates a new secret; the previous one also signs for 24 h. */
 export async function rotateWebhookSecret(
   deps: Dependencies,
   named: Named,
@@ -65,14 +65,14 @@ export async function rotateWebhookSecret(
 export const deleteWebhook = (deps: Dependencies, { webhookId }: Named, cause: Cause) =>
   deps.webhooks.handle(webhookId, { type: "DeleteWebhook" }, cause);
 
-/** The service stops delivering to it by itself. */
+/** Disables a webhook on the service's own initiative. */
 export const disableWebhook = (
   deps: Dependencies,
   { webhookId, because }: { webhookId: string; because: string },
   cause: Cause,
 ) => deps.webhooks.handle(webhookId, { type: "DisableWebhook", because }, cause);
 
-/** Sends an event of kind `webhook.test`, ahead of all waiting deliveries. Answers its delivery's id. */
+/** Sends an event of type `webhook.test`, before all waiting deliveries. Returns its delivery's id. */
 export async function testWebhook(
   deps: Dependencies & { webhookDeliveries: WebhookDeliveries },
   { workspaceId, webhookId }: Named,
@@ -98,14 +98,14 @@ export async function testWebhook(
   return id;
 }
 
-/** Throws Rejected invalid_status if nothing would be delivered anyway. */
+/** Throws Rejected invalid_status if the webhook is not active, so nothing would be delivered. */
 export async function requireActive(deps: Dependencies, webhookId: string): Promise<void> {
   const { state } = await deps.webhooks.load(webhookId);
   if (state.settings.status === "active") return;
   throw new Rejected("invalid_status", "this webhook is disabled: set its status to active first");
 }
 
-/** The secrets that sign at a moment, in plain text, the newest first. */
+/** Returns the secrets that sign at a moment, in plain text, the newest first. */
 export const signingSecrets = (
   deps: Dependencies,
   { webhookId, webhook }: { webhookId: string; webhook: Webhook },
@@ -117,7 +117,7 @@ export const signingSecrets = (
   );
 };
 
-/** Whom a webhook's secrets are sealed for. */
+/** Owner and field for which a webhook's secrets are encrypted. */
 export const secretOwner = ({ workspaceId, webhookId }: Named) => ({
   workspaceId,
   field: `webhook.${webhookId}.secret`,

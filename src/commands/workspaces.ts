@@ -4,10 +4,10 @@ import type { Plan } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 
-/** `workspaceId`: where a repetition has to come to the same one. */
+/** `workspaceId`: given if a repetition must create the same workspace. */
 export type NewWorkspace = { name: string; plan: Plan; betaOverride: boolean; workspaceId?: string };
 
-/** Makes a workspace. Its periods count from now. */
+/** Creates a workspace. Its billing periods count from now. */
 export async function createWorkspace(
   deps: Dependencies,
   { name, plan, betaOverride, workspaceId = deps.ids.uuid() }: NewWorkspace,
@@ -38,13 +38,13 @@ export const updateWorkspace = (
   cause: Cause,
 ) => deps.workspaces.handle(workspaceId, { type: "UpdateWorkspace", ...changes }, cause);
 
-/** Sets what is given of a plan; what is absent stays. A canceled one keeps its limits until the paid period ends. */
+/** Sets the given parts of a plan; absent ones stay. A canceled plan keeps its limits until the paid period ends. */
 export const setPlan = planSetter((_, changes) => changes);
 
-/** The same by the operator's word: a plan that is given starts a period now, with new counters, unless its dates are given too. */
+/** Sets the given parts of a plan for the operator: a given plan starts a period now, with new counters, unless its dates are given too. */
 export const setPlanByOperator = planSetter(withNewPeriod);
 
-/** `meant`: what the changes come to for the workspace as it is when they are recorded. */
+/** `meant`: computes the changes for the workspace's state at the append. */
 function planSetter(meant: (workspace: Workspace, changes: PlanChanges, now: Date) => PlanChanges) {
   return (deps: Dependencies, { workspaceId, ...changes }: { workspaceId: string } & PlanChanges, cause: Cause) =>
     deps.workspaces.handle(
@@ -64,11 +64,11 @@ function withNewPeriod(workspace: Workspace, changes: PlanChanges, now: Date): P
   const paidUntil = planStatus === "canceled" ? calendarMonth(from, now).end.toISOString() : null;
   const hasDates = currentPeriodStart !== undefined || currentPeriodEnd !== undefined;
   const period = hasDates ? {} : { currentPeriodStart: null, currentPeriodEnd: paidUntil };
-  // No subscription says so any more.
+  // No subscription determines these any more.
   return { ...changes, ...period, interval: null, renewsAt: null, periodsFrom: from };
 }
 
-/** If the payment processor gives no periods, the month in which a plan is canceled is the one that was paid. */
+/** Sets the end of a canceled plan: without periods from the payment processor, the month of the cancellation counts as paid. */
 function withPaidUntil(workspace: Workspace, changes: PlanChanges, now: Date): PlanChanges {
   const { planStatus, currentPeriodStart = workspace.currentPeriodStart, currentPeriodEnd } = changes;
   const unsaid = planStatus !== undefined && planStatus !== workspace.planStatus && currentPeriodEnd === undefined;

@@ -14,19 +14,21 @@ import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Answer, Process, ProcessContext, Timer, WaitFor } from "./process.ts";
 
-/** New versions of an identity's drafts come within moments of each other: so long after the last one it is asked about them. */
+/**
+ * Milliseconds after the newest version before the bundle mail is sent: several drafts of one identity are often submitted within moments.
+ */
 const quietMs = 10_000;
-/** Nothing waits longer: where many requests are open, what was left to one mail goes at whole quarters of an hour. */
+/** Longest wait in milliseconds. While many requests are open, the next mail is sent at a whole quarter of an hour. */
 const latestMs = 15 * 60_000;
 
 type Alone = { draftId: string; slot: AskedAlone["slot"]; since: string; causedBy: string; tries: number };
-/** `position`: how far the read models have to be to know what waits. */
+/** `position`: log position that the read models must have reached before the waiting requests are read. */
 type Payload = { position: number } & ({ address: string } | { alone: Alone });
 
 /**
- * Requests that do not get a mail each (src/commands/approvals/bundles.ts) wait a little, and one mail for all of a workspace at a mailbox
- * leads to a page that lists them. A single one is an ordinary request. What waits, the read model says: a timer without anything to
- * ask does nothing, and one that comes twice asks about what nobody was reached for.
+ * Requests that do not get their own mail (src/commands/approvals/bundles.ts) wait a little; then one mail per mailbox for the whole
+ * workspace links to a page that lists them. A single waiting request gets an ordinary approval mail. The read model says which requests
+ * wait: a timer that finds none does nothing, and a repeated timer asks only about requests whose approvers were not reached.
  */
 export function askInBundles(deps: Dependencies, channels: Channels): Process {
   const keyOf = ({ metadata, data }: Recorded): string =>
@@ -96,18 +98,18 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     concerns: ({ data }) => isWaiting(data as ApprovalRequest),
     on: { ApproversAsked: onWaiting },
     onTimer: ({ key, payload }, context): Answer => onTimer(key, payload as Payload, context),
-    // What waited is shown as not reached, with all that follows from it: nobody reads what is parked before something is missing.
+    // Drafts given up here are shown as not reached, which triggers escalation. A parked item alone would only be seen by an operator.
     givingUp: (item, { cause }) => giveUpAsking(deps, givenUp(item, cause.workspaceId as string), cause),
   };
 }
 
-/** It is left to a mail for several, which has not been made yet. */
-const isWaiting = ({ bundled, listSha256 }: ApprovalRequest): boolean => bundled === true && listSha256 === undefined;
+/** True if the request waits for a bundle mail that does not exist yet. */
+const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true && listSha256 === undefined;
 
 /** The mailbox, in lower case: only questions by mail wait. */
 const addressOf = ({ channel }: ApprovalRequest): string => channel.address.toLowerCase();
 
-/** What an event or a timer that failed too often was to ask about. */
+/** Returns the drafts that a failed event or timer was to ask about. */
 function givenUp(item: Recorded | Timer, workspaceId: string): GivenUp {
   if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as ApprovalRequest).channel.slot };
   const payload = item.payload as Payload;

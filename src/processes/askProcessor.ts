@@ -2,14 +2,14 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "#src/platform/payments/paymentProcessor.ts";
 import type { Again, ProcessContext } from "./process.ts";
 
-/** Seconds before each further try; the last one for ever. */
+/** Seconds before each further try; the last value repeats without end. */
 const untilAvailable = [2, 5, 10, 20, 40, 60];
-/** What was refused is refused again until somebody does something about it. */
+/** Seconds between tries after a refusal: it will be refused again until a person fixes the cause. */
 const untilMended = [10, 60, 300, 600];
 
 /**
- * Does what needs the payment processor, as often as it takes. What it does not answer is no failure of ours and never parks: it is said, and
- * tried again after a growing pause.
+ * Runs work that needs the payment processor, with retries. A processor that does not answer or refuses is logged and tried again after a
+ * growing pause; the item is never parked.
  */
 export async function askProcessor(
   deps: Pick<Dependencies, "log">,

@@ -15,7 +15,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { NotYet, Process, ProcessContext } from "./process.ts";
 
-/** `webhookBase`: what a bot's id is added to for its webhook's address; null: updates are fetched. */
+/** `webhookBase`: URL prefix of the bots' webhooks, to which the bot's id is appended; null: updates are fetched by polling. */
 export type Attended = Pick<TelegramDesk, "bots" | "registry"> & {
   updates: TelegramUpdates;
   secrets: WebhookSecrets;
@@ -24,19 +24,23 @@ export type Attended = Pick<TelegramDesk, "bots" | "registry"> & {
 
 const timer = "attend";
 const keyPrefix = "bot ";
-/** How long Telegram keeps a question for updates open. */
+/** Long-poll duration in seconds: how long Telegram keeps a request for updates open. */
 const waitSeconds = 20;
-/** Where Telegram answers at once that there is nothing. */
+/** Pause in milliseconds after an empty answer, for a Telegram that does not hold requests open. */
 const emptyPauseMs = 1_000;
-/** How soon a change of settings is noticed after a restart. */
+/** Milliseconds until a bot is checked again: bounds how late changed settings are noticed after a restart. */
 const lookAgainMs = 60_000;
 const retryMs = [2_000, 10_000, 60_000, 300_000];
-/** An update that keeps failing for reasons of our own holds up all that come after it: then it is passed over, with an alarm. */
+/**
+ * Tries per update. An update that keeps failing for internal reasons would delay all later ones, so
+ * it is then skipped and logged as an error.
+ */
 const triesOfUpdate = 3;
 
 /**
- * The bots that identities' approvers are asked by get Telegram's updates to us: by a webhook of each bot, or fetched, by one instance at a time.
- * A bot that no identity names any more loses its webhook. What is known of bots are rows; each bot is looked at when they change, and now and then.
+ * Receives Telegram's updates for all bots that identities use to ask approvers: through a webhook per bot, or by polling from one
+ * instance at a time. The webhook of a bot that no identity uses any more is removed. Known bots are stored as rows; each is checked when
+ * its uses change, and every `lookAgainMs`.
  */
 export function attendTelegramBots(deps: Dependencies, attended: Attended): Process {
   const { registry } = attended;
@@ -88,12 +92,13 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
     const updates = await bot.updates({ offset: known.nextUpdate, waitSeconds, signal });
     for (const update of updates) await take(known.botId, update, attempt);
     if (updates.length > 0) return 0;
-    // Telegram has forgotten all before it. After a quiet week it counts again from anywhere, and would forget what it has below that number.
+    // Telegram has no updates before this offset any more. After a quiet week it restarts update ids at a random number and would discard
+    // updates below the stored offset, so forget the offset.
     if (known.nextUpdate !== null) await registry.setNextUpdate(known.botId, null);
     return emptyPauseMs;
   }
 
-  /** What is done with is noted at once: what is told twice changes nothing, and nothing is left out. */
+  /** Records progress after each update: a repeated update changes nothing, and none is skipped. */
   async function take(botId: string, update: unknown, attempt: number): Promise<void> {
     const updateId = updateIdOf(update);
     const read = readUpdate(update);
@@ -128,14 +133,14 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
 
 type At = { known: KnownBot; bot: Bot };
 
-/** Its webhook is taken away, if Telegram still knows the bot by a token of ours; then nothing is known of it. */
+/** Removes the bot's webhook if Telegram still accepts a stored token, then deletes the bot's row. */
 async function leave(registry: BotRegistry, { botId, registered }: KnownBot, bot: Bot | undefined): Promise<void> {
   if (registered !== null && bot) {
     await bot.deleteWebhook().catch((error) => {
       if (asFailure(error).kind === "again") throw error;
     });
   }
-  // Named again meanwhile: Telegram is told again.
+  // An identity named the bot again meanwhile: the webhook has to be registered again.
   if (!(await registry.forget(botId))) await registry.setRegistered(botId, null);
 }
 
@@ -144,7 +149,7 @@ function pauseAfter({ said }: TelegramFailure, tries: number): number {
   return Math.max(pause, (said.retryAfterSeconds ?? 0) * 1000);
 }
 
-/** The bots of an identity as it is now; [] for one that is deleted. */
+/** Returns the uses of bots by an identity as it is now; [] if it is deleted. */
 async function usesOf(deps: Dependencies, identityId: string): Promise<BotUse[]> {
   const { state: identity } = await deps.identities.load(identityId);
   const { workspaceId } = identity;
@@ -158,7 +163,10 @@ async function usesOf(deps: Dependencies, identityId: string): Promise<BotUse[]>
   });
 }
 
-/** An identity that was made without such a channel, and a change of something else, do not matter here. */
+/**
+ * True if the event may change which bots an identity uses. Identities created without a Telegram
+ * channel and changes of other settings do not.
+ */
 function changesBots({ type, data }: Recorded<IdentityEvent>): boolean {
   const isTelegram = (channel: { type: string } | null | undefined) => channel?.type === "telegram";
   if (type === "IdentityCreated") return isTelegram(data.approvalChannel) || isTelegram(data.secondaryApprovalChannel);

@@ -4,15 +4,18 @@ import { idOf } from "#streams/event.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import type { Process } from "./process.ts";
 
-/** A sender whose DNS does not answer holds a place for 10 s: there have to be more of them than one could fill by the way. */
+/**
+ * Mails checked at once. A sender whose DNS does not answer occupies one check for 10 s, so one sender
+ * must not be able to fill them all casually.
+ */
 const atOnce = 256;
 
-/** A large mail for which there is no room yet gives its place back for so long. */
+/** Milliseconds after which a large mail is tried again that found no room in memory; it occupies no check meanwhile. */
 const pauseMs = 1_000;
 
 /**
- * What a mail proves about its sender is found out after its filing, in order per thread, and becomes an event of its own: filing and sending
- * never wait for it. Never given up: what is wrong with a mail is a result, so only infrastructure can be in the way.
+ * Checks SPF, DKIM and DMARC of a mail after its filing, in order per thread, and records the result as its own event: filing and sending
+ * never wait for it. Never given up: a faulty mail is a result too, so only infrastructure can make this fail.
  */
 export const authenticateMail = (deps: Dependencies): Process => ({
   name: "authenticateMail",

@@ -1,4 +1,4 @@
-/** What `work` comes to; undefined if it takes longer than so many milliseconds. */
+/** Returns the result of `work`, or undefined if it takes longer than `milliseconds`. */
 export async function undefinedIfLate<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -7,7 +7,7 @@ export async function undefinedIfLate<T>(milliseconds: number, work: Promise<T>)
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** What `work` comes to, or the signal's reason at once when that is aborted. The work itself may then go on for ever: nobody waits for it. */
+/** Returns the result of `work`, or throws the signal's reason as soon as it is aborted. The work may continue unobserved. */
 export const unlessAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const told = (): void => reject(signal.reason);

@@ -9,10 +9,10 @@ import { idOf } from "#streams/event.ts";
 import type { Acting, Again, Process } from "./process.ts";
 
 const timer = "check";
-/** After so long a provider that did not answer is asked again to forget a deleted domain. */
+/** Milliseconds after which a provider that did not answer is asked again to delete a domain. */
 const providerAgainMs = 60_000;
 
-/** A domain's records are looked up at once, then by schedule (streams/domain/schedule.ts), and whenever somebody asks. */
+/** Checks a domain's DNS records once it is added, then by schedule (streams/domain/schedule.ts), and on request. */
 export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
   async function check(domainId: string, acting: Acting): Promise<void> {
     await plan(domainId, await checkDomain(deps, domainId, acting.cause), acting);
@@ -24,7 +24,10 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
     else await timers.set({ key: domainId, name: timer, dueAt: next });
   }
 
-  /** False while the provider does not answer. What it refuses stays there, and an operator may remove it. */
+  /**
+   * Returns false if the provider does not answer. A domain that the provider refuses to delete stays there, is
+   * logged, and can be removed by an operator.
+   */
   async function hasLeft(domainId: string, domain: Domain): Promise<boolean> {
     try {
       const refused = await leaveProvider(deps, { domainId, domain });
@@ -53,7 +56,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
       DomainCheckRequested: (event, context) => check(idOf(event.stream), context),
       DomainLost: async (event, { cause }) => {
         const domain = await load(idOf(event.stream));
-        // Verified again meanwhile: then its names are its own again.
+        // Verified again meanwhile: the domain keeps its names.
         if (domain.status === "verified") return;
         await loseNames(deps, { domainId: idOf(event.stream), names: domain }, cause);
       },

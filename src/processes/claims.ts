@@ -8,15 +8,15 @@ import type { Failure } from "./handOver.ts";
 import type { Timer } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
-/** A claim that may not have come to be queued. `replaces`: null for a first one. */
+/** A claim whose draft may never have been queued. `replaces`: the attempt it replaces; null for a first claim. */
 export type LoneClaim = { attemptId: string; quotaStream: string; replaces: string | null; threadId: string };
 
-/** The claim that a timer is about; undefined if it is about none. */
+/** Returns the claim of a timer; undefined if the timer is about something else. */
 export const claimOf = ({ payload }: Timer): LoneClaim | undefined => payload.claim as LoneClaim | undefined;
 
 /**
- * Claims a draft again in the place of its attempt, which has to be closed, and queues it under the new one. A claim that is on the thread
- * already, because its maker was cut off, is adopted. It may end stale instead. Answers why the draft has to fail, if it has to.
+ * Claims a draft again to replace its closed attempt, and queues it under the new one. Adopts a claim that an interrupted run left on the
+ * thread. The draft may become stale instead. Returns a failure if the draft has to fail.
  */
 export async function claimAnew(
   deps: Dependencies,
@@ -40,7 +40,10 @@ export async function claimAnew(
   return undefined;
 }
 
-/** Whether a claim was left alone takes another look at its draft. One that nobody will queue is undone here: false. */
+/**
+ * Returns true if a claim without its queueing needs another step of the draft. A claim that will never
+ * be queued is undone here: returns false.
+ */
 export async function recoverClaim(
   deps: Dependencies,
   { draftId, claim }: { draftId: string; claim: LoneClaim },

@@ -12,9 +12,9 @@ import type { Process, ProcessContext } from "./process.ts";
 type Card = { draftId: string; notificationId: string; happenedAt: string; tries: number };
 
 /**
- * A question in a chat loses its buttons when they decide nothing any more, and says what became of it: who decided and when, wherever
- * that was, and how the draft ended. Also one that gets there too late. Which cards an event says something new about, the draft's history
- * tells; the words are those of this moment, so that late tries never put old ones in the place of newer ones.
+ * Replaces the buttons of an approval request in a chat, once they decide nothing any more, with a text: who decided, when and where, and
+ * how the draft ended. Also edits a card that arrives after the decision. The draft's history says which cards an event changes; the text
+ * is built at the moment of sending, so a late retry never overwrites newer text with older.
  */
 export function concludeCards(deps: Dependencies, channels: Channels): Process {
   async function onEvent(event: Recorded<DraftEvent>, context: ProcessContext): Promise<void> {
@@ -50,7 +50,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     onlyNews: true,
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
-    // If nobody was ever asked in a chat, no card is in one.
+    // If no identity ever used a chat channel, there are no cards.
     concerns: ({ type, data }, { furtherChannels }) =>
       furtherChannels && (type !== "ApproversNotified" || data.message !== undefined),
     on: Object.fromEntries(telling.map((type) => [type, onEvent])),
@@ -58,7 +58,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
   };
 }
 
-/** It was in the chat from this event on. */
+/** True if the event is the one that sent this card to the chat. */
 const isIts = ({ type, data }: Recorded<DraftEvent>, notificationId: string): boolean =>
   type === "ApproversNotified" && data.notificationId === notificationId;
 

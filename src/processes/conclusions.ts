@@ -7,8 +7,8 @@ import { nameOf } from "./outcomes.ts";
 type History = readonly Recorded<DraftEvent>[];
 
 /**
- * What became of a question that was asked, in a few sentences, given the draft's history; null while its buttons still decide. A new version, or an
- * approval that was taken back, ends it for good: what comes then has a question of its own.
+ * Describes in a few sentences how an approval request in a chat ended, from the draft's history; null while its buttons still decide. A
+ * new version or a withdrawn approval ends the request for good: later decisions belong to a new request.
  */
 export function conclusionOf(notificationId: string, history: History): string | null {
   const asked = history.findIndex(
@@ -16,7 +16,7 @@ export function conclusionOf(notificationId: string, history: History): string |
       type === "ApproversAsked" && (data as { notificationId: string }).notificationId === notificationId,
   );
   let approved: string[] = [];
-  /** An approval that can still be taken back: it is told when it is certain. */
+  /** Sentences about an approval that can still be undone: shown only once it is final. */
   let untold: string[] = [];
   const certain = (): string[] => {
     const told = untold.length > 0 ? untold : approved;
@@ -43,7 +43,7 @@ export function conclusionOf(notificationId: string, history: History): string |
         break;
       case "DraftQueued":
         approved = certain();
-        // What was approved before has been told; a key's send of the rest is its approval.
+        // An earlier approval was already described; if there is none, the API key's send is the approval.
         if (approved.length === 0)
           approved = [`Approved by ${nameOf(event.metadata.actor)}, ${when}.`, "It is on its way."];
         break;
@@ -68,7 +68,7 @@ export function conclusionOf(notificationId: string, history: History): string |
         ];
         break;
       case "DraftReturnedToPending":
-        // Nobody was told of it: the question stands as it stood.
+        // The undone approval was never shown on the card: the request stays as it is.
         if (event.data.withdrawn !== undefined) {
           untold = [];
           break;
@@ -83,7 +83,7 @@ export function conclusionOf(notificationId: string, history: History): string |
   return told();
 }
 
-/** All who had to approve, or the one who did alone. */
+/** Names of all whose approvals made up the quorum, or of the single approver. */
 function approversOf(event: Recorded<Extract<DraftEvent, { type: "DraftApproved" }>>, before: History): string {
   const { quorum, version } = event.data;
   if (!quorum) return nameOf(event.metadata.actor);

@@ -4,7 +4,10 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-/** A provider that is itself the mailbox has delivered what it took. Of any other, a taken mail is only sent: it reports later, or never. */
+/**
+ * Records a mail as delivered once the provider accepts it, if the provider is itself the mailbox. With other providers an accepted mail
+ * only counts as sent: a delivery report may follow.
+ */
 export function confirmDelivery(deps: Dependencies, { name, isMailbox }: MailProvider): Process {
   async function confirm(event: Recorded, { cause }: ProcessContext): Promise<void> {
     const { state: delivery } = await deps.deliveries.load(idOf(event.stream));

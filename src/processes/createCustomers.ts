@@ -6,8 +6,8 @@ import { askProcessor } from "./askProcessor.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /**
- * Each workspace has a customer at the payment processor, and another one when that was deleted. The process is there where a processor is set
- * up, and begins with the log: so earlier workspaces come too.
+ * Creates a customer at the payment processor for each workspace, and a new one if it was deleted there. Runs only where a processor is
+ * configured, and starts at the beginning of the log so that existing workspaces are included.
  */
 export function createCustomers(deps: Dependencies, payments: PaymentProcessor): Process {
   const create = (event: Recorded, context: ProcessContext) => {
@@ -27,5 +27,5 @@ export function createCustomers(deps: Dependencies, payments: PaymentProcessor):
   };
 }
 
-/** All workspaces come at once when a processor is set up, and it takes only so many requests in a second. */
+/** Lanes at once. Setting up a processor triggers all workspaces at the same time, and it limits requests per second. */
 const concurrency = 4;

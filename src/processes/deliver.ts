@@ -15,19 +15,22 @@ import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
 import type { Sending } from "./writePermission.ts";
 
-/** What the handler of that type is given. */
+/** Data of the event that `onClaimed` handles. */
 type Claimed = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
 
-/** Longer than it takes from a claim to the queueing, in milliseconds: by then its maker has queued the draft, or never will. */
+/** Milliseconds from a claim until it is checked: longer than queueing takes, so by then the draft is queued or its maker was cut off. */
 const claimAloneMs = 6_000;
 
-/** What a step comes to: the next one follows at once, the draft waits for something, or nothing is left to do but to be woken. */
+/**
+ * Result of one step: "again" runs the next step at once; SetAside waits for an event; undefined means
+ * nothing to do until the next event or timer.
+ */
 type Step = "again" | SetAside | undefined;
 
 /**
- * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (src/README.md, "The send path").
- * One step function: whatever wakes it, the streams say what comes next, so being cut off anywhere is the same as being woken.
- * What an interrupted hand-over did is never guessed: it waits for evidence, and without any the draft ends failed, `unconfirmed`.
+ * Hands a queued draft over, at most once per attempt, and records its delivery's outcome on the draft (src/README.md, "The send path").
+ * One step function: whatever woke it, the streams say what comes next, so a restart after a crash needs no special case. The outcome of
+ * an interrupted hand-over is never guessed: it waits for evidence, and without any the draft fails as `unconfirmed`.
  */
 export function deliver(deps: Dependencies, settings: DeliverySettings): Process {
   const attempts = handOvers(deps, settings);
@@ -36,7 +39,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   async function advance(draftId: string, acting: Advancing): Promise<SetAside | undefined> {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
-      // Cut off between the two, its maker is asked again.
+      // A crash may have happened between recording the draft as sent and updating its thread: update it again.
       if (draft.status === "sent") await noteSent(deps, draftId, acting.cause);
       if (draft.status !== "sending") return undefined;
       const { state: delivery } = await deps.deliveries.load(draft.attemptId);
@@ -58,7 +61,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
         if (delivery.noConnection === null) return again(sending, draft.tries, acting);
         return later(sending, { code: delivery.noConnection, message: delivery.message }, acting);
       case "not_handed_over":
-        // Kept back by the service itself: whether it may leave is asked at the next claim, and no try is counted.
+        // Withheld by the service itself: the next claim checks again whether the mail may be sent, and no try is counted.
         if (delivery.withheld) return again(sending, draft.tries, acting);
         return later(sending, { code: "provider_unavailable", message: delivery.message }, acting);
       case "refused":
@@ -74,7 +77,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     }
   }
 
-  /** Nothing was handed over: the attempt is closed on its own stream before anything else is done about it. */
+  /** Handles the result of beginning an attempt. If nothing was handed over, the attempt is closed on its own stream first. */
   async function begun(sending: Sending, begun: Begun, acting: Advancing): Promise<Step> {
     if (begun === "went on") return "again";
     if ("ended" in begun) {
@@ -99,7 +102,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return undefined;
   }
 
-  /** False where somebody has started the attempt meanwhile: then its outcome decides. */
+  /** Returns false if another run started the attempt meanwhile: then its outcome decides. */
   async function close(
     { draftId, draft }: Sending,
     why: { because: string; code?: "provider_unavailable" | "provider_credentials" },
@@ -110,13 +113,16 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return ["abandoned", "not_handed_over", "refused"].includes(delivery.phase);
   }
 
-  /** Another attempt takes the place of this one, which is closed. */
+  /** Replaces the closed attempt with a new one. */
   async function again({ draftId, draft }: Sending, tries: number, acting: Acting): Promise<Step> {
     const withdrawn = await claimAnew(deps, { draftId, draft, tries }, acting.cause);
     return withdrawn ? fail({ draftId, draft }, withdrawn, acting.cause) : "again";
   }
 
-  /** "Later", by schedule from when the attempt ended, and not before the provider's own time; at the schedule's end the draft fails. */
+  /**
+   * Schedules the next try: counted from the end of the attempt, and not before the time the provider asked
+   * for. After the last try the draft fails.
+   */
   async function later(sending: Sending, why: Failure & { waitSeconds?: number }, acting: Acting): Promise<Step> {
     const { draftId, draft } = sending;
     const { waitSeconds = 0, ...failure } = why;
@@ -134,7 +140,10 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     await endFailed(deps, { draftId, attemptId: draft.attemptId, ...why }, cause);
   }
 
-  /** A report can settle what nobody knew: then the draft is sent, or, if it had failed as unconfirmed, gets that evidence. */
+  /**
+   * Handles a delivery report that settles an unknown outcome: the draft is sent, or, if it already failed
+   * as unconfirmed, the evidence is recorded.
+   */
   async function onSettled(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
     const attemptId = idOf(event.stream);
     const { state: delivery } = await deps.deliveries.load(attemptId);
@@ -149,14 +158,14 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return undefined;
   }
 
-  /** A claim that is not followed by its queueing was made by somebody who was cut off. */
+  /** Sets a timer that finds a claim without its queueing: its maker was cut off. */
   function onClaimed(event: Recorded): LaterTimer {
     const { attemptId, quotaStream, replaces } = event.data as Claimed;
     const claim: LoneClaim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
     return { name: attemptId, inMs: claimAloneMs, payload: { claim } };
   }
 
-  /** The timer of its claim finds nothing to do: to cancel it would cost more. */
+  /** Leaves the claim's timer in place: it will find nothing to do, and cancelling it would cost more. */
   const onQueued = (event: Recorded, context: ProcessContext) => advance(idOf(event.stream), context);
 
   async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
@@ -167,7 +176,10 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return advance(draftId, { ...context, ...(wait && { wait }) });
   }
 
-  /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
+  /**
+   * Last resort instead of parking only: before the start the draft fails and its claim and quota are
+   * released; afterwards the outcome stays unknown.
+   */
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status === "sent") return noteSent(deps, draftId, cause);
@@ -203,13 +215,13 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   };
 }
 
-/** As many as connections hand over, as many wait for one of those, and beside them some do what needs none. */
+/** Lanes: one per connection handing over, one per connection waiting for its turn, and some for steps that need no connection. */
 const lanesFor = (connections: number): number => Math.max(32, 2 * connections + 12);
 
-/** An event of the draft itself is on its stream; those of threads and deliveries name it. */
+/** A draft's own events are on its stream; events of threads and deliveries name it in their data. */
 const draftIdOf = ({ stream, data }: Recorded): string => (data.draftId as string | undefined) ?? idOf(stream);
 
-/** Refused for now: a provider that does not let us in may do so once somebody has seen to it. */
+/** Failure for a refusal that may pass: credentials that a provider rejects now may be corrected by the operator. */
 const whyLater = ({ code, message, retryAfterSeconds }: Delivery & { phase: "refused" }) => ({
   code: code === "provider_credentials" ? code : "provider_unavailable",
   message,

@@ -17,17 +17,20 @@ export type DeliverWebhooksOptions = {
 
 const name = "deliverWebhooks";
 
-/** After this long other queues come first. */
+/** Milliseconds after which this queue yields to others. */
 const turnMs = 1_000;
-/** An instance that stops lets a try end for so long, then cuts it off: it is made again elsewhere. */
+/** Milliseconds that a try may still take when the instance stops; then it is aborted and repeated elsewhere. */
 const stopGraceMs = 3_000;
-/** A try that an instance began before it was suspended for longer is not made: another instance may have made the next one. */
+/**
+ * Milliseconds that a begun try stays usable. If the instance was suspended for longer, another instance may
+ * have made the next try, so it is not made.
+ */
 const goodForMs = 3_000;
-/** While PostgreSQL is away for a moment, what a receiver said is kept, and recorded then. */
+/** Tries to record a receiver's answer while PostgreSQL is briefly unreachable, `recordAgainMs` apart. */
 const recordTries = 20;
 const recordAgainMs = 500;
 
-/** The timer that makes a queue be worked on: the deliveries of a webhook about one draft, thread or domain. */
+/** The timer that wakes a queue: the deliveries of one webhook about one draft, thread or domain. */
 export const deliveryTimer = ({
   webhook_id,
   subject,
@@ -38,7 +41,7 @@ export const deliveryTimer = ({
   payload: { workspaceId: workspace_id, correlationId: event_id, causationId: event_id },
 });
 
-/** Brings what is queued to its receivers, in order under each webhook and subject. A receiver that is slow or dead holds up only these. */
+/** Sends queued deliveries to their receivers, in order per webhook and subject. A slow or dead receiver delays only its own queue. */
 export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOptions): Process {
   const { deliveries, sender, retrySeconds } = options;
 
@@ -58,7 +61,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
       const next = await deliveries.begin({ webhookId, subject });
       if (next === undefined) return undefined;
       if ("dueInMs" in next) {
-        // By another name than what wakes a queue: what has come since this was asked is not put off.
+        // A separate name from the timer that wakes the queue, so deliveries queued meanwhile are not postponed.
         await timers.set({ key, name: "again", inMs: Math.ceil(next.dueInMs) });
         return undefined;
       }
@@ -107,13 +110,13 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     return afterMs === null ? { status: "failed" } : { status: "again", afterMs };
   }
 
-  /** From 0 to 1. */
+  /** Random number from 0 to 1 that spreads retries. */
   const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
   async function disable({ event_id }: BegunDelivery, { webhookId, context }: To): Promise<void> {
     const cause = { ...context.cause, correlationId: event_id, causationId: event_id };
     await disableWebhook(deps, { webhookId, because: gone }, cause).catch((error) => {
-      // Deleted meanwhile: that is as good.
+      // The webhook was deleted meanwhile: nothing to disable.
       if (!(error instanceof Rejected)) throw error;
     });
   }
@@ -131,7 +134,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
 
   return {
     name,
-    // It reads nothing of the log: queueWebhooks does.
+    // Does not read the log: queueWebhooks fills its queues.
     begins: "now",
     categories: [],
     keyOf: ({ stream }) => stream,
@@ -143,7 +146,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
   };
 }
 
-/** A signal that comes so many milliseconds after another one. */
+/** Returns a signal that is aborted `ms` milliseconds after `signal`. */
 function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => void setTimeout(() => controller.abort(), ms);

@@ -9,8 +9,8 @@ import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 
 /**
- * The provider took it: the draft is sent, and its thread is told. One that had failed meanwhile, because nobody knew, stays failed. A run that is cut
- * off in between is asked again.
+ * The provider accepted the mail: records the draft as sent and notes it on its thread. A draft that already failed as unconfirmed stays
+ * failed and gets the evidence. An interrupted run is repeated.
  */
 export async function endAccepted(
   deps: Dependencies,
@@ -26,7 +26,10 @@ export async function endAccepted(
   if (state.status === "failed") await lateEvidence(deps, { draftId, attemptId, outcome: "accepted" }, cause);
 }
 
-/** It will not be sent. What it still holds is given back once that is recorded. A refusal after an unknown outcome is evidence. */
+/**
+ * Records that the draft will not be sent; then `finishUnsent` releases what it holds. A refusal after an
+ * unconfirmed failure is recorded as evidence.
+ */
 export async function endFailed(
   deps: Dependencies,
   { draftId, attemptId, code, message }: { draftId: string; attemptId: string; code: string; message: string },
@@ -45,8 +48,8 @@ const lateEvidence = (
 ) => deps.drafts.handle(draftId, { type: "RecordLateEvidence", attemptId, outcome }, cause);
 
 /**
- * Whatever an unsent draft still holds is given back: its quota, unless nobody knows whether it was sent, and its claim. A claim that was to
- * replace its last attempt's goes too.
+ * Releases what an unsent draft still holds: its claim, and its quota unless it may have been sent. A claim that was to
+ * replace its last attempt's is released too.
  */
 export async function finishUnsent(
   deps: Dependencies,

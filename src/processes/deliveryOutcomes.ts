@@ -5,16 +5,16 @@ import type { Outcome } from "#src/mail/mailProvider.ts";
 
 export type OutcomeEvent = ReturnType<typeof outcomeEvent>;
 
-/** Nobody can tell whether the provider took it. */
+/** Outcome of a hand-over of which nobody knows whether the provider accepted it. */
 export const unknown = (message: string) => ({ type: "DeliveryUnknown", data: { message } }) as const;
 
-/** Its start was recorded, which became known too late: nothing was handed over. It counts as no try. */
+/** The recorded start was confirmed too late: nothing was handed over. It does not count as a try. */
 export const neverBegun = {
   type: "DeliveryNotHandedOver",
   data: { message: "it was not known in time that the hand-over could begin", withheld: true },
 } as const;
 
-/** How a hand-over ended, as an event. `withheld`: the service itself did not let it go. */
+/** Converts the outcome of a hand-over to an event. `withheld`: the service itself did not allow the mail to be sent. */
 export function outcomeEvent(outcome: Outcome, withheld: boolean) {
   switch (outcome.kind) {
     case "accepted": {
@@ -36,7 +36,10 @@ export function outcomeEvent(outcome: Outcome, withheld: boolean) {
   }
 }
 
-/** Records how a hand-over ended, and answers what the delivery is then. An answer must not get lost because the log is away for a while: it is all the evidence there is. */
+/**
+ * Records the outcome of a hand-over and returns the delivery's state. Retries while the event store is unreachable: the provider's answer
+ * is the only evidence and must not be lost.
+ */
 export async function recordOutcome(
   deps: Dependencies,
   { attemptId, outcome }: { attemptId: string; outcome: OutcomeEvent },

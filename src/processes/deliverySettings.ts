@@ -5,10 +5,10 @@ export type DeliverySettings = {
   instanceId: string;
   /** Connections to the provider that one instance may have open at once. */
   connections: number;
-  /** Seconds before each further try after "later"; then given up. */
+  /** Seconds before each further try after a temporary failure; after the last one the draft fails. */
   retrySeconds: readonly number[];
-  /** How long an unknown hand-over may wait for evidence. */
+  /** Seconds that a delivery with unknown outcome waits for evidence. */
   confirmSeconds: number;
-  /** How long a whole hand-over may last: then its outcome counts as unknown. */
+  /** Longest duration of a hand-over in seconds: after it the outcome counts as unknown. */
   handOverSeconds: number;
 };

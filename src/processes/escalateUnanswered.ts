@@ -7,13 +7,13 @@ import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const timer = "escalate";
-/** Due at once, after settings have changed. It has a name of its own: what goes by the settings from before, at that moment, cannot take it back. */
+/** Timer that is due at once after settings changed. Its separate name keeps a concurrent run with the old settings from cancelling it. */
 const settingsChanged = "settings changed";
 
-/** From each of these on, somebody has to decide. */
+/** Events after which a person has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 
-/** Settings of an identity that say when, and to whom, a draft escalates. */
+/** Settings of an identity that determine when, and to whom, a draft escalates. */
 const timeChanges: readonly (keyof IdentitySettings)[] = [
   "secondaryApprovalChannel",
   "escalationDelayMinutes",
@@ -21,10 +21,10 @@ const timeChanges: readonly (keyof IdentitySettings)[] = [
 ];
 
 /**
- * A pending draft that nobody decided about in time goes to the identity's secondary channel, once a version. The time runs from that version
- * on, and is looked up again whenever a timer is due or the identity changes; whether it is still undecided, the draft's own stream says.
- * If more than one has to approve, it goes there at once. A timer of a draft that was decided finds nothing to do: to cancel what mostly is not there would
- * cost more.
+ * Escalates a pending draft that was not decided in time to the identity's secondary channel, once per version. The delay
+ * starts with that version and is computed again whenever a timer is due or the identity changes; the draft's stream says if
+ * it is still undecided. If several approvals are required, it escalates at once. Timers of decided drafts stay and find
+ * nothing to do: cancelling them would cost more.
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
@@ -33,7 +33,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
-    // If several have to approve, both channels are asked from the start: nobody of the first may be enough.
+    // If several approvals are required, both channels are asked from the start: the primary channel's
+    // approvers alone may not reach the quorum.
     const waitMs = identity.approvalsRequired > 1 ? 0 : delay * 60_000;
     const dueAt = new Date((await pendingSince(draftId)) + waitMs);
     if (dueAt > deps.clock.now()) return timers.set({ key: draftId, name: timer, dueAt });
@@ -53,7 +54,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
     name: "escalateUnanswered",
     categories: ["draft", "identity"],
     keyOf: (event) => idOf(event.stream),
-    // If no identity ever had a second channel, there is nobody to go to, and no timer to cancel.
+    // If no identity ever had a second channel, there is nothing to escalate to and no timer to cancel.
     concerns: ({ type, data }, { furtherChannels }) =>
       type === "IdentityUpdated" ? timeChanges.some((setting) => setting in data.changes) : furtherChannels,
     on: {
@@ -62,7 +63,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
         if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
         const workspaceId = event.metadata.workspaceId as string;
         const pending = { identityId: idOf(event.stream), statuses: ["pending"] };
-        // Under its own key each looks up when its time comes, which may have come: there may be ten thousand.
+        // Sets a timer per draft, under its own key, instead of reading up to ten thousand drafts here.
         for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, pending)) {
           await context.timers.set({ key: draftId, name: settingsChanged, inMs: 0 });
         }

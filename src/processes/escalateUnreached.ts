@@ -10,8 +10,9 @@ import type { Process, ProcessContext } from "./process.ts";
 type Unreached = { draftId: string; draft: Draft; notificationId: string };
 
 /**
- * A request that finally reached nobody goes to the identity's secondary channel at once. If there is none, or it is the one that failed,
- * the thread is marked for review. So it is in any case where links were closed twice: somebody reads what they should not.
+ * Escalates an approval request that finally reached nobody to the identity's secondary channel at once. If there is none,
+ * or it is the one that failed, the thread is marked for review. A thread is also marked if approval links were closed
+ * twice: an outsider reads the approval mail.
  */
 export function escalateUnreached(deps: Dependencies): Process {
   async function onFailed(event: Recorded, { cause }: ProcessContext): Promise<void> {
@@ -23,7 +24,7 @@ export function escalateUnreached(deps: Dependencies): Process {
     const { slot } = asked.channel;
     const closed = draft.notified.closed[notificationId] !== undefined;
     const { state: identity } = await deps.identities.load(draft.identityId);
-    // Another question about this version is with the approvers of this channel.
+    // Another request about this version has reached this channel's approvers.
     if (!closed && standing(deps, { draft, identity, slot }).length > 0) return;
     const escalated = slot === "primary" && (await escalate({ draftId, draft, notificationId }, cause));
     if (escalated && !closed) return;
@@ -32,7 +33,7 @@ export function escalateUnreached(deps: Dependencies): Process {
     await onThread(deps, { threadId: draft.threadId, command }, cause);
   }
 
-  /** False if there is no secondary channel, or it was asked about this version and could not be reached. */
+  /** Returns false if there is no secondary channel, or it was asked about this version and could not be reached. */
   async function escalate({ draftId, draft, notificationId }: Unreached, cause: Cause): Promise<boolean> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, deleted } = identity;
@@ -52,7 +53,7 @@ export function escalateUnreached(deps: Dependencies): Process {
   };
 }
 
-/** The secondary channel had failed for good, about this version, before this question did. What failed is kept in its order. */
+/** True if the secondary channel failed for good about this version before this request did. `failed` is in order of failure. */
 function failedThereBefore({ notified: { open, failed }, version }: Draft, notificationId: string): boolean {
   const there = Object.values(open).filter((asked) => asked.version === version && asked.channel.slot === "secondary");
   const newest = failed.indexOf(there.at(-1)?.notificationId ?? "");

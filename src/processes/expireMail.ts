@@ -6,16 +6,16 @@ import type { Acting, NotYet, Process, ProcessContext } from "./process.ts";
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-/** Pages of mail that expire before other identities have their turn. */
+/** Pages of expired mail handled in one run before other identities get their turn. */
 const pagesAtOnce = 20;
 const pauseMs = 100;
 
 /**
- * An identity that has held or quarantined mail is looked at once a day, as long as it has any: what was kept for as long as the operator
- * allows expires. It is looked at where nothing ever expires too, because the operator may set an end at any time.
+ * Checks an identity with held or quarantined mail once a day and expires mail older than the operator's retention. Runs even if nothing
+ * expires by now, because the operator may set a retention at any time.
  */
 export function expireMail(deps: Dependencies, retention: Retention): Process {
-  /** Timers of one identity and day have one name: however many mails ask for a look, it comes once, and none puts it off. */
+  /** Names the timer by identity and day: however many mails set it, the check runs once and is not postponed. */
   async function lookTomorrow(identityId: string, { timers }: Acting): Promise<void> {
     const dueAt = nextLook(identityId, deps.clock.now());
     await timers.set({ key: identityId, name: `look ${dueAt.toISOString()}`, dueAt });
@@ -53,7 +53,7 @@ export function expireMail(deps: Dependencies, retention: Retention): Process {
 const keptBy: readonly Disposition[] = ["held_over_quota", "held_identity_disabled", "quarantined"];
 const isKept = ({ disposition }: FilingDecision): boolean => keptBy.includes(disposition);
 
-/** Each identity has its minute of the day (UTC), so that they do not come all at once. */
+/** Spreads the identities over the minutes of the day (UTC). */
 function nextLook(identityId: string, after: Date): Date {
   const minute = Number.parseInt(identityId.slice(-4), 16) % (dayMs / minuteMs);
   const midnight = Math.floor(after.getTime() / dayMs) * dayMs;

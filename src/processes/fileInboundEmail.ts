@@ -4,8 +4,8 @@ import { idOf } from "#streams/event.ts";
 import type { Process } from "./process.ts";
 
 /**
- * Every mail received is filed into its thread, in order per identity. Never given up: only infrastructure can be in the way. A mail that is in
- * its own way is quarantined.
+ * Files every received mail into its thread, in order per identity. Never given up: only infrastructure can make it fail, because a mail
+ * that cannot be read or filed is quarantined.
  */
 export const fileInboundEmail = (deps: Dependencies): Process => ({
   name: "fileInboundEmail",

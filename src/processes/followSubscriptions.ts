@@ -8,8 +8,9 @@ import type { Again, Process, ProcessContext } from "./process.ts";
 const timer = "read again";
 
 /**
- * Whatever the payment processor says of a workspace's customer, its subscriptions are read again, and the plan follows what they are now. So it
- * does not matter which news came, in which order, or twice. What nobody heard of is found out when a period should have ended, and once a day.
+ * Reads a workspace's subscriptions again after any event of the payment processor about its customer, and sets the plan
+ * by their current state. So the order, repetition and kind of events do not matter. Missed changes are found when a
+ * period should have ended, and once a day.
  */
 export function followSubscriptions(deps: Dependencies, payments: PaymentProcessor): Process {
   const look = (workspaceId: string, context: ProcessContext): Promise<Again | undefined> =>
@@ -26,7 +27,7 @@ export function followSubscriptions(deps: Dependencies, payments: PaymentProcess
     categories: ["processorCustomer", "billing"],
     keyOf: workspaceOf,
     concerns: ({ type, data }) => type !== "ProcessorEventNoticed" || data.workspaceId !== null,
-    // A checkout is looked after as soon as it is open: once it has expired, what it brought is known in any case.
+    // An open checkout is followed from the start: once it expires, its result is known in any case.
     on: { ProcessorEventNoticed: onNews, CustomerCreated: onNews, SubscriptionsAsked: onNews, CheckoutOpened: onNews },
     looksAt: "key",
     onTimer: ({ key: workspaceId }, context) => look(workspaceId, context),

@@ -4,10 +4,10 @@ import { signedMail } from "#src/commands/sends/signing.ts";
 import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 
-/** `mimeSha256`: where it is stored. */
+/** `mimeSha256`: key of the stored mail in the blob store. */
 export type FrozenMail = RenderedMail & { messageId: string; mimeSha256: string };
 
-/** Writes and signs the mail of an attempt: the very bytes that will leave, stored before anything does. */
+/** Renders and signs the mail of an attempt and stores the exact bytes before they are sent. */
 export async function freezeMail(deps: Dependencies, draft: Draft, attemptId: string): Promise<FrozenMail> {
   const content = await loadContent(deps.blobs, draft.stored);
   const domain = content.from.address.slice(content.from.address.lastIndexOf("@") + 1);

@@ -18,13 +18,13 @@ import { type FrozenMail, freezeMail } from "./freezeMail.ts";
 import type { ProcessContext, SetAside } from "./process.ts";
 import { type Sending, writePermission } from "./writePermission.ts";
 
-/** How a draft fails: its code, and why in words. */
+/** Reason why a draft fails: its code, and a sentence. */
 export type Failure = { code: string; message: string };
 
 /**
- * What came of taking an attempt up. `went on`: its delivery's stream tells. `ended`: it was handed over here, and this is recorded of it. Otherwise
- * nothing was handed over under it: something prevents it, there was no room at the provider (NoRoom), it could not be reached, the customer
- * has written again, or the draft cannot be sent.
+ * Result of beginning an attempt. `went on`: another run took it over; its delivery's stream says how it ended. `ended`: it was handed
+ * over here, with this recorded state. Otherwise nothing was handed over: an obstacle prevents it, there was no room at the provider
+ * (NoRoom), the provider could not be reached, the customer wrote again, or the draft cannot be sent.
  */
 export type Begun =
   | "went on"
@@ -35,55 +35,54 @@ export type Begun =
   | { staleBy: string }
   | { fails: Failure };
 
-/** `lookedAt`: when it was asked whether the mail may leave, by the monotonic clock. */
+/** `lookedAt`: monotonic time at which it was checked that the mail may be sent. */
 type Started = { lookedAt: number } | Exclude<Begun, { ended: Delivery }>;
 
 export type NoConnectionMade = { noConnection: NoConnection; message: string };
 
-/** `away`: nobody reaches the provider. `otherwise`: what it comes to for a draft that has waited long enough. */
+/** `away`: the provider is unreachable for everyone. `otherwise`: the result for a draft that has waited long enough. */
 export type NoRoomMade = { noRoom: { away: boolean; otherwise: NoConnectionMade } };
 
 type Told = Pick<ProcessContext, "cause" | "signal">;
 
 export type HandOvers = {
   /**
-   * Takes an attempt up that was not started. Waits for one that is under way in this process already. Throws the signal's reason at once where
-   * that is aborted before the start: this instance stops then, another one works on the draft, or it took too long. Whatever it waited for starts
-   * nothing afterwards.
+   * Begins an attempt that was not started, and waits for one already under way in this process. Throws the signal's reason at once if it
+   * is aborted before the start (shutdown, takeover by another instance, or timeout); work it was waiting for then starts nothing.
    */
   begin(sending: Sending, told: Told): Promise<Begun>;
-  /** Takes an attempt over that was started: one that is under way here is waited for; of any other, nobody knows how it ended. */
+  /** Takes over a started attempt: waits for it if it is under way here; otherwise records its outcome as unknown. */
   takeOver(attemptId: string, delivery: Delivery & { phase: "started" }, cause: Cause): Promise<void>;
-  /** Resolves when nothing is under way here for this attempt. */
+  /** Resolves when this attempt is not under way here. */
   ended(attemptId: string): Promise<void>;
 };
 
 /**
- * Everything slow, the connection first, comes before the last questions, then `DeliveryStarted`, then the hand-over at once.
- * What the provider answered is recorded however long the event store is away. A run that finds the attempt already started hands nothing
- * over.
+ * Everything slow, the connection first, is done before the last checks; then `DeliveryStarted` is recorded and the mail is
+ * handed over at once. The provider's answer is recorded however long the event store is unreachable. A run that finds the
+ * attempt already started hands nothing over.
  */
 export function handOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
   const { provider, instanceId, handOverSeconds } = settings;
   const runs = createSingleFlight<Begun>();
-  /** Starts whose outcome stayed unknown: nothing was handed over after them. By attempt, the fence of the start. */
+  /** Fences by attempt of starts whose append had an unknown result: nothing was handed over after them. */
   const unused = new Map<string, string>();
 
   async function beginOnce(sending: Sending, told: Told): Promise<Begun> {
     const { draft } = sending;
     const { cause, signal } = told;
-    // Asked again below: what cannot be judged yet takes no connection from others meanwhile.
+    // Checked again below; the early check keeps a draft that cannot be sent yet from taking a connection.
     const { no } = await unlessAborted(signal, mayLeave(deps, { moment: "connected", ...sending }, cause));
     if (no) return begunBy(no);
     const connection = await connectUnlessAborted(signal);
     if (!("handOver" in connection)) {
-      // Why there is none says nothing about the provider then.
+      // After an abort, a missing connection says nothing about the provider.
       signal.throwIfAborted();
       return connection;
     }
     crashPoint("deliver:connected");
     try {
-      // Only now: an attempt that waits for a connection keeps no mail in memory.
+      // Rendered only now: an attempt waiting for a connection keeps no mail in memory.
       const mail = await unlessAborted(signal, freezeMail(deps, draft, draft.attemptId));
       const started = await start(sending, mail, told);
       if (started !== "went on" && "lookedAt" in started)
@@ -92,13 +91,13 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
       return started;
     } catch (error) {
       connection.discard();
-      // Started or closed by somebody else a moment ago.
+      // Another run just started or closed the attempt.
       if (error instanceof Rejected && error.code === "send_in_progress") return "went on";
       throw error;
     }
   }
 
-  /** A connection that comes too late is given back. */
+  /** Returns a connection, or throws at once on abort; a connection that arrives later is discarded. */
   async function connectUnlessAborted(signal: AbortSignal): ReturnType<typeof connect> {
     const connecting = connect();
     try {
@@ -119,7 +118,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     }
   }
 
-  /** Asks, and starts unless what it was judged by has moved since: then all of it is asked again. */
+  /** Checks, then starts the attempt; repeats both if a stream that was checked has moved. */
   async function start(sending: Sending, mail: FrozenMail, told: Told): Promise<Started> {
     for (;;) {
       try {
@@ -147,7 +146,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     return { lookedAt };
   }
 
-  /** Somebody else has brought the draft on since it was looked at: that is where its claim went. */
+  /** True if another run has advanced the draft meanwhile, which explains the missing claim. */
   async function isOver({ draftId, draft }: Sending): Promise<boolean> {
     const { state: now } = await deps.drafts.load(draftId);
     return now.status !== "sending" || now.attemptId !== draft.attemptId;
@@ -178,7 +177,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     }
   }
 
-  /** Hands over, once and now. Whatever has no answer in time counts as unknown; an answer that comes later is evidence. */
+  /** Hands the mail over, once. No answer in time counts as unknown; a later answer is recorded as evidence. */
   async function give(
     connection: ReadyConnection,
     { sending, mail, lookedAt }: { sending: Sending; mail: FrozenMail; lookedAt: number },
@@ -235,13 +234,13 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   };
 }
 
-/** What a draft is told that got no connection, because of this. */
+/** Result for a draft that got no connection, by its cause. */
 const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
   failure instanceof CredentialsRefused
     ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
     : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
 
-/** The end of an attempt that was refused before anything was handed over. */
+/** Converts a failed check before the start to the result of the attempt. */
 function begunBy(no: No): SetAside | { staleBy: string } | { fails: Failure } {
   const { question, refusal, obstacle, endedBy = [] } = no;
   if (question === "stale") return { staleBy: newMessageOf(no) };

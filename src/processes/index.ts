@@ -46,17 +46,17 @@ export type ProcessSettings = {
   smtpRetrySeconds: readonly number[];
   deliveryConfirmSeconds: number;
   handOverSeconds: number;
-  /** `onQueued`: deliveries are due that nobody has been told of. */
+  /** `onQueued`: called after deliveries were queued, so that they are sent without delay. */
   webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender; onQueued: () => void };
   webhookRetrySeconds: readonly number[];
-  /** Pending in its first hour, pending later, verified. */
+  /** Check intervals in seconds: pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;
   /** How many days held and quarantined mail is kept. */
   retentionDaysHeld: number | "never";
   retentionDaysQuarantined: number | "never";
 };
 
-/** Every rule of the service. */
+/** Creates every process of the service. */
 export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] =>
   rulesOf(deps, settings).map(setAsideWhilePaused);
 

@@ -9,18 +9,18 @@ import { quoted, sendMemberMail, tryAgain } from "./memberMail.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-/** What is kept for another try: never the link, which is made again. */
+/** Data kept for another try. The link is not stored: each try makes a new one. */
 type Invited = { workspaceId: string; memberId: string; eventId: string; at: string; by: string | null };
 
 /**
- * Who is invited gets a mail with a link; sent again, with a new one. Not where the operator invites, who hands the link over. A second mail, where
- * one is sent twice, has the link that is good.
+ * Mails an invitation link to each invited person, and a new link when the invitation is renewed. Invitations by an operator are not
+ * mailed: the operator hands the link over. If a mail is sent twice, the later one has the valid link.
  */
 export function mailInvitations(deps: Dependencies, provider: MailProvider): Process {
   async function mail(invited: Invited, tries: number, context: ProcessContext): Promise<void> {
     const { workspaceId, memberId, eventId, at, by } = invited;
     const member = await memberState(deps, { workspaceId, memberId });
-    // Withdrawn or accepted meanwhile, or nobody needs it any more.
+    // Withdrawn or accepted meanwhile, or too old to be useful.
     if (member?.status !== "invited" || isOldNews(deps, at)) return;
     const link = await invitationLink(deps, { workspaceId, memberId });
     const { name } = (await deps.workspaces.load(workspaceId)).state;

@@ -9,7 +9,10 @@ import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process } from "./process.ts";
 
-/** A new stop link goes to the mailbox that an old one is about, in the line that every such mail has at its end. Once: who gets none asks again. */
+/**
+ * Mails a new unsubscribe link to the mailbox of an old one, in the footer that every such mail has. Tried
+ * once: a person who gets none can ask again.
+ */
 export function mailStopLinks(deps: Dependencies, provider: MailProvider): Process {
   async function onRequested(event: Recorded): Promise<void> {
     if (isOldNews(deps, event.metadata.at)) return;

@@ -9,7 +9,7 @@ import { noThread } from "#src/mail/out/messageIds.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { ProcessContext } from "./process.ts";
 
-/** One mail about the members of a workspace. `eventId`: what it is about, and which try of it; the same has the same Message-ID. */
+/** One mail about the members of a workspace. `eventId`: the event and the try it is about; it determines the Message-ID. */
 export type MemberMail = {
   workspaceId: string;
   eventId: string;
@@ -19,11 +19,11 @@ export type MemberMail = {
   link?: string;
 };
 
-/** Sends it now. `text`: paragraphs, with an empty line between them; `link` follows them, on a line of its own. */
+/** Sends the mail now. `text`: paragraphs separated by an empty line; `link` follows them on its own line. */
 export function sendMemberMail(deps: Dependencies, provider: MailProvider, mail: MemberMail): Promise<NoticeOutcome> {
   const { workspaceId, eventId, to, subject, text, link } = mail;
   const paragraphs = text.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>\n`);
-  // The origin of a mail names an identity; this one is the workspace's own.
+  // A mail's origin normally names an identity; here the workspace's id takes its place.
   const origin = { identityId: workspaceId, threadId: noThread, attemptId: derivedId("notice", eventId, to) };
   return sendNotice(deps, provider, {
     ...{ kind: "members", workspaceId, origin, to, subject },
@@ -32,7 +32,7 @@ export function sendMemberMail(deps: Dependencies, provider: MailProvider, mail:
   });
 }
 
-/** What becomes of a mail that did not leave: it is tried again a few times, and waits for room as long as it takes. */
+/** Tries an unsent mail again a few times; waiting for quota is not counted as a try. */
 export async function tryAgain(
   outcome: NoticeOutcome,
   { key, name, tries, payload }: { key: string; name: string; tries: number; payload: Record<string, unknown> },
@@ -45,5 +45,5 @@ export async function tryAgain(
     await timers.set({ key, name, inMs, payload: { ...payload, tries: waits ? tries : tries + 1 } });
 }
 
-/** A name that somebody chose, inside our words: short, on one line, and nothing to press in it. */
+/** Quotes a name chosen by a user for use in a service mail: shortened, on one line, with nothing clickable. */
 export const quoted = (name: string): string => `“${unlinked(shortLine(name, 80))}”`;

@@ -5,15 +5,15 @@ import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.t
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { LaterTimer, Process, ProcessContext } from "./process.ts";
 
-/** Milliseconds after which the command that changed the draft has noted it, unless it was cut off. */
+/** Milliseconds after which a draft's change is noted on its thread here: by then its command has noted it, unless it was cut off. */
 const cutOffAfterMs = 5_000;
 
-/** Which event of a draft a note is about, and what the thread has to know of it. */
+/** What to note on the thread about a draft, and the draft's revision that it is about. */
 type Note = { outcome: DraftOutcome; draftRevision: number };
 
 /**
- * A thread's status follows its drafts. Commands note it themselves, so that it shows at once; this makes up for those that were cut
- * off in between. An older note changes nothing.
+ * Keeps a thread's status in step with its drafts. Commands note changes themselves, so that they show at once; this process covers
+ * commands that were cut off in between. An older note changes nothing.
  */
 export function noteDrafts(deps: Dependencies): Process {
   async function note(draftId: string, { outcome, draftRevision }: Note, { cause }: ProcessContext): Promise<void> {
@@ -39,7 +39,7 @@ export function noteDrafts(deps: Dependencies): Process {
       DraftMarkedStale: byCommand,
     },
     on: {
-      // The meaning of a failure is noted here alone.
+      // A failure is noted by this process alone.
       DraftFailed: ({ stream, revision }: Recorded, context) =>
         note(idOf(stream), { outcome: "failed", draftRevision: revision }, context),
     },

@@ -15,25 +15,25 @@ import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
-/** What approvers are shown is made from these, beside streams. */
+/** Read models, besides the streams, from which the approval request is rendered. */
 const shown: readonly ReadModel[] = ["drafts", "messages", "threads"];
 
 type Asking = {
   draftId: string;
   slot: ChannelSlot;
   tries: number;
-  /** The only version to ask about, if the draft escalated or a link of it was closed; null: the newest. */
+  /** The only version to ask about, if the draft escalated or one of its links was closed; null: the newest. */
   version: number | null;
-  /** When that happened which is asked about (ISO 8601). Absent: it is asked about however late. */
+  /** Time of the event that caused the request (ISO 8601). Absent: the approvers are asked however late. */
   happenedAt?: string;
-  /** If those who have the version already are not asked: this is the first question about it, or follows the naming of a channel. */
+  /** Skip approvers who were already asked about this version: this is the first request about it, or a channel was just named. */
   unlessAsked?: UnlessAsked;
 };
 
 /**
- * A draft that waits for a person is shown to its approvers: when it is submitted, whenever it changes, and when the agent asks again; to
- * those of the secondary channel once it escalated; to the new approver after a change of the channel; and with a new link, once a version
- * and cause, where one was closed; and when an approver lets our mail come again that was stopped.
+ * Asks a draft's approvers: when it is submitted, whenever it changes, and when the agent asks again; the secondary channel once
+ * it escalates; a new approver after the channel changed; with a new link, once per version and cause, after a link was closed;
+ * and when an approver resumes stopped mail.
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
@@ -43,17 +43,17 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const { state: draft, position } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
-    // A version that came after the escalation has its own time to be decided about.
+    // A newer version than the escalated one has its own escalation delay.
     if (version !== null && version !== draft.version) return undefined;
-    // Its own escalation asks it.
+    // The version's own escalation will ask the secondary channel.
     if (slot === "secondary" && draft.escalatedVersion !== draft.version) return undefined;
-    // An approver who is named later is asked then.
+    // An approver named later is asked then.
     const { state: identity } = await deps.identities.load(draft.identityId);
     if (channelOf(identity, slot) === null) return undefined;
     if (unlessAsked && (await isAsked(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
-    // What approvers are shown comes from the read models, which have to know this draft first.
+    // The request is rendered from read models, which must know this draft first.
     if (!(await reached(position, shown))) return { waitFor: position, of: shown };
-    // Before the request is on record: a pause of days leaves one, and no token that nobody got.
+    // Checked before the request is recorded: otherwise a pause of days would leave requests whose tokens nobody received.
     await requireNotPaused(deps);
     const nextTryMs = reachAgainAfter(tries);
     const lastTry = nextTryMs === undefined;
@@ -62,12 +62,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const name = `retry ${slot}`;
     const inMs = asking.again ? (asking.inMs ?? nextTryMs) : undefined;
     if (inMs === undefined) {
-      // What is still due of an older question would ask the same once more.
+      // A retry that is still due for an older request would ask the same again.
       await timers.cancel(draftId, name);
       return undefined;
     }
     const waited = asking.again && asking.inMs !== undefined;
-    // However long it waits for room: nobody is left unasked by our own measure.
+    // Waiting for quota counts as no try and has no time limit: the service's own limit must not leave an approver unasked.
     const payload = waited ? { slot, version, tries } : { slot, version, happenedAt, tries: tries + 1 };
     await timers.set({ key: draftId, name, inMs, payload });
     return undefined;
@@ -86,7 +86,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId, version: draft.version, happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "secondary", ...(unlessAsked && { unlessAsked }) }, context);
   };
-  /** If several have to approve, both channels hear it: the time for the second one passed with the first question. */
+  /** If several approvals are required, asks both channels: the secondary one was asked from the start. */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const waiting = await onDraft(event, context);
     if (waiting) return waiting;
@@ -95,8 +95,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return identity.approvalsRequired === 1 ? undefined : onSecond(event, undefined, context);
   }
   /**
-   * What a person took back leaves the question as it is, with those who have it. If it had gone to the secondary channel, that may have come to be
-   * asked, or tried again, while the draft was approved, which asks nobody: it is asked now.
+   * Handles a draft returned to pending. An approval undone by its approver keeps the request open with those who have
+   * it. If the draft had escalated, the secondary channel's request or retry may have fallen into the time it was
+   * approved, when nobody is asked: it is asked now.
    */
   async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
@@ -108,7 +109,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return waiting ?? onSecond(event, "before", context);
   }
 
-  /** Who edited it and has approved that, where others have to as well, is not asked for it. */
+  /** Does not ask an approver who edited the draft and thereby approved it, if others still have to approve. */
   async function onEdited(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
@@ -133,7 +134,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return ask({ ...first, draftId, slot: channel.slot, version, happenedAt: event.metadata.at }, context);
   }
 
-  /** Those who were asked before cannot decide any more: without this the drafts would wait for ever. */
+  /** Asks the approvers of a changed channel: those asked before cannot decide any more, so pending drafts would wait for ever. */
   async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { changes } = event.data as { changes: Partial<IdentitySettings> };
     const slots = changedSlots(changes);
@@ -143,7 +144,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return undefined;
   }
 
-  /** They were not reached while it was stopped. */
+  /** Asks approvers who could not be reached while their mail was stopped. */
   async function onResumed(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const of: readonly ReadModel[] = ["identities", "drafts"];
     if (!(await context.reached(event.position, of))) return { waitFor: event.position, of };
@@ -154,9 +155,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   /**
-   * Has an identity's pending drafts asked about through these channels, but where they were already. Each is looked at under its draft's key, where
-   * everything about it is asked one after the other: side by side, each of two would find that nobody has it yet. Nothing is read of them here, as
-   * there may be ten thousand.
+   * Sets a timer for each pending draft of an identity to ask through these channels, except where they were asked
+   * already. Each runs under its draft's key, so that two requests about one draft never run at once and ask twice. Drafts
+   * are not loaded here: there may be ten thousand.
    */
   async function askOfPending(
     { identityId, slots }: { identityId: string; slots: ChannelSlot[] },

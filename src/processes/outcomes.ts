@@ -2,26 +2,26 @@ import { shortLine } from "#src/html/visible.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 
-/** How a draft ended, as approvers are told it. */
+/** How a draft ended, as mailed to approvers. */
 export type Outcome = {
-  /** Our own words alone. */
+  /** Fixed text only: nothing written by tenants or customers. */
   subject: string;
   sentences: string[];
-  /** Told to those who were asked about one of these versions … */
+  /** Mailed to those who were asked about one of these versions … */
   versions: number[];
-  /** … except those who pressed the button and saw it, and, where `primary`, those who are asked again. */
+  /** … except the person who decided and saw the result, and, if `primary`, the primary channel's approver, who is asked again. */
   except: { address: string | null; primary?: true };
 };
 
 type History = readonly Recorded<DraftEvent>[];
 
-/** What approvers are told of an event, given the draft's history up to it; null if nothing. */
+/** Returns what approvers are mailed about an event, given the draft's history up to it; null if nothing. */
 export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Outcome | null {
   const actor = event.metadata.actor;
   switch (event.type) {
     case "DraftSent": {
       const decision = decisionIn(history);
-      // Who was told of the approval has heard what there was to decide.
+      // Approvers who were mailed the approval need no mail about the sending.
       if (decision && isToldApproval(decision)) return null;
       const sentences = ["The mail was sent.", ...approvedBy(decision)];
       return {
@@ -31,7 +31,7 @@ export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Ou
       };
     }
     case "DraftFailed": {
-      // What nobody knows is told otherwise (tellApprovers.ts).
+      // An unconfirmed outcome is mailed by tellApprovers.ts.
       if (event.data.code === "unconfirmed") return null;
       const sentences = [
         `The mail was not sent: ${shortLine(event.data.message, 300)}`,
@@ -46,7 +46,7 @@ export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Ou
       return { subject: "Stopped: a newer message arrived", sentences, ...toThoseAsked(history, actor) };
     }
     case "DraftRejected": {
-      // A stale one is only put away: that it will not be sent was told before.
+      // Rejecting a stale draft only archives it: approvers were already mailed that it will not be sent.
       if (history.some(({ type }) => type === "DraftMarkedStale")) return null;
       const { reason } = event.data;
       const why = reason === null ? [] : [`The reason given: “${shortLine(reason, 300)}”`];
@@ -59,7 +59,7 @@ export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Ou
       return { subject: "Approved: a mail you were asked about", sentences, ...toThoseAsked(history, actor) };
     }
     case "DraftEdited": {
-      // What was approved by the same act is told when it has left, and who edited it may take that back until then.
+      // An edit that also approved is mailed once sent; until then its author can undo it.
       if (event.data.because !== "edit" || event.data.approvedAtOnce) return null;
       const sentences = [
         "The mail was changed after you were asked about it, so the links that you have decide nothing any more. The first approver is asked about the new version, and you will be if nobody decides in time.",
@@ -79,14 +79,14 @@ export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Ou
 
 type Approved = Recorded<Extract<DraftEvent, { type: "DraftApproved" | "DraftQueued" }>>;
 
-/** The event that authorised the send: an approval, or a key's send of what nobody had approved. */
+/** Returns the event that authorised the send: an approval, or an API key's send of a draft without one. */
 const decisionIn = (history: History): Approved | undefined =>
   history.findLast((event): event is Approved => event.type === "DraftApproved" || isByKey(event));
 
 const isByKey = (event: Recorded<DraftEvent>): boolean =>
   event.type === "DraftQueued" && event.data.authorisation.kind === "api_key";
 
-/** An approval that sends tells its outcome instead. */
+/** An approval that also sends is mailed by its outcome instead. */
 const isToldApproval = (event: Recorded<DraftEvent>): boolean =>
   event.type === "DraftApproved" && !event.data.sendRequested;
 
@@ -94,8 +94,8 @@ const approvedBy = (decision: Approved | undefined): string[] =>
   decision ? [`It was approved by ${nameOf(decision.metadata.actor)}.`] : [];
 
 /**
- * Those asked about the newest version; and those asked about earlier ones that the service alone replaced, or a person who approved theirs at once, which
- * they were not told. `who` saw it on the page.
+ * Returns the versions whose approvers are mailed: the newest, and those before it that were replaced by the service or by an edit
+ * approved at once, which they were not mailed about. `who` saw it on the page.
  */
 function toThoseAsked(history: History, who?: Actor): Pick<Outcome, "versions" | "except"> {
   const made = history.filter((event) => event.type === "DraftSubmitted" || event.type === "DraftEdited");
@@ -110,12 +110,12 @@ function toThoseAsked(history: History, who?: Actor): Pick<Outcome, "versions" |
   return { versions, except: { address: address ?? null } };
 }
 
-/** Who decided, and through what. */
+/** Describes who decided, and through which channel. */
 export function nameOf({ kind, id, name, channel }: Actor): string {
   const who = shortLine(name ?? id, 100);
   switch (kind) {
     case "email_link":
-      // A link into a chat names nobody.
+      // A link in a chat does not identify a person.
       if (channel !== undefined && channel !== "email") return `somebody by a link in ${shortLine(channel, 30)}`;
       return `${who} by a link in an approval mail`;
     case "api_key":

@@ -1,10 +1,13 @@
 import { PausedByOperator } from "#src/commands/installation.ts";
 import type { Answer, NotYet, Process } from "./process.ts";
 
-/** A handler as the process has it, however many arguments it takes. */
+/** A process's handler with any arguments. */
 type Handler<Given extends unknown[]> = (...given: Given) => Answer;
 
-/** The process with everything set aside that is about to leave while the operator lets nothing leave. It goes on with the resumption. */
+/**
+ * Wraps a process so that handlers that would send mail are set aside while the operator has paused all
+ * sending. They run again after the resumption.
+ */
 export const setAsideWhilePaused = (process: Process): Process => ({
   ...process,
   on: Object.fromEntries(Object.entries(process.on).map(([type, handle]) => [type, setAside(handle)])),

@@ -6,7 +6,7 @@ import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deli
 import type { Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
-/** What happens is put down for every webhook that wants to hear of it, in the order of the log for each draft, thread or domain. */
+/** Queues published events for every webhook subscribed to them, in log order per draft, thread or domain. */
 export function queueWebhooks(
   deps: Dependencies,
   { deliveries, onQueued }: { deliveries: WebhookDeliveries; onQueued: () => void },
@@ -16,7 +16,7 @@ export function queueWebhooks(
     { reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
     if (workspaceId === null) return undefined;
-    // The feed gives events their numbers; what it does not know yet has none.
+    // The feed numbers the published events; an event it has not read yet has no number.
     if (!(await reached(position, ["feed", "webhooks"]))) return { waitFor: position, of: ["feed", "webhooks"] };
     const listeners = await listeningWebhooks(deps.reads, workspaceId);
     const events = listeners.length === 0 ? [] : await eventsAt(deps.reads, workspaceId, position);

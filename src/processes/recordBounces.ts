@@ -7,8 +7,8 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Process, WaitFor } from "./process.ts";
 
 /**
- * A bounce of our own mail, known by the Message-ID it reports, says what became of that mail: whether its own text is shown or held. One of an
- * approval mail comes to the address that those are sent from.
+ * Records bounces of mail sent by the service, recognised by the Message-ID they report; it does not matter if the bounce itself is held.
+ * Bounces of approval mail arrive at the address it is sent from.
  */
 export const recordBounces = (deps: Dependencies): Process => ({
   name: "recordBounces",
@@ -26,7 +26,7 @@ export const recordBounces = (deps: Dependencies): Process => ({
       await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome, evidence }, cause);
     },
     ApprovalReplyReceived: async (event, { cause, reached }): Promise<WaitFor | undefined> => {
-      // Which drafts a mail about several asked about, they say.
+      // For a bundle mail, the drafts say which requests it contained.
       const of = ["drafts"] as const;
       if (!(await reached(event.position, of))) return { waitFor: event.position, of };
       const { headers, deliveryId } = event.data as ApprovalReplyEvent["data"];

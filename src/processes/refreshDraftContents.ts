@@ -7,7 +7,7 @@ import type { Process } from "./process.ts";
 
 const shown = ["displayName", "replyToEmail", "signatureText", "signatureHtml"];
 
-/** When an identity's name, reply-to or signature changes, its open drafts get a new version, and approved ones go back. */
+/** Creates a new version of an identity's open drafts when its name, reply-to or signature changes; approved ones return to pending. */
 export const refreshDraftContents = (deps: Dependencies): Process => ({
   name: "refreshDraftContents",
   categories: ["identity"],
@@ -31,7 +31,7 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
   },
 });
 
-/** Decided or edited in between: that state is kept, and the send compares once more. */
+/** Decided or edited meanwhile: that state is kept, and the content is compared again before sending. */
 function ignoreDecided(error: unknown): void {
   if (!(error instanceof Rejected)) throw error;
 }

@@ -5,7 +5,7 @@ import type { Process } from "./process.ts";
 
 const againInMs = 2_000;
 
-/** A deleted identity's address is free again once none of its mail is being sent; mostly the deletion itself has freed it. */
+/** Frees a deleted identity's address once none of its mail is being sent. The deletion itself usually has freed it. */
 export function releaseAddress(deps: Dependencies): Process {
   return {
     name: "releaseAddress",

@@ -9,11 +9,11 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Acting, Process, ProcessContext, WaitFor } from "./process.ts";
 
 /**
- * Held mail is released when the identity or the plan allows it: the identity is active again, another plan is set, a new period began, or
- * there is room because another identity is gone. What was decided to be held while that happened is looked at once more.
+ * Releases held mail when the identity or the plan allows it: the identity is active again, another plan is set, a new period began, or
+ * another identity was deleted. Mail whose filing decided to hold it meanwhile is checked again.
  */
 export function releaseHeldMail(deps: Dependencies): Process {
-  /** Mail held by the plan waits in one line for the whole workspace: the oldest mail comes first, whichever identity it is for. */
+  /** Releases mail held for quota in one queue per workspace: the oldest first, whichever identity it is for. */
   async function release(
     { workspaceId, position }: Reached,
     identityIds: readonly string[],
@@ -23,7 +23,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
     if (left) await lookAgain({ workspaceId, position }, acting);
   }
 
-  /** When the period turns. One that is over already ends by the payment processor's word, which is an event. */
+  /** Sets a timer for the next billing period. A period that is already over is ended by an event from the payment processor. */
   async function lookAgain({ workspaceId, position }: Reached, { timers }: Acting): Promise<undefined> {
     const { period } = await currentPlan(deps, workspaceId);
     if (period === null || period.end <= deps.clock.now()) return;
@@ -39,7 +39,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
     return release({ workspaceId, position }, [...new Set([...held, ...beside])], context);
   }
 
-  /** The identity or the plan may have changed while that was decided. */
+  /** The identity or the plan may have changed while the filing was decided, so check again. */
   async function onHeld(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { disposition } = event.data as FilingDecision;
     const [at, identityId] = [placeOf(event), idOf(event.stream)];
@@ -70,7 +70,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
   };
 }
 
-/** A workspace, and up to where in the log its held mail has to be known. */
+/** A workspace, and the log position up to which its held mail must be in the read model. */
 type Reached = { workspaceId: string; position: number };
 
 const placeOf = (event: Recorded): Reached => ({ workspaceId: workspaceOf(event), position: event.position });

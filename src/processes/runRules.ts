@@ -19,12 +19,12 @@ import { createSubmissions, type Telling } from "./runSubmissionRules.ts";
 
 type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
 
-/** A delivery's rules wait until its draft is known to be sent, for as many tries. */
+/** Tries, and milliseconds between them, in which the rules about a delivery wait until its draft is recorded as sent. */
 const sentWithin = { tries: 10, againInMs: 200 };
 
 /**
- * A workspace's rules run on what happens to its mail and drafts. A message's rules come before those of the drafts
- * that answer it: they share a key.
+ * Runs a workspace's rules on events of its mail and drafts. The rules about a message run before those about
+ * drafts that answer it: both share a key.
  */
 export function runRules(deps: Dependencies, outlets: Outlets): Process {
   const submissions = createSubmissions(deps, outlets, { onReceived, tellPeople });
@@ -49,7 +49,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       complete = await carryOut(deps, { outlets, runId, part: "notices" }, cause);
     } catch (error) {
       if (!(error instanceof PausedByOperator) || key === runId) throw error;
-      // Under a key of its own, so that the other rules about this message or draft go on.
+      // Separate key, so that other rules about this message or draft are not delayed.
       await timers.set({ key: runId, name: "notices", inMs: 0, payload: { ...payload, tries } });
       return;
     }
@@ -71,13 +71,13 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     return run(event, { trigger: "email.received", key: messageId, runId, about }, context);
   }
 
-  /** The draft's thread has to know of it first, so that rules find, and may change, what came of it. */
+  /** Notes the draft on its thread first, so that rules see the current thread and may change it. */
   const onDraft =
     (trigger: TriggerEvent) =>
     (event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> =>
       aboutOneDraft(
         event,
-        // An event of a draft by its type, under which this handler is registered below.
+        // The handler is registered for draft events only, so this is one.
         { trigger, draftId: idOf(event.stream), noted: outcomeAfter(event as unknown as DraftEvent) },
         context,
       );
@@ -87,7 +87,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    // What ran about the draft before is asked of these.
+    // Earlier runs about the draft are read from this read model.
     if (!(await context.reached(event.position, ["ruleEvaluations"])))
       return { waitFor: event.position, of: ["ruleEvaluations"] };
     const { state: draft } = await deps.drafts.load(draftId);
@@ -104,7 +104,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     return run(event, { trigger, key: draftId, runId, about }, context);
   }
 
-  /** The provider may confirm a delivery before the draft is recorded as sent. */
+  /** Waits for the draft to be recorded as sent: the provider may confirm a delivery before that. */
   async function onDelivered(event: Recorded, context: ProcessContext): Promise<WaitFor | Again | undefined> {
     const draftId = event.data.draftId as string;
     const { state: draft } = await deps.drafts.load(draftId);
@@ -113,7 +113,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     return aboutOneDraft(event, { trigger: "email.delivered", draftId }, context);
   }
 
-  /** One that can still be taken back is approved for nobody else before it is certain. */
+  /** Waits until an approval cannot be undone any more; until then it does not count for rules. */
   async function onApproved(event: Recorded, context: ProcessContext): Promise<WaitFor | Again | undefined> {
     const { sendAfter } = event.data as { sendAfter?: string };
     if (sendAfter === undefined) return onDraft("draft.approved")(event, context);
@@ -121,12 +121,12 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     if (againInMs > 0) return { againInMs };
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isTakenBack = draft.status === "pending" || draft.status === "rejected";
-    // Approved again since, it is another event's.
+    // Undone and approved again since: the newer approval's event runs the rules.
     if (isTakenBack || (draft.status === "approved" && draft.approver?.sendAfter !== sendAfter)) return undefined;
     return onDraft("draft.approved")(event, context);
   }
 
-  /** An auto-approved draft counts as approved once its own rules have left it so. */
+  /** An auto-approved draft counts as approved once its own rules leave it approved. */
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     return draft.autoApproved ? onDraft("draft.approved")(event, context) : undefined;
@@ -134,7 +134,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
 
   return {
     name: "runRules",
-    // A rule that was made since must not be run on what happened before it.
+    // A rule must not run on events from before it was created.
     onlyNews: true,
     categories: ["thread", "draft", "delivery"],
     keyOf(event) {
@@ -142,7 +142,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       if (event.type === "DraftSubmitted") return (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
       return event.type === "DeliveryDelivered" ? (event.data.draftId as string) : idOf(event.stream);
     },
-    // An auto-approved draft waits for the end of its rules, whether there are any or not.
+    // An auto-approved draft waits for the end of its rules, even if there are none.
     concerns: ({ type, data }, { rules }) => rules || (type === "DraftSubmitted" && data.autoApproved === true),
     on: {
       MessageAuthenticated: onReceived,

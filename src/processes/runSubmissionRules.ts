@@ -21,23 +21,23 @@ import type { Acting, ProcessContext } from "./process.ts";
 
 type Mode = "auto" | "manual" | null;
 
-/** Telling people what a run of rules wants them to know: under which key, and how often it was tried before. */
+/** Notices from a run of rules to be sent: the lane's key, and the number of earlier tries. */
 export type Telling = { key: string; runId: string; tries: number };
 
-/** What the rest of the process does for submissions. */
+/** Functions of runRules.ts that submissions use. */
 type Beside = {
   onReceived(event: Recorded, context: ProcessContext): Promise<undefined>;
   tellPeople(telling: Telling, acting: Acting): Promise<void>;
 };
 
-/** How long a draft's rules wait for the proof of the message it answers, and how often they look. */
+/** Longest wait, in milliseconds, of a draft's rules for the authentication of the message it answers; and the interval between checks. */
 const proofWithinMs = 10_000;
 const lookEveryMs = 500;
 
 /**
- * The rules of draft.created. They come after those of the message that the draft answers, which may have set an approval mode for it,
- * and their beginning and their end are recorded on the draft: an auto-approved one is not sent before, whether there were any or not. If there were none
- * when it was submitted, its submission says that they have run (isWithoutRules).
+ * Runs the rules for draft.created. They run after the rules of the answered message, which may have set an approval mode for the draft.
+ * Their beginning and end are recorded on the draft: an auto-approved draft is not sent before, even if there are no rules. If there were
+ * none at its submission, the submission records that they have run (isWithoutRules).
  */
 export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: Beside) {
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<undefined> {
@@ -45,7 +45,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     const draftId = idOf(event.stream);
     const runId = createdRunId(event.id);
     const { state: draft } = await deps.drafts.handle(draftId, { type: "BeginRules" }, cause);
-    // Submitted without rules; those that were made since are asked when it is claimed.
+    // Submitted without rules: rules created since are evaluated when the send is claimed.
     if (draft.autoApproved && draft.rulesApplied && !(await deps.ruleRuns.load(runId)).state.evaluated)
       return undefined;
     const mail = await answeredBy(deps, draft);
@@ -60,7 +60,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
       });
       return undefined;
     }
-    // The rules of its message, which may ask for a person, still wait for that proof: an automatic approval does not hold without them.
+    // The message's rules may require a person and still wait for its authentication: an automatic approval is not valid without them.
     if (proof.isAwaited && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
     await ensureReceived(draft, proof, context);
     const { workspaceId, threadId } = draft;
@@ -85,7 +85,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     return undefined;
   }
 
-  /** Whether what the mail proves can make a difference. */
+  /** True if the result of the message's authentication can change an approval. */
   async function proofMatters({ workspaceId }: Draft): Promise<boolean> {
     const rules = await workingRules(deps, workspaceId);
     return [...rules("draft.created"), ...rules("email.received")].some(({ actions }) => actions.some(isAboutApproval));
@@ -99,12 +99,14 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     await deps.drafts.handle(draftId, command, cause);
   }
 
-  /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
+  /**
+   * Runs the message's rules now if they could set a mode: its authentication may be newer than the draft, so they may not have run yet.
+   */
   async function ensureReceived(draft: Draft, { said }: Proof, context: ProcessContext): Promise<void> {
     if (said !== null && (await messageMaySetMode(draft))) await beside.onReceived(said, context.because(said));
   }
 
-  /** What the draft's own rules decided about its approval, if they did and it could be done. */
+  /** Returns the approval mode that the draft's own rules set; null if they set none. `mode` is null if it could not be applied. */
   async function ownMode(runId: string): Promise<{ mode: Mode } | null> {
     const { state: run } = await deps.ruleRuns.load(runId);
     const decision = approvalDecision(run);
@@ -121,7 +123,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     isUsedUp: boolean;
   } | null;
 
-  /** The mode that the message's rules left for the next draft based on it: the last one that they set. `isUsedUp`: by another draft. */
+  /** Returns the last approval mode that the message's rules set for the next draft based on it. `isUsedUp`: another draft used it. */
   async function modeOfMessage(draftId: string, { basedOnMessageId }: Draft): Promise<FromMessage> {
     if (basedOnMessageId === null) return null;
     const runId = receivedRunId(basedOnMessageId);
@@ -132,7 +134,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
 
   type Suppressed = { ruleId: string; index: number; reason: string };
 
-  /** False if another draft was faster. */
+  /** Returns false if another draft used the mode first. */
   async function takeMode(
     { draftId, runId, suppressed }: { draftId: string; runId: string; suppressed?: Suppressed },
     cause: Cause,
@@ -142,7 +144,10 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     return used.modeUsedBy === draftId;
   }
 
-  /** If the draft's own rules say nothing about its approval: what the message's rules and the switch say, judged now that it is known who is answered. */
+  /**
+   * Applies the message's rules and the identity's setting if the draft's own rules set no mode, now that
+   * the authentication of the message is known.
+   */
   async function settle(
     { draftId, draft }: { draftId: string; draft: Draft },
     fromMessage: FromMessage,
@@ -150,7 +155,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
   ): Promise<Mode> {
     if (fromMessage?.mode === "manual") {
       const isForThisOne = !fromMessage.isUsedUp && (await takeMode({ draftId, ...fromMessage }, cause));
-      // Against the switch it holds for every draft based on that message.
+      // Against the identity's automatic approval, a manual mode applies to every draft based on that message.
       return isForThisOne || draft.autoApproved ? apply({ draftId, mode: "manual" }, fromMessage, cause) : null;
     }
     const found = fromMessage?.isUsedUp ? null : fromMessage;
@@ -158,7 +163,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     const submitted = { draftId, draft: { ...draft, version: 1 }, submittedBySwitch: draft.autoApproved };
     const { decision } = await decideNow(deps, submitted);
     if (found !== null) {
-      // A rule that was changed or taken back since its message came grants nothing any more.
+      // A rule that was changed or deleted since the message arrived approves nothing any more.
       if (decision.by.some((source) => source.kind === "rule" && source.ruleId === found.rule.ruleId)) {
         return (await takeMode({ draftId, ...found }, cause)) ? apply({ draftId, mode: "auto" }, found, cause) : null;
       }
@@ -182,7 +187,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
       await decideSubmission(deps, { subject, mode, because: reason }, cause);
       return mode;
     } catch (error) {
-      // Decided, edited or put under human approval meanwhile: that state is kept.
+      // Decided, edited or placed under human approval meanwhile: that state is kept.
       if (error instanceof Rejected) return null;
       throw error;
     }
@@ -201,7 +206,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
   };
 }
 
-/** The one action about the draft's approval that was not suppressed, if any. */
+/** Returns the single action about the draft's approval that was not suppressed, if any. */
 function approvalDecision({ evaluated }: RuleRun): { mode: "auto" | "manual"; key: string } | null {
   for (const { ruleId, actions } of evaluated?.results ?? []) {
     for (const [index, { action, suppressed }] of actions.entries()) {

@@ -9,24 +9,24 @@ import { undoableUntil } from "#streams/draft/undo.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
 
-/** A draft that another send holds is told when that one gives it back; this is for what nobody tells. */
+/** Milliseconds until a draft whose claim is held by another send is tried again, in case no event reports the release. */
 const recheckMs = 10_000;
 
-/** How long an auto-approved draft waits for the rules of its creation, from when their turn comes and in all; then a person is asked. */
+/** Milliseconds that an auto-approved draft waits for its creation rules: from their beginning, and in all; then a person is asked. */
 const rulesWithinMs = { ofTurn: 30_000, inAll: 300_000 };
 
-/** Refusals by a state of the sender that its own events end. */
+/** Refusals due to the sender's state, which the sender's own events end. */
 const byState = ["sending_paused", "identity_not_active"];
 
-/** Refusals because the identity came to want a person's word, or more of them. */
+/** Refusals because the identity now requires a person's approval, or more approvals. */
 const wantsPeople = ["human_approval_required", "approvals_missing"];
 
-/** Refusals after which the draft's own status says how it goes on. */
+/** Refusals after which the draft's own status determines what happens next. */
 const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn", "answered_meanwhile"];
 
 /**
- * An approval that means to send is carried out by this rule, so that a crash in between loses nothing; a signed-in person's as soon as they can take it
- * back no more. One by its identity's setting alone comes after the rules of the draft's creation.
+ * Sends approved drafts. The approval is recorded first, so a crash in between loses nothing. An approval by a signed-in person is sent
+ * once it can no longer be undone; an automatic approval once the creation rules have run.
  */
 export function sendApproved(deps: Dependencies): Process {
   async function send(draftId: string, acting: Acting): Promise<SetAside | undefined> {
@@ -34,9 +34,9 @@ export function sendApproved(deps: Dependencies): Process {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.status !== "approved" || !draft.sendRequested) return undefined;
       const until = undoableUntil(draft, deps.clock.now().toISOString());
-      // Whatever woke this: who approved can still take it back. Of one that is, nothing is left to do then.
+      // The approval can still be undone: wait until then, whatever woke this run. An undone one needs no action then.
       if (until !== null) return again(draftId, acting, { dueAt: new Date(until) });
-      // Nothing but a person's word comes before the rules of its creation, whatever else woke this.
+      // Only a person's approval may precede the creation rules.
       if (draft.autoApproved && !draft.rulesApplied) return undefined;
       try {
         const kind = isByPersonOrKey(draft.approval) ? "approval" : "auto";
@@ -54,24 +54,30 @@ export function sendApproved(deps: Dependencies): Process {
     const { cause } = acting;
     if (resolved.includes(error.code)) return againIfStillMeant(draftId, acting);
     if (wantsPeople.includes(error.code)) return askPerson(draftId, error.message, cause);
-    // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
+    // Any other refusal leaves the draft approved, with the reason shown, for the approver or a plan change to resolve.
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
     const { no } = await maySend(deps, draft, "shown");
-    // By now something else is in the way, or nothing: that is to be its reason.
+    // The obstacle has changed or gone meanwhile: try again, to record the current reason.
     if (no?.refusal.code !== error.code) return "again";
-    // Nothing ends a deletion.
+    // A deleted identity is an obstacle that no event ends.
     return no.endedBy?.length ? { setAside: no.endedBy } : undefined;
   }
 
-  /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */
+  /**
+   * Retries later if the draft is still to be sent: an interrupted send may hold its claim, and once that is
+   * released the approval must be carried out.
+   */
   async function againIfStillMeant(draftId: string, acting: Acting): Promise<undefined> {
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status === "approved" && draft.sendRequested) await again(draftId, acting);
   }
 
-  /** Approved by nobody, and since then the identity wants a person's word: its approvers are asked as for any pending draft. */
+  /**
+   * Returns an automatically approved draft to pending if the identity requires human approval since: its
+   * approvers are asked as for any pending draft.
+   */
   async function askPerson(draftId: string, because: string, cause: Cause): Promise<undefined> {
     await changeDraft(deps, { draftId, command: { type: "ReturnToPending", because } }, cause);
   }
@@ -110,7 +116,7 @@ export function sendApproved(deps: Dependencies): Process {
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
     concerns({ type, data, metadata }) {
-      // What it abandons itself it goes on from itself.
+      // A send that this process itself abandoned is continued by it without the event.
       if (type === "SendAbandoned") return metadata.actor.id !== "sendApproved";
       if (type === "DraftApproved") return data.sendRequested;
       return type !== "DraftSubmitted" || data.autoApproved === true;
@@ -120,7 +126,7 @@ export function sendApproved(deps: Dependencies): Process {
       DraftRulesBegun: awaitRules("ofTurn"),
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
-      // Another send of this draft was cut off, or refused. What the approval means is carried out after all.
+      // Another send of this draft was cut off or refused: the approval is still to be carried out.
       SendAbandoned: onApproved,
     },
     onTimer: ({ key, name }, context) => (name === "again" ? send(key, context) : giveUpOnRules(key, context.cause)),

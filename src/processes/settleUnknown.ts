@@ -5,12 +5,15 @@ import type { DeliverySettings } from "./deliverySettings.ts";
 import type { Acting } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
-/** Between two looks: at first this long, later half of what has been waited. A provider's log takes its time, and its look-ups are limited. */
+/**
+ * Milliseconds before the first look-up; later ones wait half of the time passed so far. A provider's log
+ * has a delay, and its look-ups are limited.
+ */
 const lookAfterMs = 5_000;
-/** Clocks differ: a provider may say that it took a mail before it was started here. */
+/** Clock difference allowed for, in milliseconds: a provider may date its acceptance before our start. */
 const clocksDifferMs = 300_000;
 
-/** Looks for evidence of an unknown outcome until the time for it is over. "again": the delivery is settled now. */
+/** Looks for evidence of an unknown outcome until the time for it is over. Returns "again" if the delivery is settled now. */
 export async function settleUnknown(
   deps: Dependencies,
   settings: DeliverySettings,
@@ -19,7 +22,7 @@ export async function settleUnknown(
   const { draftId, draft } = sending;
   const { attemptId } = draft;
   const confirmMs = settings.confirmSeconds * 1000;
-  // Nothing follows "unknown" on that stream before it is settled: the time of its last event is when the outcome became unknown.
+  // No event follows "unknown" on that stream until it is settled, so its last event's time is when the outcome became unknown.
   const lost = await deps.store.readLast(deliveryStream(attemptId));
   const lostMs = Date.parse(lost?.metadata.at as string);
   const since = new Date(lostMs - settings.handOverSeconds * 1000 - clocksDifferMs);

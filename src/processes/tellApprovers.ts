@@ -14,8 +14,8 @@ import type { Process, ProcessContext, WaitFor } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
 /**
- * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later
- * (src/README.md, "The send path"), and that an identity under human approval is not, or not by them, approved any more.
+ * Mails approvers what they could not see otherwise: that it is unknown if a reply was sent, the evidence found later (src/README.md, "The
+ * send path"), and that an identity under human approval loses it or changes its approvers.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createTelling(deps, provider);
@@ -51,7 +51,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     }
   }
 
-  /** Tells each mailbox once, however many identities it approves for, except identities that require human approval themselves. */
+  /** Mails each mailbox once, however many identities it approves for, except identities that require human approval themselves. */
   async function onWaived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     if (!(await context.reached(event.position, ["identities"])))
       return { waitFor: event.position, of: ["identities"] };
@@ -93,7 +93,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
   };
 }
 
-/** An address that a tenant chose. A subject has none of it. */
+/** Quotes an address chosen by a tenant. Subjects never contain one. */
 const quoted = (address: string): string => `“${shortLine(address, 100)}”`;
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
@@ -114,14 +114,14 @@ const mailboxesOf = (identity: Identity): string[] => {
   return [...new Set(channels.flatMap((channel) => (channel?.type === "email" ? [channel.config.to as string] : [])))];
 };
 
-/** Whether the workspace required human approval when something happened to one of its identities. */
+/** True if the workspace required human approval right before the event of its identity. */
 async function workspaceRequiredAt(deps: Dependencies, { metadata, position }: Recorded): Promise<boolean> {
   const events = await readEvents<WorkspaceEvent>(deps.store, workspaceStream(metadata.workspaceId as string));
   const before = events.filter((event) => event.position < position);
   return fold(workspaceDecider, before).requireHumanApproval;
 }
 
-/** The identity's state right before one of its own events. */
+/** Returns the identity's state right before one of its own events. */
 async function identityBefore(deps: Dependencies, event: Recorded): Promise<Identity> {
   const events = await readEvents<IdentityEvent>(deps.store, event.stream, { count: event.revision });
   return fold(identityDecider, events);

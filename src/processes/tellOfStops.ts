@@ -9,7 +9,7 @@ import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
-/** An approver stopped the workspace's mail to an address: those who approve beside it, for the same identity, are told, once each. */
+/** An approver stopped the workspace's mail to an address: mails the other approvers of the same identities, once each. */
 export function tellOfStops(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createTelling(deps, provider);
 

@@ -13,8 +13,8 @@ import type { Process, ProcessContext } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
 /**
- * Approvers who were asked by mail are told by one short mail how the draft ended, unless they saw it: see the table in README.md. Who they
- * are and what they have seen is read from the draft's own history, up to the event.
+ * Mails approvers how a draft ended, unless they saw it: see the table in README.md. The draft's history up to the event
+ * says who was asked and who has seen the end.
  */
 export function tellOutcomes(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createTelling(deps, provider);
@@ -43,7 +43,10 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
     }
   }
 
-  /** Those whom a mail about the outcome's versions has reached, and who still are this identity's approvers, but for those who know. */
+  /**
+   * Returns the approvers who received a request about the outcome's versions and still are approvers of this
+   * identity, except those who know the outcome.
+   */
   async function mailboxes(draft: Draft, { versions, except }: Outcome): Promise<string[]> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const asked = versions

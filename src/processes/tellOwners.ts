@@ -10,7 +10,7 @@ import type { Process, ProcessContext } from "./process.ts";
 type News = { mail: MemberMail; happenedAt: string };
 type Joining = Extract<MemberEvent, { type: "InvitationAccepted" | "MemberJoined" }>;
 
-/** Every owner is told of each new member, by mail. */
+/** Mails every owner about each new member. */
 export function tellOwners(deps: Dependencies, provider: MailProvider): Process {
   async function tell(news: News, tries: number, context: ProcessContext): Promise<void> {
     const { mail, happenedAt } = news;

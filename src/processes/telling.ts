@@ -10,11 +10,11 @@ import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { ProcessContext, Timer } from "./process.ts";
 
-/** One mail to one approver about one event. `text`: paragraphs, with an empty line between them. */
+/** One mail to one approver about one event. `text`: paragraphs separated by an empty line. */
 export type News = {
   /**
-   * By default an outcome. What loosens the approval of drafts counts as one too: no flood of other mail and no pause keeps it from those who lose
-   * their say.
+   * Default: outcome. Mail about loosened approval settings is sent as an outcome too: neither a quota nor a pause keeps
+   * it from approvers who lose their control.
    */
   kind?: NoticeKind;
   identityId: string;
@@ -22,21 +22,21 @@ export type News = {
   eventId: string;
   happenedAt?: string;
   to: string;
-  /** Our own words alone: nothing that a tenant or a stranger wrote. */
+  /** Fixed text only: nothing that a tenant or a customer wrote. */
   subject: string;
   text: string;
 };
 
-/** The event that news are about. */
+/** Event id and time for `News`. */
 export const about = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
 
-/** Mails news to approvers, and tries again a few times. The same news have the same Message-ID. What is older than a day is no news. */
+/** Mails news to approvers and retries a few times. The same news has the same Message-ID. Events older than a day are not mailed. */
 export function createTelling(deps: Dependencies, provider: MailProvider) {
   async function tell(news: News, { timers }: ProcessContext, tries = 0): Promise<void> {
     const { kind = "outcome", identityId, threadId, eventId, happenedAt, to, subject } = news;
     if (isOldNews(deps, happenedAt)) return;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
-    // It quotes names, reasons and subjects by others, and has no link of our own.
+    // The text quotes names, reasons and subjects by others, and has no link by the service.
     const text = unlinked(news.text);
     const body = html`${text.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>\n`)}`.toString();
     const { workspaceId } = (await deps.identities.load(identityId)).state;

@@ -5,7 +5,7 @@ import { idOf } from "#streams/event.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-/** A test notification that somebody asked for is sent, with the tries that a request to approvers gets. */
+/** Sends a requested test notification, with the same retries as an approval request. */
 export function testChannels(deps: Dependencies, outlets: Outlets): Process {
   async function send(testId: string, tries: number, { timers, cause }: ProcessContext): Promise<void> {
     const inMs = reachAgainAfter(tries);

@@ -4,34 +4,34 @@ import type { Acting, ProcessContext, Timer } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
 /**
- * An attempt waits for room at the provider since then (milliseconds of the clock). `giveUpAt`: the provider is away, and then the wait
- * counts as a try.
+ * An attempt's wait for room at the provider. `since`: start in milliseconds. `giveUpAt`: set if the provider is
+ * unreachable; the wait then counts as a try.
  */
 export type Wait = { attemptId: string; since: number; giveUpAt: number | null };
 
-/** What a draft is brought on with; `wait` where it has waited for room until now. */
+/** Context for advancing a draft; `wait` if it has waited for room until now. */
 export type Advancing = Acting & Pick<ProcessContext, "signal"> & { wait?: Wait };
 
 const timerName = "room";
 
 /**
- * Milliseconds. In case the instance that would call a draft is gone, it also comes by itself, each time after half of what it has waited until
- * then, within these bounds.
+ * Bounds of the timer in milliseconds. It wakes a draft if the instance that would have called it is gone, each
+ * time after half of the time waited so far.
  */
 const soonestMs = 10_000;
 const latestMs = 600_000;
 
-/** At least so long one waits for others to find out whether a provider is back. */
+/** Shortest wait in milliseconds while other attempts find out if a provider is reachable again. */
 const leastPatienceMs = 30_000;
 
-/** The wait that a timer is about; undefined if it is about none. */
+/** Returns the wait stored in a timer; undefined if the timer is about something else. */
 export const waitOf = ({ name, payload }: Timer): Wait | undefined =>
   name === timerName ? (payload.wait as Wait) : undefined;
 
 /**
- * Waiting for room at the provider is no try and no failure, and it takes up no lane: the provider calls the draft back, or a timer does. Only
- * where the provider is away the waiting ends, after as long as the pause before the next try would be: so a provider that stays away fails a
- * draft in the tries of its schedule, and in at most twice its time.
+ * Waiting for room at the provider counts as no try and occupies no lane: the provider, or a timer, wakes the draft. The wait is limited
+ * only while the provider is unreachable, to the pause before the next try. So an unreachable provider fails a draft after the tries of
+ * its schedule, in at most twice its time.
  */
 export function waiting(deps: Dependencies, { provider, retrySeconds }: DeliverySettings) {
   async function setTimer(draftId: string, wait: Wait, { timers }: Acting): Promise<void> {
@@ -44,7 +44,7 @@ export function waiting(deps: Dependencies, { provider, retrySeconds }: Delivery
   const isOver = ({ giveUpAt }: Wait) => giveUpAt !== null && deps.clock.now().getTime() >= giveUpAt;
 
   return {
-    /** Waits; false where it has waited long enough. */
+    /** Waits; returns false if the draft has waited long enough. */
     async wait({ draftId, draft }: Sending, { away }: { away: boolean }, acting: Advancing): Promise<boolean> {
       const now = deps.clock.now().getTime();
       const { attemptId, tries } = draft;

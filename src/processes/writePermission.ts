@@ -4,25 +4,25 @@ import { mayLeave } from "#src/commands/sends/mayLeave.ts";
 import type { MayWrite } from "#src/mail/mailProvider.ts";
 import type { SendingDraft } from "#streams/draft/draft.ts";
 
-/** A look at thread and inbox is good for this long, in milliseconds: before the first byte of content an older one is repeated. */
+/** Milliseconds that a check of thread and inbox stays valid: an older one is repeated before the first byte of content. */
 const lookGoodForMs = 5_000;
-/** If even the repeated one is older by the time of the first byte, nothing is written: this process was away. */
+/** If the repeated check is older than this (milliseconds) at the first byte, nothing is written: this process was suspended. */
 const lookUsableForMs = 10_000;
 
 export type Sending = { draftId: string; draft: SendingDraft };
 
 export type WritePermission = {
   mayWrite: MayWrite;
-  /** From here on nothing may be written. */
+  /** Forbids any writing from now on. */
   giveUp(): void;
-  /** The service itself did not let the mail go. */
+  /** True if the service itself withheld the mail. */
   isWithheld(): boolean;
 };
 
 /**
- * Whether the first byte of content may be written, asked right before it. `lookedAt`: when thread and inbox were looked at, by the monotonic
- * clock. A relay may take minutes to accept the recipients: then everything that let the mail start is looked at again, and that nobody has
- * taken the attempt over meanwhile. What cannot be found out then is withheld, and tried again.
+ * Decides right before the first byte of content if it may be written. `lookedAt`: monotonic time of the last check of thread and inbox. A
+ * relay may take minutes to accept the recipients: then everything that allowed the start is checked again, and that no other run has
+ * taken over the attempt. If the check fails, the mail is withheld and tried again.
  */
 export function writePermission(
   deps: Dependencies,

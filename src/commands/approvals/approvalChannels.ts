@@ -10,10 +10,10 @@ import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events
 import type { Dependencies } from "../dependencies.ts";
 import { receivesMailHere } from "../domains/domainNames.ts";
 
-/** The parts of a channel's config that are secrets: sealed at rest, masked on the wire. */
+/** Fields of a channel's config that are secret: encrypted at rest, masked on the wire. */
 export const secretFields = ["bot_token", "webhook_url", "signing_secret"];
 
-/** An identity's channels, and what the wire calls them. */
+/** Wire names of an identity's channels. */
 export const wireNames = {
   approvalChannel: "approval_channel",
   secondaryApprovalChannel: "secondary_approval_channel",
@@ -24,8 +24,8 @@ type Channels = Partial<Pick<IdentitySettings, Slot>>;
 type Owner = { workspaceId: string; slot: Slot };
 
 /**
- * Seals the secrets of the channels that are given. The shown, masked value sent back keeps the stored one. Throws Rejected
- * invalid_request for a mask of nothing stored, for a webhook_url that is none of Slack's, and for what is no token of a Telegram bot.
+ * Encrypts the secrets of the given channels. A masked value sent back keeps the stored secret. Throws Rejected invalid_request for a mask
+ * that matches no stored secret, a webhook_url that is not Slack's, and a malformed Telegram bot token.
  */
 export function sealChannels(
   deps: Dependencies,
@@ -73,7 +73,7 @@ export function requireSecret(deps: Dependencies, path: string, value: string): 
   }
 }
 
-/** It becomes a part of the address of every call to Telegram. */
+/** Validates a bot token, which becomes part of the URL of every call to Telegram. */
 export function requireBotToken(path: string, value: string): void {
   if (isBotToken(value)) return;
   throw invalid(
@@ -82,7 +82,7 @@ export function requireBotToken(path: string, value: string): void {
   );
 }
 
-/** The channels with every secret of theirs as `again` seals it. */
+/** Returns the channels with every secret encrypted again by `again`. */
 export function resealedChannels(
   { workspaceId, ...channels }: Pick<IdentitySettings, Slot> & { workspaceId: string },
   again: Reseal,
@@ -94,7 +94,7 @@ export function resealedChannels(
   );
 }
 
-/** A secret whose key is gone from the ring is shown as an empty one, and can be replaced. */
+/** Decrypts a secret. Returns "" if its key is gone from the key ring: the secret can then be replaced. */
 export function open(
   deps: Pick<Dependencies, "keyRing">,
   sealed: string,
@@ -108,7 +108,7 @@ export function open(
   }
 }
 
-/** A channel with its secrets opened, for the provider behind it alone. */
+/** Returns a channel with its secrets decrypted, for use by its provider only. */
 export function openedChannel(
   deps: Pick<Dependencies, "keyRing">,
   { workspaceId, slot }: { workspaceId: string; slot: "primary" | "secondary" },
@@ -118,7 +118,7 @@ export function openedChannel(
   return withSecrets(channel, (value, field) => open(deps, value, { workspaceId, field: `${stored}.${field}` }));
 }
 
-/** A channel as the wire shows it: secrets as **** and their last 4 characters. */
+/** Returns a channel as shown on the wire: secrets as **** and their last 4 characters. */
 export function maskedChannel(
   deps: Pick<Dependencies, "keyRing">,
   { workspaceId, slot }: Owner,
@@ -128,7 +128,7 @@ export function maskedChannel(
   return withSecrets(channel, (value, field) => mask(open(deps, value, { workspaceId, field: `${slot}.${field}` })));
 }
 
-/** The channel with another value in the place of each secret. */
+/** Replaces the value of each secret in a channel. */
 const withSecrets = (
   { type, config }: ApprovalChannel,
   changed: (value: string, field: string) => string,
@@ -140,7 +140,10 @@ const withSecrets = (
   return { type, config: Object.fromEntries(entries) };
 };
 
-/** True for an address of the sandbox domain, of any verified one, of any identity or of the approval mail itself: an agent may read what arrives there. */
+/**
+ * True for an address of the sandbox domain, a verified domain, an identity, or the approval mail's
+ * sender: an agent may read mail arriving there.
+ */
 export async function isHostedHere(deps: Dependencies, address: string): Promise<boolean> {
   const folded = address.toLowerCase();
   const { sandboxDomain } = deps.settings;
@@ -150,7 +153,7 @@ export async function isHostedHere(deps: Dependencies, address: string): Promise
   return (await ownerOfAddress(deps, folded)) !== undefined;
 }
 
-/** The workspace whose identity gets mail to an address, with or without a tag; undefined if no identity does. */
+/** Returns the workspace whose identity receives mail for an address, with or without a tag; undefined if none does. */
 export async function ownerOfAddress(
   { reads }: Pick<Dependencies, "reads">,
   address: string,

@@ -32,18 +32,18 @@ import { confirmCodeMacs } from "./confirmCodes.ts";
 import { countedApproval } from "./countApproval.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 
-/** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
+/** Read models, besides streams, that a decision page is made from, and those that an outcome page requires. */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
 
-/** How long a press waits to tell whether the approved mail is on its way. */
+/** Milliseconds that a decision waits to report if the approved mail is on its way. */
 const tellWithinMs = 3_000;
 
-/** Throws Unavailable if nothing can be answered from one of these read models now. */
+/** Throws Unavailable if one of these read models cannot be read now. */
 type RequireReadable = (of: readonly ReadModel[]) => void;
 
 /**
- * What the approval pages ask and say. The token is the right: it names the draft, the version and the channel. `find` and `decide` throw
- * Unavailable rather than show what may be out of date: nobody decides on a false picture.
+ * Reads and decides for the approval pages. The token is the permission: it names the draft, the version and the channel. `find` and
+ * `decide` throw Unavailable rather than show data that may be out of date, so that no decision is based on it.
  */
 export const approvalDecisions = (
   deps: Dependencies,
@@ -77,8 +77,8 @@ async function requireShown(deps: Deps, position: number, of: readonly ReadModel
 }
 
 /**
- * A press waits for mail that is still being filed. If its identity changes meanwhile, or what else its approval is counted by, it is judged again:
- * the approver may be another one by then.
+ * Decides after waiting for mail that is still being filed. If its identity, or anything else its approval is counted by, changes
+ * meanwhile, it is judged again: another person may be the approver by then.
  */
 async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {
   const link = await linked(deps, request.token);
@@ -101,13 +101,13 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
     if (error.code === "invalid_status") return decidedAlready(deps, link);
-    // Closed since it was looked at above: it now says why.
+    // The link was closed since it was checked above; the repeated check returns the reason.
     if (error.code === "link_closed") return decide(deps, request);
     throw error;
   }
 }
 
-/** A press that is about to be judged by the draft's stream, with what was typed as its code. */
+/** A decision about to be judged by the draft's stream, with the confirmation code that was typed. */
 type CodedPress = Linked & { codeMacs: readonly string[] | undefined; isWrongCode: boolean };
 
 function judgedCode(
@@ -143,7 +143,7 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
-/** Others have to approve too. */
+/** Result for an approval that leaves the quorum unreached. */
 async function voteCounted(
   deps: Deps,
   { draftId, identity, handled }: { draftId: string; identity: Identity; handled: Changed },
@@ -151,7 +151,7 @@ async function voteCounted(
   await requireShown(deps, handled.position, shown.outcome);
   const row = await draftById(deps.reads, identity.workspaceId, draftId);
   const approvals = row && (await approvalsSoFar(deps, identity, row));
-  // Fewer are required since, or the draft was edited a moment ago.
+  // Fewer approvals are required by now, or the draft was just edited.
   if (!approvals || row.version !== handled.state.version) return { kind: "changed" };
   return { kind: "vote_counted", approvals, again: !handled.changed };
 }
@@ -169,8 +169,8 @@ async function reject(
 }
 
 /**
- * A wrong code is on record. It comes here by the way of a right one, as the same command: of presses that come at once each is judged in its
- * turn, and the right one is not ahead of the others.
+ * Records a wrong code. It is sent to the stream as the same command as a right one, so that concurrent tries are judged in
+ * order and a right code gains no advantage.
  */
 async function refused(
   deps: Deps,
@@ -184,7 +184,7 @@ async function refused(
   return { kind: "code_wrong", triesLeft: codeTriesLeft(draft, press.asked.notificationId) };
 }
 
-/** The approval is recorded; a process carries the send out. The approver sees the outcome if it is known soon. */
+/** Waits briefly for the outcome, to show it to the approver. The approval is recorded; a process sends the mail. */
 async function howItGoesOn(deps: Dependencies, draftId: string): Promise<DecisionResult> {
   const deadline = deps.clock.monotonic() + tellWithinMs;
   for (;;) {
@@ -224,7 +224,10 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
   return { kind: "already_decided", view: shownView };
 }
 
-/** What a chat's buttons carry is known to every member's program, so that where only some may decide it opens a page that decides nothing. */
+/**
+ * True if only named users may decide in this chat: its button tokens are known to every member's client, so a
+ * link made from them must only show the page.
+ */
 async function isForNamedUsers(deps: Dependencies, { draft, asked }: Linked): Promise<boolean> {
   if (asked.channel.type !== "telegram") return false;
   const { state: identity } = await deps.identities.load(draft.identityId);
@@ -234,7 +237,7 @@ async function isForNamedUsers(deps: Dependencies, { draft, asked }: Linked): Pr
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
   const { draft, asked } = link;
   const { type, address } = asked.channel;
-  // Who follows the link of a mailbox is that mailbox; of a chat it may be anybody.
+  // The link of a mailbox identifies its owner; a link in a chat may be used by any member.
   const linkHolder = (type === "email" ? address : null) ?? asked.notificationId;
   const requestId = request.requestId ?? deps.ids.uuid();
   return {

@@ -21,24 +21,25 @@ import { type Answered, answeredBy, MailNotFound } from "../threads/answered.ts"
 import { requiresHuman } from "./humanApproval.ts";
 import { lapsedVoters } from "./voters.ts";
 
-/** What the rules of a message, and those of the draft that answers it, said when they ran. */
+/** Results of the rules about a message, and of those about the draft that answers it. */
 type Runs = { received: RuleRun | null; created: RuleRun };
 
 export const createdRunId = (submittedEventId: string): string => derivedId("rules", "draft.created", submittedEventId);
 
-/** Why a key's word alone does not stand. */
+/** Why an API key's approval alone is not valid. */
 const wantsPerson = "a person has to approve by now, and none has approved this version";
 
-/** Why a signed-in person's approval does not hold. */
+/** Why a signed-in person's approval is not valid. */
 const notAllowed = "who approved it may not approve in this workspace any more";
 
-/** Why the approval of a draft does not hold any more, in words. `lapsed`: the signed-in voters who may not decide any more. */
+/** Why the approval of a draft is no longer valid. `lapsed`: the signed-in voters who may not decide any more. */
 export type Withdrawal = { because: string; lapsed?: readonly string[] };
 
 /**
- * Why a draft is approved no more; null if it still is. A rule or a setting has to grant it still. A key's approval holds until a person's is
- * required, a signed-in person's as long as their role and account let them approve. What came by a link or a chat holds. Asked at every claim and
- * right before a hand-over, and judged by streams alone: neither a read model that is wrong nor one that lags behind changes what is sent.
+ * Returns why a draft's approval is no longer valid; null if it is valid. An approval by a rule or a setting requires that it
+ * still grants it; by an API key, that no person is required; by a signed-in person, that their role and account still allow it.
+ * Approvals by a link or a chat stay valid. Checked at every claim and right before a hand-over, by streams alone: a wrong or
+ * lagging read model cannot change what is sent.
  */
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<Withdrawal | null> {
   const { approval } = draft;
@@ -54,8 +55,8 @@ export async function withdrawalOf(deps: Dependencies, draftId: string, draft: D
 }
 
 /**
- * Why the approval of signed-in people does not hold any more; null if it does, or is not theirs. While a person is required, the approval of the keys
- * takes the place of no person's that has lapsed.
+ * Returns why the approval of signed-in people is no longer valid; null if it is valid, or not theirs. While a person is required, the API
+ * keys' approval does not replace a lapsed one of a person.
  */
 export async function lapseOf(deps: Dependencies, draft: Draft): Promise<Withdrawal | null> {
   const approvers = approversOf(draft);
@@ -68,13 +69,13 @@ async function isPersonRequired(deps: Dependencies, { identityId }: Draft): Prom
   return requiresHuman(deps, (await deps.identities.load(identityId)).state);
 }
 
-/** Why an approval does not stand where it cannot be known what the draft answers. */
+/** Returns the reason if the message that the draft answers cannot be found; throws other errors. */
 function unknown(error: unknown): string {
   if (error instanceof MailNotFound) return error.message;
   throw error;
 }
 
-/** The decision about a draft by the rules, the switch and the contact as they are now, over the facts of its evaluations. Throws MailNotFound. */
+/** Decides about a draft by the present rules, settings and contact, over the facts of its earlier evaluations. Throws MailNotFound. */
 export async function decideNow(
   deps: Dependencies,
   { draftId, draft, submittedBySwitch }: { draftId: string; draft: Draft; submittedBySwitch: boolean },
@@ -117,7 +118,7 @@ async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }:
   return { received, created: await run(createdRunId(submitted?.id ?? draftId)) };
 }
 
-/** The walk of the message's rules, as it counts for what the rules of a draft that answers it grant. */
+/** Walks the message's rules for what they grant to a draft that answers it. */
 export async function walkBefore(deps: Dependencies, draftId: string, draft: Draft): Promise<Walk<WalkedRule>> {
   const [{ received }, working, mail] = await Promise.all([
     runsOf(deps, draftId, draft),
@@ -129,7 +130,9 @@ export async function walkBefore(deps: Dependencies, draftId: string, draft: Dra
   return walkOfMessage(deps, { draftId, mail, message, rules, received });
 }
 
-/** What a message's rules grant is for the next draft based on it, and for no further one. A `manual` of theirs holds for each. */
+/**
+ * True if grants by a message's rules apply to this draft: they apply to the next draft based on it only. A `manual` applies to every one.
+ */
 const grantsToDraft = (received: RuleRun | null, draftId: string): boolean =>
   received !== null && (received.modeUsedBy === null || received.modeUsedBy === draftId);
 
@@ -138,7 +141,7 @@ const withoutGrants = (rule: WalkedRule): WalkedRule => ({
   actions: rule.actions.filter((action) => !grants(action)),
 });
 
-/** The walk of `rules` over the mail that a draft answers, if it answers one; `message`: as rules ask about it; `received`: their run when it came. */
+/** Walks `rules` over the mail that a draft answers, if any; `message`: as rules see it; `received`: the run when it arrived. */
 async function walkOfMessage(
   deps: Dependencies,
   {
@@ -156,7 +159,7 @@ async function walkOfMessage(
   },
 ): Promise<Walk<WalkedRule>> {
   if (mail === null || message === null || rules.length === 0) return noWalk;
-  // A machine's mail and a blocked contact's trigger nothing.
+  // Rules do not run for a machine's mail or a blocked contact's.
   if (!isNews({ classification: mail.classification, fromBlocked: mail.fromBlockedContact === true })) return noWalk;
   const asked = await aboutMessage(deps, message);
   const walked = walkedRules(rules, asked);
@@ -167,7 +170,7 @@ async function walkOfMessage(
   };
 }
 
-/** What granted the draft's approval when it was given. */
+/** Returns what granted the draft's approval when it was given. */
 function grantedThen(draftId: string, draft: Draft, { received, created }: Runs): Source[] {
   const ofMessage = received?.modeUsedBy === draftId ? received : null;
   const askedForPerson = received !== null && approvalModeOf(received)?.mode === "manual";

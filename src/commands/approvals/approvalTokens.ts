@@ -12,7 +12,7 @@ export const tokenBytes = 32;
 
 export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
 
-/** What a valid token leads to: its draft as it is now, and the version, channel and decision it was given out for. */
+/** Result of a valid token: its draft as it is now, and the version, channel and decision it was issued for. */
 export type Linked = {
   token: string;
   draftId: string;
@@ -20,11 +20,11 @@ export type Linked = {
   position: number;
   asked: FoundToken;
   tokenSha256: string;
-  /** The identity as it was when the token was judged: whom its channels reach, and how it is approved. */
+  /** Guard on the identity as it was when the token was judged: its channels and approval settings. */
   judgedBy: Guard;
 };
 
-/** Checks a token: undefined if no draft knows it. One whose channel has changed is known, and expired. */
+/** Checks a token: undefined if no draft knows it. A token whose channel has changed is returned as expired. */
 export async function linked(deps: Dependencies, token: string): Promise<Linked | undefined> {
   const tokenSha256 = hashToken(token);
   const known = await draftOf(deps, tokenSha256);
@@ -38,7 +38,7 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
   return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256, judgedBy };
 }
 
-/** A link may be followed before the read models know it: what they do not know is looked up once more when they have caught up. */
+/** Finds a token's draft; if the read models do not know it yet, waits until they have caught up and tries once more. */
 export async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
   const known = await draftOfToken(deps.reads, tokenSha256);
   if (known) return known;

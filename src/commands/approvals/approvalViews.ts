@@ -35,7 +35,7 @@ import { requiresHuman } from "./humanApproval.ts";
 import { onSameMessage } from "./sameMessage.ts";
 import { lapsedVoters, quorumOf } from "./voters.ts";
 
-/** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
+/** Builds the view of one version of a draft for its approver. The read models must have reached the draft's newest event. */
 export async function approvalView(
   deps: Dependencies,
   { draftId, draft, version, expiresAt }: { draftId: string; draft: Draft; version: number; expiresAt: string },
@@ -81,7 +81,7 @@ export async function approvalView(
   };
 }
 
-/** Judged as the addresses are now: an identity that was deleted since gets no replies. */
+/** True if replies go to an address that is not an identity of this workspace now; a deleted identity receives none. */
 const repliesLeave = async (deps: Dependencies, workspaceId: string, replyTo: string | null): Promise<boolean> =>
   replyTo !== null && (await ownerOfAddress(deps, replyTo)) !== workspaceId;
 
@@ -96,14 +96,14 @@ async function previousVersion(
   const before = askedBefore(events, version);
   if (before === null) return null;
   const { version: earlier, stored, making, rationale } = before.asked;
-  // What cannot be compared any more holds nobody up: this version is shown whole.
+  // If the earlier content is no longer stored, show this version without a comparison rather than failing.
   if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
   const content = await loadContent(deps.blobs, stored);
   const textDerived = making.textDerived === true;
   return { version: earlier, content, textDerived, rationale, because: before.because };
 }
 
-/** When the secondary channel is asked (processes/escalateUnanswered.ts); null if it was asked already, or never would be. */
+/** Returns when the secondary channel is asked (processes/escalateUnanswered.ts); null if it was asked already, or never will be. */
 function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded<DraftEvent>[]): string | null {
   const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
   if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return null;
@@ -112,7 +112,7 @@ function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded
   return new Date(since + delay * 60_000).toISOString();
 }
 
-/** The draft's row, the message it answers and what came after that. */
+/** Rows of the draft, the message it answers, and newer messages. */
 type Rows = { row?: ReadDraft | undefined; answered?: MessageRow | undefined; newer?: MessageRow; held?: HeldRow };
 
 /** Reads all rows from one state of the read models. */
@@ -140,7 +140,7 @@ async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageB
   return bytes ? JSON.parse(bytes.toString("utf8")) : { text: null, html: null, extracted: "" };
 }
 
-/** With what it quotes of earlier messages, and of the signature that our mail has, folded. */
+/** Builds the answered message for display; quotations of earlier messages and of our own signature are folded. */
 async function messageOf(
   deps: Dependencies,
   { message, body, identity }: { message: MessageRow; body: MessageBody; identity: Identity },
@@ -157,7 +157,7 @@ async function messageOf(
   };
 }
 
-/** The notes of the answered message: they are certain, and no hints. */
+/** Notes about the answered message, which are facts, unlike hints. */
 const notesOn = (answered: MessageRow | undefined): string[] =>
   (answered?.notes ?? []).map((note) => `About the message that it answers: ${note}`);
 
@@ -170,7 +170,7 @@ async function newerMessage(deps: Dependencies, message: MessageRow, identity: I
   return { fromName, fromEmail, receivedAt, subject, newText };
 }
 
-/** Somebody wrote; what, is shown once it is released. */
+/** Describes a held message: its content is not shown before its release. */
 export const heldMessage = ({ from_name, from_email, received_at }: HeldRow): NewerMessage => ({
   fromName: from_name,
   fromEmail: from_email,
@@ -179,7 +179,7 @@ export const heldMessage = ({ from_name, from_email, received_at }: HeldRow): Ne
   newText: null,
 });
 
-/** Who has approved the newest version so far, as it counts now; null where one approval is enough. */
+/** Returns who has approved the newest version so far, as it counts now; null if one approval is enough. */
 export async function approvalsSoFar(
   deps: Dependencies,
   identity: Identity,
@@ -195,7 +195,7 @@ export async function approvalsSoFar(
 
 const outcomes = ["approved", "rejected", "sending", "sent", "stale", "failed"] as const;
 
-/** How a draft ended, or is about to; null while it waits. */
+/** Returns how a draft ended or is about to end; null while it is pending. */
 export function recordedOutcome(row: ReadDraft): RecordedOutcome | null {
   const decision = outcomes.find((outcome) => outcome === row.status);
   if (!decision) return null;

@@ -13,8 +13,8 @@ import { withCard } from "./cards.ts";
 import { addressOf, moveChat } from "./channelAddresses.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
-/** Which of an identity's channels. */
-export type ChannelSlot = ApprovalRequest["channel"]["slot"];
+/** One of an identity's two channels. */
+export type ChannelSlot = Asked["channel"]["slot"];
 
 export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>
   slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
@@ -29,15 +29,15 @@ type Question = {
   alone?: boolean;
 };
 
-/** Until when (ISO 8601) the links of a request that is made now work. */
+/** Returns the expiry (ISO 8601) of links in a request made now. */
 export const linksEnd = ({ clock, settings }: Pick<Dependencies, "clock" | "settings">): string =>
   new Date(clock.now().getTime() + settings.approvalLinkHours * 3_600_000).toISOString();
 
 /**
- * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
- * before anything leaves; a second try uses tokens of its own. `late`: it is too late to show it as news, so nothing leaves, and that they were
- * not reached is on record. What waits in our own measure of mail is not reached for good where the secondary channel can be asked instead. `alone`: it does
- * not wait for a mail with others. Throws StreamMoved if the identity changes before anything is recorded: it is to be asked again then.
+ * Asks the approvers about a pending draft through one of the identity's channels. The request and its tokens are recorded before anything
+ * is sent; a second try uses new tokens. `late`: too old to send as news, so nothing is sent and the approvers are recorded as not
+ * reached. A request that waits for notification quota is final if the secondary channel can be asked instead. `alone`: not bundled with
+ * other requests. Throws StreamMoved if the identity changes before anything is recorded: the caller asks again.
  */
 export async function askApprovers(
   deps: Dependencies,
@@ -47,7 +47,7 @@ export async function askApprovers(
   const { state: identity, revision } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return finished;
-  // What comes after a naming of the channel in the log was asked through that (isAsked).
+  // The guard ensures that a request after a naming of the channel in the log was made through that channel (isAsked).
   const unlessMoved = [{ stream: identityStream(draft.identityId), revision }];
   const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
   const notificationId = deps.ids.uuid();
@@ -57,7 +57,7 @@ export async function askApprovers(
   const measured = { channel: opened, workspaceId: draft.workspaceId, attemptId: notificationId };
   const room = bundled || unsent ? undefined : await channels[channel.type].takeRoom?.(measured);
   const full = room && "reached" in room ? room : undefined;
-  // Nothing is on record of a request that waits for a place: however long it waits, it costs a timer.
+  // A request waiting for quota is not recorded: however long it waits, it costs only a timer.
   if (full?.inMs !== undefined && !isFinal(full, { draft, identity, slot, lastTry }))
     return { again: true, inMs: full.inMs };
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
@@ -77,8 +77,7 @@ export async function askApprovers(
     ...(bundled && { bundled }),
   };
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, { ...cause, unlessMoved });
-  // Decided or edited meanwhile: nobody is to be asked about this version any more.
-  // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
+  // Unchanged: decided or edited meanwhile, so this version needs no request. Bundled: src/processes/askInBundles.ts sends the mail.
   if (!recorded.changed && room && "giveBack" in room) await room.giveBack();
   if (!recorded.changed || bundled) return finished;
   const delivered = { draftId, draft, channel: opened, tokens, code, expiresAt, notificationId };
@@ -100,8 +99,8 @@ export async function askApprovers(
 }
 
 /**
- * Whether nobody is reached for good. What would wait in our own measure of mail is asked of the secondary channel instead, if there is one and
- * this version has not gone there before.
+ * True if the approvers are not reached for good. Instead of waiting for notification quota the secondary channel is asked, if there is
+ * one that was not asked about this version.
  */
 export function isFinal(
   { again, inMs }: Extract<ChannelAnswer, { reached: false }>,
@@ -112,7 +111,10 @@ export function isFinal(
   return !again || goesElsewhere || (lastTry && inMs === undefined);
 }
 
-/** `again`: nobody was reached, and a later try may help; after `inMs` milliseconds if it only waits for room in our own measure of mail. */
+/**
+ * Result of asking. `again`: no approver was reached, and a later try may help; `inMs`: milliseconds to
+ * wait if only notification quota is missing.
+ */
 export type Asking = { again: false } | { again: true; inMs?: number };
 
 const finished: Asking = { again: false };
@@ -123,7 +125,7 @@ const tooLate: ChannelAnswer = {
   error: "this was to be asked more than 24 hours ago: ask again with POST /v1/drafts/{id}/notify",
 };
 
-/** A chat's buttons decide without a page, so there is nothing to type a code into. */
+/** A chat's buttons decide without a page, so there is no field for a code. */
 const hasLinkPages = ({ type }: ApprovalChannel): boolean => type === "email";
 
 const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
@@ -138,8 +140,8 @@ type Delivered = {
   notificationId: string;
 };
 
-/** Why nobody can be asked through this channel. Its domain may have come to the service since it was named. */
-async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<ChannelAnswer | undefined> {
+/** Returns why the channel cannot be used: its domain may have been added to this service since it was set. */
+async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<Answer | undefined> {
   if (type !== "email" || !(await isHostedHere(deps, config.to as string))) return undefined;
   return {
     reached: false,
@@ -156,7 +158,7 @@ async function ask(
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const { workspaceId, identityId, threadId } = draft;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
-  // By its Message-ID a mail that comes back tells which question it was.
+  // The Message-ID identifies the request if the mail bounces.
   const origin = { identityId, threadId, attemptId: notificationId };
   return channels[channel.type].ask({
     channel,

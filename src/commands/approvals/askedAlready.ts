@@ -7,20 +7,20 @@ import { draftEvents } from "../drafts/draftHistories.ts";
 import { type ChannelSlot, channelOf } from "./askApprovers.ts";
 import { reaches } from "./channelAddresses.ts";
 
-/** "before": no matter what asked them. `namedAt`: the position of the log at which the channel was named. */
+/** "before": skip if they were asked at all. `namedAt`: log position at which the channel was named; skip if they were asked after it. */
 export type UnlessAsked = "before" | { namedAt: number };
 
 type Question = { draft: Draft; identity: Identity; slot: ChannelSlot };
 
-/** The questions about the draft's present version that are with the approvers of the identity's channel, and whose links decide. */
-export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: Question): ApprovalRequest[] =>
+/** Returns the requests about the draft's present version that reached the approvers of this channel and whose links still decide. */
+export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: Question): Asked[] =>
   deciding(draft, slot).filter(
     ({ channel, expiresAt }) => reaches(deps, identity, channel) && Date.parse(expiresAt) > deps.clock.now().getTime(),
   );
 
 /**
- * Whether the approvers of the identity's channel have the draft's present version, and their links decide. A chat that was named again is to be asked
- * all the same, as its buttons may not work, unless it was asked after it was named, whatever the question came from.
+ * True if the channel's approvers have a request about the present version whose links still decide. A chat that was named again is asked
+ * again, as its old buttons may not work, unless it was asked after that naming.
  */
 export async function isAsked(
   deps: Dependencies,

@@ -15,11 +15,11 @@ import { channelOf, isFinal, linksEnd } from "./askApprovers.ts";
 import { listAttempt, listedTokens, newListToken } from "./bundleTokens.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
-/** So many drafts at most are asked about in one mail; further ones in a further mail. */
+/** Most drafts in one mail; further ones are asked about in another mail. */
 export const mostInOneMail = 500;
-/** So many of them the mail itself names. */
+/** Most drafts that the mail lists by subject. */
 const mostNamed = 10;
-/** Streams that are read or written at once: the drafts of a mail are independent of each other. */
+/** Drafts read or written at once: the drafts of a mail are independent of each other. */
 const atOnce = 20;
 
 export type Bundle = {
@@ -27,21 +27,21 @@ export type Bundle = {
   workspaceId: string;
   /** The mailbox, in lower case. */
   address: string;
-  /** The last one of the mail before; undefined for the first mail. */
+  /** The last request of the previous mail; undefined for the first mail. */
   after: WaitingRequest | undefined;
-  /** How long to wait, in milliseconds, after so many failed tries; undefined: that was the last. */
+  /** Returns the milliseconds to wait after so many failed tries; undefined: that was the last. */
   pauseAfter(triesBefore: number): number | undefined;
 };
 
-/** A request that nobody waits with: it goes as ever. `causedBy`: the event that it answers. */
+/** A request sent on its own instead of bundled. `causedBy`: id of the event that it answers. */
 export type AskedAlone = Pick<WaitingRequest, "slot" | "since"> & { draftId: string; causedBy: string };
 
 export type AskedTogether = {
-  /** Those that are left to ordinary requests. */
+  /** Requests to be sent as ordinary ones. */
   alone: AskedAlone[];
-  /** Milliseconds until those that were not reached are to be tried again; undefined: none is. */
+  /** Milliseconds until the requests that were not delivered are tried again; undefined: none is. */
   againInMs: number | undefined;
-  /** The last one looked at; undefined: no more are waiting. */
+  /** The last request read; undefined: no more are waiting. */
   next: WaitingRequest | undefined;
 };
 
@@ -57,8 +57,8 @@ type Waiting = {
 
 /**
  * Asks in one mail about the drafts that wait for it at a mailbox, at most 500. As with a single draft, the requests and their tokens are
- * recorded before the mail leaves, and afterwards whether it was taken. The read models have to know every request made so far.
- * `isAlone`: which requests are to go by themselves whatever waits beside them.
+ * recorded before the mail is sent, and afterwards its acceptance. The read models must have reached every request made so far. `isAlone`:
+ * selects requests to be sent on their own regardless of others.
  */
 export async function askTogether(
   deps: Dependencies,
@@ -71,7 +71,7 @@ export async function askTogether(
   const found = await inParts(rows, (row) => stillWaiting(deps, row));
   const waiting = found.filter((each) => each !== undefined);
   const isHosted = waiting.length > 0 && (await isHostedHere(deps, address));
-  // A code may be asked for since it began to wait. Each code belongs to one mail and one draft.
+  // A code may have been required since the request began to wait; each code belongs to one mail and one draft.
   const together = waiting.filter(({ row, needsCode }) => !isHosted && !needsCode && !isAlone(row));
   if (together.length === 1 && after === undefined) together.length = 0;
   const alone = waiting.filter((each) => !together.includes(each)).map(aloneOf);
@@ -86,12 +86,15 @@ const aloneOf = ({ row, asked }: Waiting): AskedAlone => ({
   causedBy: asked.causedBy,
 });
 
-/** What the draft's own stream says: undefined where it was decided or edited meanwhile, or the mailbox approves no more. */
+/**
+ * Reads a waiting request from its draft's stream: undefined if the draft was decided or edited
+ * meanwhile, or the mailbox is no approver any more.
+ */
 async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Waiting | undefined> {
   const { state: draft } = await deps.drafts.load(row.draft_id);
   const asked = draft.notified.open[row.notification_id];
   if (draft.status !== "pending" || draft.version !== row.version || asked === undefined) return undefined;
-  // Another mail may have been taken since the read model was asked.
+  // Another mail may have been accepted since the read model was read.
   if (draft.notified.answered.includes(answeredBy(asked.causedBy, row.slot))) return undefined;
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, row.slot);
@@ -104,8 +107,8 @@ async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Wa
 type Named = Waiting & { notificationId: string };
 
 /**
- * Milliseconds until those that were not reached are to be tried again. A place in the measure of mail is taken before anything is recorded. Without
- * one, only what goes to the secondary channel instead is on record.
+ * Returns the milliseconds until the requests that were not delivered are tried again. Notification quota is taken before anything is
+ * recorded. Without quota, only requests that move to the secondary channel are recorded.
  */
 async function askIn(
   deps: Dependencies,
@@ -144,7 +147,7 @@ async function askIn(
   return record(deps, { named, answer: answer ?? cannot, pauseAfter }, cause);
 }
 
-/** Those of the drafts about which the request is on record now. */
+/** Records the requests and returns those whose drafts accepted them. */
 async function recordAsked(
   deps: Dependencies,
   { together, listToken }: { together: readonly Waiting[]; listToken: string },
@@ -170,13 +173,13 @@ async function recordAsked(
 
 const cannot: ChannelAnswer = { reached: false, again: false, error: "this channel takes one request at a time" };
 
-/** One whose content is lost does not keep the others from being asked about. */
+/** Returns subject and recipients for the mail; empty ones if the content is lost, so that the other drafts are still asked about. */
 async function titleOf(deps: Dependencies, { draft }: Waiting): Promise<{ subject: string; to: string[] }> {
   const { subject, to } = await loadContent(deps.blobs, draft.stored).catch(() => ({ subject: "", to: [] }));
   return { subject, to };
 }
 
-/** Whether the mail was taken, on each of its drafts. */
+/** Records on each draft if the mail was accepted. */
 async function record(
   deps: Dependencies,
   { named, answer, pauseAfter }: { named: readonly Named[]; answer: ChannelAnswer } & Pick<Bundle, "pauseAfter">,
@@ -198,7 +201,7 @@ async function record(
   return left.length > 0 ? Math.min(...left) : undefined;
 }
 
-/** So that hundreds of drafts take neither hundreds of turns one after the other nor all connections at once. */
+/** Processes items in groups of `atOnce`: neither one by one nor with all connections at once. */
 async function inParts<T, R>(all: readonly T[], work: (each: T) => Promise<R>): Promise<R[]> {
   const done: R[] = [];
   for (let from = 0; from < all.length; from += atOnce) {

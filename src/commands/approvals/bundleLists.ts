@@ -15,16 +15,16 @@ import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
 import { withCard } from "./cards.ts";
 import { reaches } from "./channelAddresses.ts";
 
-/** Each draft that waits is read whole, for its warnings. */
+/** Drafts per page: each pending draft is loaded completely to compute its warnings. */
 const draftsOnPage = 50;
 
 const shown = ["drafts", "messages", "threads"] as const;
 
-/** Throws Unavailable if nothing can be answered from one of these read models now. */
+/** Throws Unavailable if one of these read models cannot be read now. */
 type RequireReadable = (of: readonly ReadModel[]) => void;
 type Deps = Dependencies & { requireReadable: RequireReadable };
 
-/** What the page behind a mail about several drafts shows. The token is the right, and opening the page writes nothing. */
+/** Reads the page behind a bundle mail. The token is the permission; opening the page writes nothing. */
 export const approvalLists = (deps: Dependencies, requireReadable: RequireReadable = () => {}): ApprovalLists => ({
   list: (token, page) => list({ ...deps, requireReadable }, token, page),
 });
@@ -46,7 +46,7 @@ async function list(deps: Deps, token: string, page: number): Promise<ApprovalLi
   }
   await requireShown(deps, Math.max(...found.map(({ position }) => position)));
   const drafts: ListedDraft[] = [];
-  // One after the other: each may hold a large body.
+  // One at a time, because each may have a large body.
   for (const each of found) drafts.push(await listed(deps, each, token).catch((error) => unshown(deps, each, error)));
   const waiting = all.filter(({ status }) => status === "pending").length;
   const expiresAt = found[0]?.asked.expiresAt ?? new Date(0).toISOString();
@@ -68,7 +68,7 @@ async function listed(deps: Dependencies, found: Found, token: string): Promise<
   return { subject, to, since: row.since?.toISOString() ?? null, state };
 }
 
-/** One that cannot be shown does not hide the others. */
+/** Shows a draft that cannot be loaded as broken, so that the others stay visible. */
 function unshown(deps: Dependencies, { row }: Found, error: unknown): ListedDraft {
   if (error instanceof Unavailable) throw error;
   deps.log?.error({ err: error, draft: row.id }, "a draft on an approver's list cannot be shown");
@@ -91,16 +91,16 @@ async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: 
   return { kind: "waits", token: itsToken, warnings };
 }
 
-/** Characters: a list has up to fifty drafts, and no page waits until as many long ones are looked through. */
+/** Characters checked for warnings: a list has up to fifty drafts, and the page must not wait for many long ones. */
 const mostLookedThrough = 20_000;
 
 const isLong = ({ content: { body_html, body_text, signature_html } }: ApprovalView): boolean =>
   [body_html, body_text, signature_html].join("").length > mostLookedThrough;
 
-/** A request, and the draft it is about. */
-export type RequestBehind = { draftId: string; asked: ApprovalRequest };
+/** A request and the draft it is about. */
+export type RequestBehind = { draftId: string; asked: Asked };
 
-/** What a token lets its holder decide about: one draft, or all of a list. */
+/** Returns the requests that a token's holder may decide about: one draft's, or all of a list. */
 export async function requestsBehind(
   deps: Pick<Dependencies, "reads" | "drafts">,
   { draft_id, workspace_id, token_sha256 }: TokenRow,

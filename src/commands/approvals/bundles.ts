@@ -6,10 +6,10 @@ import type { Identity } from "#streams/identity/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** So many open requests a mailbox gets each in a mail of its own. What is asked above that waits a little, for one mail with the others. */
+/** Open requests for which a mailbox gets a mail each. Requests above that wait a little, for one mail with the others. */
 const usualMostAlone = 30;
 
-/** Requests of an identity whose escalation comes so soon do not wait for long. */
+/** Minutes: requests of an identity that escalates sooner than this do not wait for long. */
 const soonMinutes = 30;
 
 type Question = {
@@ -21,8 +21,8 @@ type Question = {
 };
 
 /**
- * Whether a request waits for one mail with others of its mailbox: an edit of the identity made this version and those of its other drafts,
- * or so many requests are open there already. Where a code is asked for it never does: each code belongs to one mail and one draft.
+ * True if a request waits to be bundled with others of its mailbox: an identity's edit made new versions of several drafts, or the mailbox
+ * has too many open requests. Never true if a code is required: each code belongs to one mail and one draft.
  */
 export async function comesBundled(deps: Dependencies, by: Channel, question: Question): Promise<boolean> {
   const { draftId, draft, channel, identity } = question;
@@ -34,7 +34,7 @@ export async function comesBundled(deps: Dependencies, by: Channel, question: Qu
   return (await openRequests(deps.reads, draft.workspaceId, others)) >= most;
 }
 
-/** The service itself made this version, nobody was asked about it yet, and the identity has more open drafts, which changed too. */
+/** True if the service made this version, nobody was asked about it yet, and the identity has more open drafts, which changed too. */
 async function isOneOfManyNew(deps: Dependencies, { draft, slot }: Question): Promise<boolean> {
   if (slot !== "primary" || !isOfIdentityEdit(draft)) return false;
   if (Object.values(draft.notified.open).some(({ version }) => version === draft.version)) return false;
@@ -43,7 +43,10 @@ async function isOneOfManyNew(deps: Dependencies, { draft, slot }: Question): Pr
 
 const isOfIdentityEdit = (draft: Draft): boolean => draft.authoredVersion < draft.version;
 
-/** Whether a request that waits for others waits for seconds only: new versions come all at once, and an escalation does not wait. */
+/**
+ * True if a bundled request waits for seconds only: versions made by an identity's edit all arrive
+ * together, and an escalation must not be delayed.
+ */
 export async function isAskedSoon(deps: Dependencies, draftId: string): Promise<boolean> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (isOfIdentityEdit(draft)) return true;

@@ -7,15 +7,15 @@ import type { Cause } from "../handle.ts";
 import type { ChannelSlot } from "./askApprovers.ts";
 import { mostInOneMail } from "./bundleAsking.ts";
 
-/** What an item of askInBundles was about: all that wait for a mailbox (in lower case), or one draft at one channel. */
+/** Subject of an askInBundles item: all requests waiting for a mailbox (in lower case), or one draft's at one channel. */
 export type GivenUp = { workspaceId: string; address: string } | { draftId: string; slot: ChannelSlot };
 
 const error =
   "internal: the service could not ask, and its operator has the error: POST /v1/drafts/{id}/notify asks again";
 
 /**
- * Records on each draft that nobody was reached, where the service failed so often that it does not try by itself any more: its
- * notification_status says so, and it goes to the secondary channel or its thread asks for a person. What was asked meanwhile stays as it is.
+ * Records on each draft that its approvers were not reached, after the service failed too often and stopped trying: notification_status
+ * shows it, and the draft goes to the secondary channel or its thread is marked for review. Requests answered meanwhile stay as they are.
  */
 export async function giveUpAsking(deps: Dependencies, what: GivenUp, cause: Cause): Promise<void> {
   if ("draftId" in what) return giveUp(deps, what, cause);
@@ -41,8 +41,8 @@ async function giveUp(
   await deps.drafts.handle(draftId, failed, { ...cause, workspaceId: draft.workspaceId });
 }
 
-/** The newest of the stream, which the read models may not know yet. */
-const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): ApprovalRequest | undefined =>
+/** Returns the newest unanswered request in the stream, which the read models may not have yet. */
+const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): Asked | undefined =>
   Object.values(notified.open)
     .filter((asked) => asked.version === version && asked.channel.slot === slot)
     .filter(({ causedBy }) => !notified.answered.includes(answeredBy(causedBy, slot)))

@@ -2,7 +2,7 @@ import type { CardedView } from "#src/channels/approvalDecisions.ts";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** A view with its card: channels and pages show what is on it, and work nothing out. */
+/** Adds a view's card: channels and pages only render the card and derive nothing themselves. */
 export async function withCard<View extends ApprovalView>(
   { costlyWork }: Pick<Dependencies, "costlyWork">,
   workspaceId: string,

@@ -7,15 +7,15 @@ import type { Cause } from "../handle.ts";
 import { openedChannel } from "./approvalChannels.ts";
 
 /**
- * Whom a channel reaches, for comparing alone: a mailbox, a bot and its chat, or a webhook by its hash. It is stored and shown in histories, so it
- * holds no secret. `channel`: its secrets opened.
+ * Returns a comparable address of a channel: a mailbox, a bot and its chat, or the hash of a webhook. It is stored and shown in histories,
+ * so it contains no secret. `channel`: with secrets decrypted.
  */
 export function addressOf({ type, config }: ApprovalChannel): string {
   switch (type) {
     case "email":
       return config.to as string;
     case "telegram":
-      // A bot keeps its id, which its token begins with, when it is given another token.
+      // A bot keeps its id, the beginning of its token, when its token is replaced.
       return `${(config.bot_token ?? "").split(":", 1)[0]}:${config.chat_id}`;
     case "slack":
       return createHash("sha256")
@@ -25,8 +25,8 @@ export function addressOf({ type, config }: ApprovalChannel): string {
 }
 
 /**
- * A link or button is bound to its channel: if another approver has taken over, those given to the old one have run out. A chat that its provider
- * gave another id is the same chat.
+ * True if a request's channel is still the identity's. A link or button is bound to its channel: it expires when another approver takes
+ * over. A chat whose id was changed by its provider is the same chat.
  */
 export function reaches(
   deps: Pick<Dependencies, "keyRing">,
@@ -45,8 +45,8 @@ function afterMoves(identity: Identity, address: string): string {
 }
 
 /**
- * A chat has another id, says its provider (Telegram: a group that became a supergroup). The identity's channels name it so from now on, and the
- * buttons that are in it keep working. Changes nothing where no channel of the identity names the old id.
+ * Records a chat's new id reported by its provider (Telegram: a group that became a supergroup). The identity's channels use it from now
+ * on, and buttons already in the chat keep working. Changes nothing if no channel of the identity has the old id.
  */
 export async function moveChat(
   deps: Pick<Dependencies, "identities">,

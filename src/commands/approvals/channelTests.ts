@@ -17,7 +17,7 @@ import { addressOf } from "./channelAddresses.ts";
 type Wanted = { workspaceId: string; identityId: string; slot: ChannelSlot };
 
 /**
- * Asks for a test notification through one of an identity's channels, as it is set now: what becomes of it is read by the id. Throws Rejected
+ * Requests a test notification through one of an identity's channels as set now; its result is read by the returned id. Throws Rejected
  * not_found, invalid_request (no such channel is set).
  */
 export async function requestChannelTest(
@@ -40,8 +40,8 @@ export async function requestChannelTest(
 }
 
 /**
- * Tries it once and records what came of it. Answers whether a later try may help. A try that was cut off is made once more, under the same Message-ID.
- * Throws PausedByOperator.
+ * Sends the test once and records the result. Returns if a later try may help. An interrupted try is repeated with the
+ * same Message-ID. Throws PausedByOperator.
  */
 export async function tryChannelTest(
   deps: Dependencies,
@@ -85,7 +85,7 @@ async function mailed(
   { testId, workspaceId, identityId, emailAddress, channel }: Mail,
 ): Promise<NoticeOutcome> {
   const to = channel.config.to as string;
-  // Its domain may have come to the service since it was named.
+  // The address's domain may have been added to this service since the channel was set.
   if (await isHostedHere(deps, to))
     return never("the approver's address is hosted by this service, so it cannot approve: set another address");
   const lines = linesOf(emailAddress).map(unlinked);
@@ -100,7 +100,7 @@ async function mailed(
   });
 }
 
-/** The address is a tenant's words: quoted and cut. */
+/** Lines of the test; the address is text by a tenant, so it is quoted and shortened. */
 const linesOf = (emailAddress: string): string[] => [
   `This is a test. Requests to approve mail from “${shortLine(emailAddress, 100)}” come here.`,
   "You do not need to do anything.",

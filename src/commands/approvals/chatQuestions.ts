@@ -8,18 +8,18 @@ import { linked } from "./approvalTokens.ts";
 import { channelOf } from "./askApprovers.ts";
 import { reaches } from "./channelAddresses.ts";
 
-/** What a chat's button belongs to. */
+/** The approval request that a chat's button belongs to. */
 export type ChatQuestion = {
   draftId: string;
   draft: Draft;
   asked: FoundToken;
-  /** The channel it was asked through, as the identity has it now, its secrets opened; null if another approver has taken over. */
+  /** The channel it was sent through, with its present settings and decrypted secrets; null if another approver has taken over. */
   channel: ApprovalChannel | null;
-  /** Where it is; null if the chat never said. */
+  /** Location of the request's message; null if the chat never reported it. */
   message: ChatMessage | null;
 };
 
-/** What the token of a button leads to, to check that the press came from that chat; undefined for a token that was never given out. */
+/** Finds the request of a button's token, to check that the press came from that chat; undefined for an unknown token. */
 export async function chatQuestion(deps: Dependencies, token: string): Promise<ChatQuestion | undefined> {
   const link = await linked(deps, token);
   if (!link) return undefined;

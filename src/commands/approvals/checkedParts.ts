@@ -4,9 +4,9 @@ import { BlobCorrupt, type Blobs } from "#src/platform/blobs/blobs.ts";
 const partBytes = 512 * 1024;
 
 /**
- * A blob's bytes one part after the other, so that a large one is never in memory as a whole, however many fetch it and however slowly. The
- * last part comes only once all of them match the hash: what is damaged is never complete. Throws BlobCorrupt then, and an Error where
- * the blob is gone.
+ * Yields a blob's bytes in parts, so that a large blob is never in memory as a whole, however many clients fetch it and however
+ * slowly. The last part is yielded only after all bytes match the hash: a damaged blob is never complete. Throws BlobCorrupt
+ * then, and an Error if the blob is missing.
  */
 export async function* checkedParts(
   blobs: Pick<Blobs, "part">,

@@ -7,8 +7,8 @@ import { channelOf } from "./askApprovers.ts";
 import { reaches } from "./channelAddresses.ts";
 
 /**
- * Takes the buttons off a question that is in a chat, and says there what became of it. Undefined if there is nothing to do: it is in none, its
- * kind of channel cannot, or the identity has left that chat, whose secrets are gone then.
+ * Replaces the buttons of a request in a chat with a text about its outcome. Undefined if there is nothing to do: the request has no chat
+ * message, its channel cannot edit messages, or the identity no longer uses that chat, so its secrets are gone.
  */
 export async function concludeCard(
   deps: Dependencies,

@@ -10,13 +10,13 @@ import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { votingOf } from "./voters.ts";
 
-/** `draftId`: null for a draft that is submitted with its approval. `channel`: what the approval came through; absent for none. */
-type Approval = { draftId: string | null; identityId: string; actor: Actor; channel?: ApprovalRequest["channel"] };
+/** An approval to count. `draftId`: null for a draft submitted with its approval. `channel`: the channel used; absent for none. */
+type Approval = { draftId: string | null; identityId: string; actor: Actor; channel?: Asked["channel"] };
 
-/** An approval as it counts now. `unlessMoved`: the streams that say so, which its append has to be guarded by. */
+/** An approval as it counts now. `unlessMoved`: streams it was judged by, which must guard its append. */
 export type CountedApproval = { identity: Identity; voting: Voting; unlessMoved: readonly Guard[] };
 
-/** Counts an approval by its identity, its workspace and, if several have to approve, the members whose votes may have lapsed. */
+/** Counts an approval by its identity, its workspace and, if several approvals are required, the members whose votes may have lapsed. */
 export async function countedApproval(
   deps: Dependencies,
   { draftId, identityId, actor, channel }: Approval,
@@ -32,13 +32,13 @@ export async function countedApproval(
   if (approvalsRequired > 1) {
     const members = await deps.members.load(workspaceId);
     unlessMoved.push({ stream: memberStream(workspaceId), revision: members.revision });
-    // Votes are read after the members: a member who is removed later moves that stream.
+    // Votes are read after the members, so a removal of a member after that moves the guarded stream.
     if (draftId !== null) votes = (await deps.drafts.load(draftId)).state.votes;
   }
   return { identity, unlessMoved, voting: await votingOf(deps, identity, { actor, channel: channel ?? null, votes }) };
 }
 
-/** Appends an approval as it counts. If a stream that it is counted by moves before the append, it is counted again. */
+/** Appends an approval as it counts; counts again if a stream it was judged by moves before the append. */
 export async function countApproval<T>(
   deps: Dependencies,
   approval: Approval,

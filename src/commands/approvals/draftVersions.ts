@@ -4,7 +4,7 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream, type EditReason, type StoredContent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 
-/** One version of a draft, as its event has it. `because`: why it was made; null for the first. */
+/** One version of a draft as recorded by its event. `because`: reason for it; null for the first. */
 export type DraftVersion = {
   version: number;
   stored: StoredContent;
@@ -15,10 +15,10 @@ export type DraftVersion = {
 
 type Events = readonly Recorded<DraftEvent>[];
 
-/** So many of a draft's newest events are looked at: however often it is edited, its page and its mail are made in the same time. */
+/** Newest events of a draft that are read: limits the time to render a draft that was edited very often. */
 const lookedAt = 200;
 
-/** A draft's newest events, oldest first. `isWhole`: there are no others. */
+/** Returns a draft's newest events, oldest first. `isWhole`: there are no others. */
 export async function recentEvents(
   store: Pick<EventStore, "read" | "readLast">,
   draftId: string,
@@ -28,7 +28,7 @@ export async function recentEvents(
   return { events: await readEvents<DraftEvent>(store, draftStream(draftId), { from }), isWhole: from === 0 };
 }
 
-/** An earlier version, from the log, a stretch at a time. Each version has an event of its own, so that none is before its number. */
+/** Reads an earlier version from the log, in pages. Each version has its own event, so its revision is at least its number minus one. */
 export async function earlierVersion(
   store: Pick<EventStore, "read">,
   draftId: string,
@@ -41,7 +41,7 @@ export async function earlierVersion(
   }
 }
 
-/** Throws if the draft has no such version. */
+/** Returns a version from events. Throws if there is no such version. */
 export function versionOf(events: Events, version: number): DraftVersion {
   const found = versionsIn(events).find((one) => one.version === version);
   if (!found) throw new Error(`${draftDecider.category} ${events[0]?.stream} has no version ${version}`);
@@ -49,9 +49,8 @@ export function versionOf(events: Events, version: number): DraftVersion {
 }
 
 /**
- * The newest version before this one that approvers were really shown (a mail that could not be sent, or came back, showed nothing), and why
- * there were versions since, each reason once. Null if nobody has been asked before, or these events do not
- * have what was asked.
+ * Returns the newest earlier version that approvers were really shown (not by a mail that could not be sent or bounced), and the reasons
+ * for the versions since, each once. Null if no approver was shown any, or these events do not include it.
  */
 export function askedBefore(events: Events, version: number): { asked: DraftVersion; because: EditReason[] } | null {
   const idsIn = (wanted: "ApproversNotified" | "NotificationFailed") =>
@@ -69,10 +68,10 @@ export function askedBefore(events: Events, version: number): { asked: DraftVers
   return asked ? { asked, because: [...new Set(because)] } : null;
 }
 
-/** From each of these on, somebody has to decide. */
+/** Events after which a person has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 
-/** Since when the draft has waited for a decision, in ms since the epoch; undefined if its events do not tell. */
+/** Returns the time since which the draft has waited for a decision, in ms since the epoch; undefined if its events do not tell. */
 export function pendingSince(events: Events): number | undefined {
   const since = Date.parse(events.findLast(({ type }) => asking.includes(type))?.metadata.at ?? "");
   return Number.isNaN(since) ? undefined : since;

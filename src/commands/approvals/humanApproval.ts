@@ -7,7 +7,7 @@ import type { Dependencies } from "../dependencies.ts";
 
 type Workspaces = Pick<Dependencies, "workspaces">;
 
-/** Whether only a person may approve for this identity: by its own setting, or by its workspace's, which counts for all of them. */
+/** True if only a person may approve for this identity: by its own setting, or by its workspace's, which covers all identities. */
 export async function requiresHuman(
   deps: Workspaces,
   identity: Pick<Identity, "workspaceId" | "requireHumanApproval">,
@@ -28,7 +28,7 @@ export async function requireKeysMayDecide(
   );
 }
 
-/** Throws Rejected approvals_missing if several have to approve: then nothing approves without them. */
+/** Throws Rejected approvals_missing if several approvals are required, so that a single one must not approve. */
 export async function requireOneApproval(
   deps: Pick<Dependencies, "identities">,
   { identityId }: { identityId: string },
@@ -44,9 +44,8 @@ async function workspaceRequiresHuman(deps: Workspaces, workspaceId: string): Pr
 }
 
 /**
- * Does what is only right while the workspace requires human approval, or does not, as it was asked: `judged` has to make its append under the
- * guard. If the workspace changes on the way, it is asked again. So a change that began before the switch was turned on, and took its time, does
- * not slip in behind it.
+ * Runs `judged` with the workspace's human-approval setting; `judged` must append under the guard. If the workspace changes meanwhile, it
+ * runs again, so that a slow change that began before the setting was turned on cannot bypass it.
  */
 export async function asWorkspaceRequires<T>(
   deps: Workspaces,
@@ -65,8 +64,8 @@ export async function asWorkspaceRequires<T>(
 }
 
 /**
- * Creating an identity also says who approves for it and where replies go. If the workspace requires human approval, that needs the right to decide so:
- * otherwise an agent's key would make one that it approves itself, or whose replies nobody here sees. Throws Rejected insufficient_scope.
+ * Checks the right to name approvers while creating an identity in a workspace that requires human approval: otherwise an agent's key
+ * could create an identity that it approves itself, or whose replies nobody here sees. Throws Rejected insufficient_scope.
  */
 export function requireMayNameApprovers({
   approvalChannel,

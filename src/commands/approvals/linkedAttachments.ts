@@ -6,9 +6,9 @@ import { linked } from "./approvalTokens.ts";
 import { checkedParts } from "./checkedParts.ts";
 
 /**
- * The n-th attachment, from 1, of what a link shows: of the version that it was given out for, as long as that is the newest and the link
- * was not closed and has not run out, whatever was decided meanwhile. Null where the link shows nothing, or has no such attachment; undefined for a token that
- * was never given out. Reads only.
+ * Returns the n-th attachment, from 1, of the version that a link was issued for, while that version is the newest and the
+ * link is neither closed nor expired, even after a decision. Null if the link shows nothing or has no such attachment;
+ * undefined for an unknown token. Reads only.
  */
 export async function linkedAttachment(
   deps: Dependencies,
@@ -26,7 +26,7 @@ export async function linkedAttachment(
   return { name: file.filename, size, parts: () => checkedParts(deps.blobs, { sha256: file.sha256, size }) };
 }
 
-/** Where the page behind a link fetches each file, relative to its own address. */
+/** Adds the address of each file for a link's page, relative to the page's own address. */
 export const withDownloads = (facts: readonly AttachmentFact[], token: string): AttachmentFact[] =>
   facts.map((fact, index) => ({
     ...fact,

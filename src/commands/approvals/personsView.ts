@@ -10,19 +10,19 @@ import { withCard } from "./cards.ts";
 import { checkedParts } from "./checkedParts.ts";
 import { earlierVersion } from "./draftVersions.ts";
 
-/** A draft's newest version as a signed-in person is shown it: what a link's page shows, and no link that could expire. */
+/** A draft's newest version as shown to a signed-in person: like a link's page, without a link that could expire. */
 export type PersonsView = { view: CardedView; draft: Draft };
 
 type Asked = {
   workspaceId: string;
   draftId: string;
-  /** Where the n-th file of the draft, from 1, can be fetched. */
+  /** Returns the address of the draft's n-th file, from 1. */
   downloadOf: (n: number) => string;
-  /** A version that this person was shown before: what changed is told since that. */
+  /** A version this person was shown before: changes are shown relative to it. */
   since?: number | undefined;
 };
 
-/** Undefined if the workspace has no such draft. Throws Unavailable rather than show what may be out of date. */
+/** Returns undefined if the workspace has no such draft. Throws Unavailable rather than show outdated data. */
 export async function personsView(deps: Dependencies, asked: Asked): Promise<PersonsView | undefined> {
   const { workspaceId, draftId, downloadOf, since } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
@@ -43,13 +43,13 @@ const neverIso = "9999-12-31T00:00:00.000Z";
 
 async function versionShown(deps: Dependencies, draftId: string, version: number): Promise<PreviousVersion | null> {
   const { stored, making, rationale } = await earlierVersion(deps.store, draftId, version);
-  // What cannot be compared any more holds nobody up: the newest version is shown whole.
+  // If the earlier content is no longer stored, show the newest version without a comparison rather than failing.
   if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
   const content = await loadContent(deps.blobs, stored);
   return { version, content, textDerived: making.textDerived === true, rationale, because: [] };
 }
 
-/** The n-th file of a draft's newest version, from 1; undefined if there is none. */
+/** Returns the n-th file of a draft's newest version, from 1; undefined if there is none. */
 export async function personsAttachment(
   deps: Dependencies,
   { workspaceId, draftId, n }: { workspaceId: string; draftId: string; n: number },

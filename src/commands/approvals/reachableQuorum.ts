@@ -11,8 +11,8 @@ type Approvers = Pick<
 > & { workspaceId: string };
 
 /**
- * Why the approvals that an identity requires cannot all be given through its channels, in a sentence that says who can give the rest; null if its
- * channels have enough approvers.
+ * Returns a sentence if an identity's channels do not have enough approvers for its quorum, saying who can give the
+ * missing approvals; null if they have enough.
  */
 export async function unreachableQuorum(deps: Dependencies, identity: Approvers): Promise<string | null> {
   const { approvalsRequired: required, workspaceId } = identity;
@@ -29,7 +29,7 @@ export async function unreachableQuorum(deps: Dependencies, identity: Approvers)
   return `${have}, so drafts can never be approved: set another approval channel, or lower approvals_required`;
 }
 
-/** The different approvers whom the channels ask: a mailbox is one, a group may be any number. */
+/** Returns the different approvers that the channels ask: a mailbox is one, a group may be any number. */
 function approversOf(deps: Dependencies, identity: Approvers): ReadonlySet<string> | "many" {
   const { workspaceId } = identity;
   const voters = (["primary", "secondary"] as const).map((slot) => {
@@ -46,6 +46,6 @@ function votersOf({ settings }: Dependencies, { type, config }: ApprovalChannel)
     const users = allowedUsersOf(config) ?? (/^\d+$/.test(config.chat_id ?? "") ? [config.chat_id as string] : null);
     return users === null ? "many" : [...users].map((id) => voterOf({ kind: "telegram", id }, null).voter);
   }
-  // Without the secret that proves a press, everybody decides by the same links.
+  // Without a signing secret that proves who pressed, all members decide by the same links and count as one.
   return config.signing_secret || settings.slackPressesProven ? "many" : ["slack"];
 }

@@ -4,7 +4,7 @@ import type { ApprovalView, BriefMail } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 
-/** What else was written on the message that a draft answers: the mail that was queued meanwhile, and drafts that wait too. */
+/** Returns what else answers the same message: the mail queued meanwhile, and other pending drafts. */
 export async function onSameMessage(
   deps: Pick<Dependencies, "reads" | "blobs">,
   row: ReadDraft,
@@ -38,7 +38,7 @@ async function answeredMeanwhile(
   return { by, at, subject, text: body_text ?? "" };
 }
 
-/** A content that is lost does not keep the draft from being shown. */
+/** Summarises a mail; a content that is lost does not prevent showing the draft. */
 async function brief(
   deps: Pick<Dependencies, "blobs">,
   { content, content_blob, created_at }: Pick<DraftRow, "content" | "content_blob" | "created_at">,

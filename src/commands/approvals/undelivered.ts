@@ -11,9 +11,8 @@ import { digitsOfList, listedIn } from "./bundleTokens.ts";
 type Undelivered = { origin: MailOrigin; evidence: string };
 
 /**
- * Records that an approval mail of ours came back: its question reached nobody. Known by the origin of its Message-ID, and looked for among
- * the thread's open drafts, since only one that waits for an answer, or may come to wait for one again, still needs it. `evidence`: who says so, in
- * words.
+ * Records that an approval mail bounced, so its request reached no approver. Identified by its Message-ID and searched among the thread's
+ * open drafts: only a draft that is or may again be pending still needs it. `evidence`: describes the source.
  */
 export async function recordUndelivered(
   deps: Dependencies,
@@ -30,7 +29,7 @@ export async function recordUndelivered(
   }
 }
 
-/** The same of a mail that asked about several drafts. */
+/** Records that a bundle mail bounced, on each of its drafts. */
 async function recordListUndelivered(
   deps: Dependencies,
   { origin, evidence }: Undelivered,
@@ -46,8 +45,8 @@ async function recordListUndelivered(
   }
 }
 
-/** An approval can be taken back: then nobody may be thought to have a question that came back meanwhile. */
-const mayNeedAnswer = ({ status, version }: Draft, asked: ApprovalRequest | undefined): boolean =>
+/** True for approved drafts too: an approval can be undone, and then a bounced request must not count as delivered. */
+const mayNeedAnswer = ({ status, version }: Draft, asked: Asked | undefined): boolean =>
   (status === "pending" || status === "approved") && asked?.version === version;
 
 type Unreached = { draftId: string; draft: Draft; notificationId: string; evidence: string };

@@ -15,12 +15,12 @@ import { requiresHuman } from "./humanApproval.ts";
 
 type Voter = Pick<Voting, "voter" | "place">;
 
-/** Roles whose approval counts. */
+/** Roles whose approvals count. */
 export const deciding: readonly Role[] = ["owner", "admin", "approver"];
 
 /**
- * Who counts once, whichever way they came: a person of a chat, a mailbox, a person who is signed in, and all API keys together. A link into a chat
- * tells nobody apart: all who follow one into chats of a kind are one voter. `channel`: what the decision came through; null for none.
+ * Returns the voter that an actor counts as: a chat user, a mailbox, a signed-in user, or all API keys together. A link in a chat
+ * identifies no person, so all who follow links in chats of one kind are one voter. `channel`: the channel used; null for none.
  */
 export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: ApprovalRequest["channel"] | null): Voter {
   const place = channel === null || channel.type === "email" ? null : placeOf(channel);
@@ -32,8 +32,8 @@ export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: Appro
 const userVoter = (userId: string): string => `session:${userId}`;
 
 /**
- * The other names of the same person: a user's mailboxes, former ones too, and the user of a mailbox. So nobody counts twice by being signed in and following
- * the link of a mail, nor by changing their address in between.
+ * Returns other names of the same person: a user's mailboxes, former ones included, and the user of a mailbox. So no person counts twice
+ * by signing in and following a mail's link, or by changing their address in between.
  */
 async function otherNames(
   deps: Pick<Dependencies, "store" | "userEmails">,
@@ -54,7 +54,7 @@ const withoutRepeats = (names: readonly string[]): string[] => [...new Set(names
 const userIdOf = async (deps: Pick<Dependencies, "userEmails">, address: string): Promise<string | null> =>
   (await deps.userEmails.load(addressHash(address))).state.userId;
 
-/** Every mailbox that a user ever signed in with. */
+/** Returns every mailbox that a user ever signed in with. */
 async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): Promise<string[]> {
   const events = await readEvents<UserEvent>(deps.store, userStream(userId));
   return events.flatMap(({ type, data }) =>
@@ -62,7 +62,7 @@ async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): P
   );
 }
 
-/** Signed-in people among these voters who may not decide in this workspace any more: by their role, or because the operator has disabled them. */
+/** Returns the signed-in voters who may not decide in this workspace any more: by their role, or because the operator disabled them. */
 export async function lapsedVoters(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
@@ -81,7 +81,7 @@ export async function lapsedVoters(
   return signedIn.filter((_, index) => !judged[index]);
 }
 
-/** The members of a workspace who may approve and can sign in, each by the mailbox that the same person would be asked at. */
+/** Returns the workspace's members who may approve and can sign in, as mailbox voters. */
 export async function memberVoters(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
@@ -90,16 +90,16 @@ export async function memberVoters(
   return members.flatMap(({ member, user }) => (user.disabled ? [] : [mailboxVoter(member.email)]));
 }
 
-/** Another spelling or tag of an address leads to the same person. */
+/** Returns the voter of a mailbox: other spellings and tags of an address are the same person. */
 const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}`;
 
-/** Whether the person of this mailbox is among those who have approved the version, while others are missing. */
+/** True if this mailbox's person is among those who have approved the version while approvals are missing. */
 export const hasApproved = ({ votes }: { votes: readonly Vote[] }, address: string): boolean =>
   votes.some((vote) => isSamePerson(vote, { voter: mailboxVoter(address) }));
 
 const placeOf = ({ type, address }: ApprovalRequest["channel"]): string => `${type} ${address}`;
 
-/** How many approvals an identity requires at this moment, and whether the keys' counts as one. */
+/** Returns the number of approvals an identity requires now, and if the API keys' approval counts as one. */
 export async function quorumOf(
   deps: Pick<Dependencies, "workspaces">,
   identity: Identity,
@@ -109,7 +109,7 @@ export async function quorumOf(
   return { required, keysCount: required === 1 || !(await requiresHuman(deps, identity)) };
 }
 
-/** A person as the votes of a draft know them. */
+/** Returns a person's names as used by a draft's votes. */
 export async function voterNames(
   deps: Pick<Dependencies, "store" | "userEmails">,
   actor: Actor,
@@ -119,14 +119,14 @@ export async function voterNames(
   return { ...voter, also: await otherNames(deps, actor, voter) };
 }
 
-/** An approval as the draft's stream counts it. `channel`: what it came through; null for none. `votes`: the draft's so far. */
+/** Returns an approval as the draft's stream counts it. `channel`: the channel used; null for none. `votes`: the draft's votes so far. */
 export async function votingOf(
   deps: Pick<Dependencies, "workspaces" | "members" | "users" | "store" | "userEmails">,
   identity: Identity,
   { actor, channel, votes }: { actor: Actor; channel: ApprovalRequest["channel"] | null; votes: readonly Vote[] },
 ): Promise<Voting> {
   const quorum = await quorumOf(deps, identity);
-  // If one is enough, nobody is told apart.
+  // If one approval is enough, other names do not matter.
   if (quorum.required === 1) return { ...voterOf(actor, channel), ...quorum };
   const names = await voterNames(deps, actor, channel);
   const voters = votes.map(({ voter }) => voter);

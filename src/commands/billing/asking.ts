@@ -7,12 +7,12 @@ import {
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** How long a request waits for all that it asks of the payment processor. */
+/** Longest time in milliseconds that a request waits for the payment processor in all. */
 const longestRequestMs = 14_000;
 
 /**
- * What a request asks of the payment processor. Throws Rejected stripe_error where there is none, it cannot be asked now, or it says no; what
- * was begun then ends by itself.
+ * Calls the payment processor for a request. Throws Rejected stripe_error if there is no processor, it cannot be reached, or it
+ * refuses; a call already begun is not cancelled.
  */
 export async function askProcessor<Answer>(
   deps: Pick<Dependencies, "payments" | "log">,

@@ -17,13 +17,13 @@ const trialDays = 30;
 export type Wanted = { workspaceId: string; plan: PaidPlan; interval: Interval };
 
 /**
- * Opens a page of the payment processor's on which the workspace can start a subscription, and ends the one that was open before: of two opened
- * at once, only one can be finished. Throws Rejected stripe_customer_missing, invalid_request (409: subscribed already), stripe_error.
+ * Opens a page of the payment processor on which the workspace can start a subscription, and expires the previous one: of two opened at
+ * once, only one can be completed. Throws Rejected stripe_customer_missing, invalid_request (409: subscribed already), stripe_error.
  */
 export const startCheckout = (
   deps: Dependencies,
   wanted: Wanted,
-  // A repetition has a page of its own to record: the one of the first run is no effect of it.
+  // A repetition records a new page: the first run's page is not its own effect.
   { operation: _, repeated: __, ...cause }: Cause,
 ): Promise<{ url: string }> =>
   askProcessor(deps, async (payments) => {
@@ -43,7 +43,7 @@ export const startCheckout = (
       cause,
     );
     const checkout = { sessionId, plan, interval, expiresAt };
-    // Nobody is told the page before it is on record. If another request was faster, its page ends before this one is told.
+    // The page is recorded before it is returned. If another request was faster, its page is expired first.
     while (!(await keepCheckout(deps, { workspaceId, checkout, replaces }, cause))) {
       const now = await payerOf(deps, workspaceId);
       if (now.isSubscribed) throw subscribed();
@@ -61,8 +61,8 @@ type Asking<Answer> = {
 };
 
 /**
- * What is asked for a customer. If the processor does not know them any more, and nobody heard of that, another one is made in their place: throws
- * Rejected stripe_customer_missing.
+ * Calls the processor about a customer. If the processor does not know the customer any more, requests a new one and
+ * throws Rejected stripe_customer_missing.
  */
 export async function unlessGone<Answer>(
   deps: Dependencies,
@@ -73,7 +73,7 @@ export async function unlessGone<Answer>(
     return await ask();
   } catch (error) {
     if (!(error instanceof ProcessorRefused) || error.code !== "resource_missing") throw error;
-    // It may also be a price that is missing.
+    // A missing price gives the same error.
     if (Array.isArray(await payments.subscriptionsOf(customerId))) throw error;
     throw await customerGone(deps, workspaceId, cause);
   }
@@ -87,8 +87,8 @@ async function customerGone(deps: Dependencies, workspaceId: string, cause: Caus
 type Open = Wanted & { payments: PaymentProcessor; customerId: string; sessionId: string | null };
 
 /**
- * Nobody can finish it afterwards. Throws where somebody has, and has the subscription still, whether we have heard of that yet or not. `hadTrial`:
- * what it brought is over, and was a trial.
+ * Expires an open checkout so that it cannot be completed. Throws if it was completed and its subscription still exists, even if unknown
+ * here. `hadTrial`: its subscription has ended and had a trial.
  */
 async function endOpen(
   deps: Dependencies,
@@ -103,7 +103,7 @@ async function endOpen(
   throw subscribed();
 }
 
-/** Each run asks under a key of its own: a repetition must not be answered with a page that has been ended since. */
+/** Each run uses a new request key: a repetition must not be answered with a page that has expired since. */
 const detailsOf = ({
   settings: { publicUrl },
   ids,
@@ -120,7 +120,7 @@ const subscribed = (): Rejected =>
     { conflict: true },
   );
 
-/** A process makes it, moments after the workspace. */
+/** Error until a process has created the customer, moments after the workspace. */
 export const customerMissing = (): Rejected =>
   new Rejected(
     "stripe_customer_missing",

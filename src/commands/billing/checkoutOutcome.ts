@@ -8,28 +8,28 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { askForSubscriptions, workspaceOfCustomer } from "./customers.ts";
 
-/** What the holder of a checkout's id is told. */
+/** State of a checkout as shown to the holder of its id. */
 export type CheckoutOutcome =
   | { kind: "unknown" }
-  /** Nobody has finished it, and somebody still can. */
+  /** Not completed, but still can be. */
   | { kind: "open" }
   | { kind: "expired" }
-  /** Finished, as far as we know; what it brought is not on record yet. */
+  /** Completed as far as known; its subscription is not recorded yet. */
   | { kind: "being_confirmed" }
-  /** What it brought, as it is now. */
+  /** Its subscription, as it is now. */
   | {
       kind: "subscription";
       subscription: Pick<Subscription, "plan" | "interval" | "status" | "trialEnd" | "cancelAt" | "periodEnd">;
     }
-  /** There was one already: this one was ended at once. */
+  /** The workspace had a subscription already: this one was ended at once. */
   | { kind: "second" }
-  /** What it brought is over. */
+  /** Its subscription has ended. */
   | { kind: "ended" };
 
-/** Drawn by the payment processor, and long enough that nobody guesses one. */
+/** True for an id of the payment processor, long enough that it cannot be guessed. */
 const isSessionId = (text: string): boolean => /^cs_[A-Za-z0-9_-]{16,200}$/.test(text);
 
-/** What came of a checkout. Its id is the right: anyone who has it was sent here by the payment processor. */
+/** Returns the state of a checkout. Its id is the permission: the payment processor sends only its buyer here with it. */
 export async function checkoutOutcome(
   deps: Dependencies,
   sessionId: string,
@@ -44,7 +44,7 @@ export async function checkoutOutcome(
     if (session.status !== "complete") return { kind: session.status };
     return await broughtBy(deps, { ...session, sessionId, workspaceId }, { ...cause, workspaceId });
   } catch (error) {
-    // A refusal here is one of the whole account's: the operator's log has it from others' requests.
+    // A refusal here concerns the whole account: the operator's log has it from other requests.
     if (error instanceof ProcessorUnavailable || error instanceof ProcessorRefused) return { kind: "being_confirmed" };
     throw error;
   }
@@ -61,14 +61,14 @@ async function broughtBy(
   if (subscriptionId !== null && Object.hasOwn(billing.seconds, subscriptionId)) return { kind: "second" };
   const subscription = billing.subscriptions.find(({ id }) => id === subscriptionId);
   if (subscription) return { kind: "subscription", subscription };
-  // Those that are over do not stay on record; the next checkout is opened only when they are.
+  // Ended subscriptions are not kept, and the next checkout is only opened after they ended.
   if (billing.checkout?.sessionId !== sessionId || isLongAgo(billing.checkout, deps.clock.now()))
     return { kind: "ended" };
-  // The processor's news may be late, or lost.
+  // The processor's event may be late or lost, so read the subscriptions again.
   await askForSubscriptions(deps, { workspaceId, because: "a checkout was finished" }, cause);
   return { kind: "being_confirmed" };
 }
 
-/** By then it was read, however long the processor was away. */
+/** True if the checkout expired so long ago that its result was certainly read, however long the processor was unreachable. */
 const isLongAgo = ({ expiresAt }: { expiresAt: string }, now: Date): boolean =>
   now.getTime() > Date.parse(expiresAt) + 7 * 24 * 3_600_000;

@@ -9,8 +9,8 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
 /**
- * The workspace's customer at the payment processor: made if there is none, and kept. The way from the customer to the workspace is recorded
- * first, so that whatever the processor says of it afterwards is known to be the workspace's. Throws ProcessorUnavailable, ProcessorRefused.
+ * Creates the workspace's customer at the payment processor if there is none, and stores it. The link from customer to workspace is
+ * recorded first, so that the processor's events about the customer can be assigned. Throws ProcessorUnavailable, ProcessorRefused.
  */
 export async function createCustomer(
   deps: Dependencies,
@@ -28,13 +28,13 @@ export async function createCustomer(
   await deps.billings.handle(workspaceId, { type: "KeepCustomer", customerId }, cause);
 }
 
-/** Whose customer it is; null: we know of no workspace. */
+/** Returns a customer's workspace; null if unknown. */
 export const workspaceOfCustomer = async (deps: Dependencies, customerId: string): Promise<string | null> =>
   (await deps.processorCustomers.load(customerId)).state.workspaceId;
 
 /**
- * Records that the processor says something happened; the same event twice is recorded once. `known`: the customer is a workspace's, and what
- * holds now will be asked for. Of nobody in particular nothing is recorded.
+ * Records an event of the processor; the same event is recorded once. `known`: the customer belongs to a workspace, whose subscriptions
+ * will be read again. Events without a customer are not recorded.
  */
 export async function recordProcessorEvent(
   deps: Dependencies,
@@ -48,7 +48,7 @@ export async function recordProcessorEvent(
   return { known: state.workspaceId !== null };
 }
 
-/** Has the subscriptions read again, where somebody has reason to believe that they changed. */
+/** Requests that the subscriptions be read again, because they may have changed. */
 export async function askForSubscriptions(
   deps: Dependencies,
   { workspaceId, because }: { workspaceId: string; because: string },
@@ -57,19 +57,19 @@ export async function askForSubscriptions(
   await deps.billings.handle(workspaceId, { type: "AskForSubscriptions", because }, { ...cause, workspaceId });
 }
 
-/** What checkout and portal go by. */
+/** Payment state of a workspace used by checkout and portal. */
 export type Payer = {
-  /** null: its customer is not made yet. */
+  /** null: the customer is not created yet. */
   customerId: string | null;
   /** A trial is offered once. */
   trialUsed: boolean;
-  /** It has a subscription that works: it is changed in the portal, and no other is started. */
+  /** True if it has an active subscription: that is changed in the portal, and no other is started. */
   isSubscribed: boolean;
-  /** The page that was opened last; it may have expired, or be completed. */
+  /** The page opened last; it may be expired or completed. */
   checkout: Checkout | null;
 };
 
-/** What is recorded of how a workspace pays; the processor is not asked. */
+/** Returns the recorded payment state; the processor is not called. */
 export async function payerOf(deps: Dependencies, workspaceId: string): Promise<Payer> {
   const [{ state: billing }, { state: workspace }] = await Promise.all([
     deps.billings.load(workspaceId),
@@ -86,8 +86,8 @@ export async function payerOf(deps: Dependencies, workspaceId: string): Promise<
 }
 
 /**
- * Records that a checkout was opened in the place of the one known before (`replaces`: its session's id). False where another was opened
- * meanwhile: then that one is the workspace's, and the caller's own is to be expired.
+ * Records an opened checkout that replaces the one known before (`replaces`: its session's id). Returns false if another was recorded
+ * meanwhile: the caller must expire its own.
  */
 export async function keepCheckout(
   deps: Dependencies,

@@ -15,8 +15,8 @@ type Processor = Pick<PaymentProcessor, "subscriptionsOf" | "cancelAndRefund">;
 type Following = { workspaceId: string; payments: Processor };
 
 /**
- * Reads a workspace's subscriptions and brings its plan to what they say. Answers when they have to be read again although nobody says
- * anything; null: not at all. Safe to run twice, also side by side. Throws ProcessorUnavailable, ProcessorRefused.
+ * Reads a workspace's subscriptions and sets its plan accordingly. Returns when to read them again without an event; null: not at all.
+ * Safe to run twice, even at once. Throws ProcessorUnavailable, ProcessorRefused.
  */
 export async function followSubscriptions(
   deps: Dependencies,
@@ -33,7 +33,7 @@ export async function followSubscriptions(
   }
 }
 
-/** "superseded": somebody else read something newer meanwhile. */
+/** Reads and records the subscriptions. "superseded": another run recorded a newer reading meanwhile. */
 async function readOnce(
   deps: Dependencies,
   { workspaceId, payments, billing, customerId }: Following & { billing: Billing; customerId: string },
@@ -60,14 +60,14 @@ async function readOnce(
   if (recorded.changed) raiseAlarms(deps, { workspaceId, found, subscriptions });
   const guard = { stream: billingStream(workspaceId), revision: recorded.revision };
   await setPlan(deps, { workspaceId, all, billing, now }, { ...cause, unlessMoved: [guard] });
-  // The last of all, so that a run that was cut off before comes here again.
+  // Last step, so that an interrupted run is repeated up to here.
   if (!Array.isArray(answer)) await deps.billings.handle(workspaceId, { type: "LoseCustomer", customerId }, cause);
   return all;
 }
 
 /**
- * A customer that pays is not given up because nobody knows them: more often than not the processor is asked with the key of another account, or of
- * its test mode, and the subscription goes on where it is. The operator has this long after the period to see to it.
+ * Milliseconds after the period's end that the operator has to react. A paying customer unknown to the processor is not given up at once:
+ * mostly the key of another account or of test mode is used, and the subscription continues there.
  */
 const untilGivenUpMs = 7 * 24 * 3_600_000;
 
@@ -80,7 +80,7 @@ const otherAccount = (): ProcessorRefused =>
     "resource_missing",
   );
 
-/** Judged on the workspace as it is when that is recorded: the operator may have had a word meanwhile. */
+/** Sets the plan, judged on the workspace's state at the append: the operator may have changed it meanwhile. */
 async function setPlan(
   deps: Dependencies,
   { workspaceId, all, billing, now }: { workspaceId: string; all: Subscription[]; billing: Billing; now: Date },
@@ -93,7 +93,7 @@ async function setPlan(
   await deps.workspaces.handle(workspaceId, command, cause);
 }
 
-/** They are known to be second ones before anything is done about them, and stay so until that is done. */
+/** Cancels and refunds second subscriptions. They are recorded as such before, and until this is done. */
 async function endSeconds(deps: Dependencies, { workspaceId, payments }: Following, cause: Cause): Promise<void> {
   const { seconds } = (await deps.billings.load(workspaceId)).state;
   for (const [subscriptionId, standing] of Object.entries(seconds)) {
@@ -103,7 +103,7 @@ async function endSeconds(deps: Dependencies, { workspaceId, payments }: Followi
   }
 }
 
-/** What the operator has to know of. Said when something new was read, and not with every look. */
+/** Logs alarms for the operator, only when a reading has changed. */
 function raiseAlarms(
   deps: Dependencies,
   { workspaceId, found, subscriptions }: { workspaceId: string; found: PlanFound; subscriptions: Subscription[] },

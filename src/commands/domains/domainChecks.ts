@@ -10,12 +10,12 @@ import type { Cause } from "../handle.ts";
 import { type NamesOfDomain, nameId, namesOf } from "./domainNames.ts";
 import { type Findings, judgedByProvider, registered, withMailLetIn } from "./providerDomains.ts";
 
-/** All look-ups of one check together. */
+/** Time limit in milliseconds for all look-ups of one check. */
 const checkMs = 20_000;
 
 /**
- * Looks a domain's records up and records what was found, once for each attempt. A mail provider that gives some of them looks too, and brings the
- * mail in before the domain counts as verified. Returns the domain's resulting state.
+ * Looks up a domain's records and records the result, once per attempt. A mail provider that supplies some of them checks too, and starts
+ * receiving before the domain counts as verified. Returns the domain's resulting state.
  */
 export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
   const { state } = await deps.domains.load(domainId);
@@ -44,8 +44,8 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
 }
 
 /**
- * A domain about to be verified claims its names first: of two workspaces that have put all their records in place, one gets them, and the
- * other is told. A claim without its verification (a crash) is used by the next check, or given back when the domain is deleted.
+ * Claims a domain's names before it is verified: of two workspaces with all records in place, one gets the names, and the other's check
+ * fails. A claim without its verification (a crash) is used by the next check, or released when the domain is deleted.
  */
 async function withClaim(
   deps: Dependencies,
@@ -71,7 +71,7 @@ async function withClaim(
   }
 }
 
-/** Others may prove these names from here on. */
+/** Releases a lost domain's verified names: other workspaces may prove them from now on. */
 export async function loseNames(deps: Dependencies, { domainId, names }: NamesOfDomain, cause: Cause): Promise<void> {
   for (const name of namesOf(names)) {
     await deps.domainNames.handle(nameId(name), { type: "LoseName", domainId }, cause);

@@ -6,18 +6,18 @@ import type { Dependencies } from "../dependencies.ts";
 
 export type DomainNames = { name: string; subdomain: string | null; mailDomain: string };
 
-/** A domain, and the names that it is under. */
+/** A domain and its names. */
 export type NamesOfDomain = { domainId: string; names: Pick<DomainNames, "name" | "mailDomain"> };
 
-/** Names that no registrar gives out, or that mean something of their own on every machine (RFC 6761 and its like). */
+/** Names that cannot be registered, or that have a special meaning on every machine (RFC 6761 and similar). */
 const reserved = ["localhost", "local", "invalid", "internal", "onion", "arpa", "alt"];
 
-/** The prefix in the longest of its records has to fit too. */
+/** Longest name in characters: leaves room for the prefix of the longest record. */
 const maxNameLength = 200;
 
 /**
- * The names of a new domain, as DNS has them: punycode, lower case, without the dot at the end. The subdomain may be given with
- * or without the domain behind it. Throws Rejected invalid_request.
+ * Normalises the names of a new domain: punycode, lower case, without a final dot. The subdomain may be given with or without the
+ * domain. Throws Rejected invalid_request.
  */
 export function readDomainNames(
   settings: Dependencies["settings"],
@@ -39,7 +39,7 @@ export function readDomainNames(
   return { name, subdomain: relative, mailDomain };
 }
 
-/** Every workspace already has the sandbox domain. */
+/** Refuses the service's own domains: every workspace already has the sandbox domain. */
 function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
   if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
   throw invalid("domain_name", "this domain belongs to the service itself: use a domain of your own", {
@@ -79,10 +79,10 @@ function readSubdomain(name: string, given: string): string {
 
 const domainPart = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();
 
-/** The id of a name's stream: a domain name may be as long as a stream id. */
+/** Returns the id of a name's stream; hashed, because a domain name may be as long as a stream id. */
 export const nameId = (name: string): string => createHash("sha256").update(name.toLowerCase()).digest("hex");
 
-/** Both of a domain's names are taken together: of one and the other, nobody else may prove either. */
+/** Returns a domain's names; they are taken together, so that no other workspace can prove one of them. */
 export const namesOf = ({ name, mailDomain }: Pick<DomainNames, "name" | "mailDomain">): string[] => [
   ...new Set([name, mailDomain]),
 ];
@@ -91,7 +91,7 @@ export async function loadName(deps: Pick<Dependencies, "domainNames">, name: st
   return (await deps.domainNames.load(nameId(name))).state;
 }
 
-/** True if mail for any address of this domain comes to the service: if it belongs to a verified domain of any workspace. */
+/** True if mail for this domain arrives at the service: it belongs to a verified domain of any workspace. */
 export async function receivesMailHere(deps: Pick<Dependencies, "domainNames">, domain: string): Promise<boolean> {
   return (await loadName(deps, domain)).verified?.receives === true;
 }

@@ -14,8 +14,9 @@ import { registrationIfAnswered } from "./providerDomains.ts";
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
 
 /**
- * Adds a domain with a DKIM key of its own; its place in the plan and its names are taken first, so that of two at once only one gets them.
- * Throws Rejected invalid_request (no domain name; as a conflict: here already, or verified elsewhere), plan_limit_reached.
+ * Adds a domain with its own DKIM key. Its slot in the plan and its names are taken first, so that of two concurrent
+ * requests only one gets them. Throws Rejected invalid_request (invalid domain name; as a conflict: added already, or
+ * verified elsewhere), plan_limit_reached.
  */
 export async function createDomain(
   deps: Dependencies,
@@ -29,7 +30,7 @@ export async function createDomain(
   const begun = await deps.domains.load(domainId);
   if (begun.state.exists && !begun.state.deleted) {
     if (domainId !== ownId) throw justAdded();
-    // The same request once more: it was made then.
+    // A repeated request: the domain was added by the first.
     return { domainId, position: begun.position };
   }
   await takePlace(deps, { workspaceId, domainId, names }, cause);
@@ -41,7 +42,7 @@ export async function createDomain(
   const command = { type: "AddDomain", domain, ...(registration && { registration }), at } as const;
   const { changed, position, state } = await deps.domains.handle(domainId, command, cause);
   if (changed) return { domainId, position };
-  // Another request went on with what this one had begun, perhaps with another subdomain.
+  // Another request completed what this one had begun, perhaps with another subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
   for (const name of unused) await releaseName(deps, { domainId, name }, cause);
   throw justAdded();
@@ -50,7 +51,7 @@ export async function createDomain(
 const justAdded = (): Rejected =>
   invalid("domain_name", "this domain has just been added: use that one", { conflict: true });
 
-/** An id under which this workspace took the name but then made no domain: the next request for the name continues with it. */
+/** Returns the id of an interrupted creation that took the name in this workspace: the next request for the name continues it. */
 async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
   const held = (await loadName(deps, name)).registered[workspaceId];
   return held !== undefined && (await stateOf(deps, held)) === "unborn" ? held : undefined;
@@ -90,7 +91,7 @@ async function registerName(
   await deps.domainNames.handle(nameId(name), command, cause);
 }
 
-/** Used for a domain that is gone, or never came into being. */
+/** Releases the names of a domain that was deleted or never created. */
 export async function releaseNames(
   deps: Dependencies,
   { domainId, names }: NamesOfDomain,
@@ -119,7 +120,7 @@ async function newDomain(deps: Dependencies, workspaceId: string, names: DomainN
   };
 }
 
-/** Whom a domain's private key is sealed for. */
+/** Owner and field for which a domain's private key is encrypted. */
 export const keyOwner = (workspaceId: string) => ({ workspaceId, field: "domain.dkimPrivateKey" });
 
 async function stateOf(deps: Dependencies, domainId: string): Promise<HolderState> {
@@ -130,7 +131,7 @@ async function stateOf(deps: Dependencies, domainId: string): Promise<HolderStat
 
 type OfDomain = { workspaceId: string; domainId: string };
 
-/** A domain of this workspace as its stream has it now. Throws Rejected not_found. */
+/** Returns a domain of this workspace from its stream. Throws Rejected not_found. */
 export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: OfDomain): Promise<Domain> {
   const { state } = await deps.domains.load(domainId);
   if (!state.exists || state.deleted || state.workspaceId !== workspaceId) {
@@ -139,7 +140,7 @@ export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: 
   return state;
 }
 
-/** The domain an identity is on; undefined for the sandbox domain, which belongs to no workspace. */
+/** Returns the domain of an identity; undefined for the sandbox domain, which belongs to no workspace. */
 export async function ownDomainOf(
   deps: Pick<Dependencies, "domains">,
   { workspaceId, domainId }: OfDomain,
@@ -149,17 +150,17 @@ export async function ownDomainOf(
   return loaded.state.exists ? loaded : undefined;
 }
 
-/** Has the domain's records looked up soon (processes/checkDomains.ts). */
+/** Requests an early check of the domain's records (processes/checkDomains.ts). */
 export async function requestCheck(deps: Dependencies, domain: OfDomain, cause: Cause): Promise<{ position: number }> {
   await loadDomain(deps, domain);
   const command = { type: "RequestCheck", at: deps.clock.now().toISOString() } as const;
   return deps.domains.handle(domain.domainId, command, cause);
 }
 
-/** What began an identity on a domain and then made none is not on its way any more after so long. */
+/** Milliseconds after which the attachment of an identity that was never created counts as interrupted. */
 const interruptedAfterMs = 10 * 60_000;
 
-/** Throws Rejected invalid_request, as a conflict, while it has identities. */
+/** Deletes a domain. Throws Rejected invalid_request, as a conflict, while it has identities. */
 export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: Cause): Promise<{ position: number }> {
   const { identities } = await loadDomain(deps, domain);
   const now = deps.clock.now();
@@ -173,7 +174,7 @@ export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: 
   return deps.domains.handle(domain.domainId, command, cause);
 }
 
-/** From here on the domain cannot be deleted before the identity. Throws Rejected invalid_request, not_found. */
+/** Attaches an identity: from now on the domain cannot be deleted before it. Throws Rejected invalid_request, not_found. */
 export async function attachIdentity(
   deps: Dependencies,
   { domainId, identityId }: { domainId: string; identityId: string },
@@ -183,7 +184,7 @@ export async function attachIdentity(
   await deps.domains.handle(domainId, command, cause);
 }
 
-/** False for a domain above the plan's cap; the sandbox domain counts against none. */
+/** False for a domain above the plan's cap; the sandbox domain is exempt. */
 export const domainWorks = async (deps: Dependencies, workspaceId: string, domainId: string): Promise<boolean> =>
   domainId === sandboxDomainId(workspaceId) ||
   worksUnderPlan(deps, { workspaceId, kind: "domains", holderId: domainId }, (id) => stateOf(deps, id));

@@ -2,8 +2,8 @@ import { nextCheckAt } from "#streams/domain/schedule.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /**
- * When a domain's records are looked up next without anybody asking: "soon" if somebody asked, else an ISO time, which may have passed while the check is
- * under way; null: not before somebody asks. `domainId`: of the caller's own workspace.
+ * Returns when a domain's records are checked next without a request: "soon" if a check was requested, otherwise an ISO time, which may
+ * have passed while the check is running; null: only on request. `domainId`: of the caller's workspace.
  */
 export async function nextCheckOf(
   deps: Pick<Dependencies, "domains" | "settings">,

@@ -7,16 +7,19 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { loadName } from "./domainNames.ts";
 
-/** What a mail provider has to do with a domain: it says which records it takes, looks at them itself, and brings the domain's mail in. */
+/**
+ * Results of a check by record. A mail provider can be involved: it says which records it needs, checks
+ * them itself, and receives the domain's mail.
+ */
 
 export type Findings = Record<DomainRecord, RecordFinding>;
 
-/** What a check found. `heldBack`: the domain is not to be verified by it. */
+/** Result of a check. `heldBack`: true if the domain must not be verified by it. */
 export type Judged = { found: Findings; heldBack: boolean };
 
 const maxReasonLength = 300;
 
-/** The domain at the provider, found or made there. Undefined without a provider; throws ProviderAway, ProviderRefused. */
+/** Finds or registers the domain at the provider. Undefined without a provider; throws ProviderAway, ProviderRefused. */
 export async function registrationOf(deps: Dependencies, mailDomain: string): Promise<Registration | undefined> {
   const { sendingDomains } = deps;
   if (!sendingDomains) return undefined;
@@ -24,14 +27,14 @@ export async function registrationOf(deps: Dependencies, mailDomain: string): Pr
   return { provider: sendingDomains.provider, providerId: id, made, records };
 }
 
-/** The same for a domain that may be added without: its first check tries again. */
+/** Like registrationOf, but returns undefined if the provider fails: the domain is added without it, and its first check tries again. */
 export const registrationIfAnswered = (deps: Dependencies, mailDomain: string): Promise<Registration | undefined> =>
   registrationOf(deps, mailDomain).catch((error) => {
     if (isOfProvider(error)) return undefined;
     throw error;
   });
 
-/** The domain as the provider has it, registered where it was not yet; with why it could not be. */
+/** Returns the domain registered at the provider, or why it could not be registered. */
 export async function registered(
   deps: Dependencies,
   { domainId, domain }: { domainId: string; domain: Domain },
@@ -58,7 +61,10 @@ async function registeredNow(
 
 type ToJudge = { domainId: string; domain: Domain; found: Findings; trouble: RecordFinding | undefined };
 
-/** Has the provider look at its records, once DNS has all of them. A domain that it has lost is registered again, for the next check. */
+/**
+ * Asks the provider to check its records, once DNS has all of them. A domain unknown to the provider
+ * is registered again, for the next check.
+ */
 export async function judgedByProvider(
   deps: Dependencies,
   { domainId, domain, found, trouble }: ToJudge,
@@ -84,7 +90,7 @@ export async function judgedByProvider(
   }
 }
 
-/** Sees to it that the provider brings the mail of a domain that is about to be verified, or is. What is in the way shows at the MX record. */
+/** Ensures that the provider receives the mail of a domain that is or is about to be verified. A failure is shown at the MX record. */
 export async function withMailLetIn(
   { sendingDomains }: Dependencies,
   { mailDomain }: Pick<Domain, "mailDomain">,
@@ -103,8 +109,8 @@ export async function withMailLetIn(
 }
 
 /**
- * Takes a deleted domain from the provider, before its names are given back: the next workspace that proves them has the provider's settings to itself. What
- * another domain of ours still uses stays. Throws ProviderAway; resolves with the reason where the provider refuses.
+ * Removes a deleted domain from the provider before its names are released, so that the next workspace proving them has the provider's
+ * settings to itself. Keeps what another domain here still uses. Throws ProviderAway; resolves with the reason if the provider refuses.
  */
 export async function leaveProvider(
   deps: Dependencies,
@@ -130,7 +136,7 @@ export async function leaveProvider(
   }
 }
 
-/** Another domain that was verified meanwhile has just lost its mail. */
+/** Restores receiving for another domain with this name that was verified meanwhile. */
 async function restoreForNext(
   deps: Dependencies,
   sendingDomains: SendingDomains,
@@ -140,7 +146,7 @@ async function restoreForNext(
   if (verified !== null && verified.domainId !== domainId) await sendingDomains.receive(mailDomain);
 }
 
-/** All records that the provider judges, as it could not: what was known before still counts. */
+/** Marks all records that the provider checks as temporarily failed: their earlier status still counts. */
 const withProviders = (found: Findings, trouble: RecordFinding | undefined): Findings =>
   Object.fromEntries(
     domainRecords.map((record) => [record, isProviders(record) && trouble ? trouble : found[record]]),
@@ -156,7 +162,7 @@ const lostThere = ({ provider }: SendingDomains): RecordFinding => ({
 const isOfProvider = (error: unknown): error is Error =>
   error instanceof ProviderAway || error instanceof ProviderRefused;
 
-/** Throws what does not come from the provider. */
+/** Returns the provider's error as a reason; throws other errors. */
 function reasonOf(error: unknown): string {
   if (!isOfProvider(error)) throw error;
   return storableLine(`${error.message}; asked again with the next check`, maxReasonLength);

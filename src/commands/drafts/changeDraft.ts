@@ -6,13 +6,13 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
 import { noteDraft } from "../threads/threads.ts";
 
-/** `threadId`: the thread that knows of it now; the draft's own, or the one that was merged into. */
+/** `threadId`: the thread that knows the draft now: its own, or the one it was merged into. */
 export type Changed = Handled<Draft> & { threadId: string };
 
 /**
- * Changes a draft and reports its state to its thread, so that both show at once; the process noteDrafts makes up for a run that was cut
- * off in between. `position`: both are in the log there. `recorded`: the crash point between the two. The cause's
- * `unlessMoved` is for the change alone. Throws Rejected; StreamMoved where one of those has.
+ * Changes a draft and notes its state on its thread, so that both show at once; the process noteDrafts covers a run that was cut off in
+ * between. `position`: log position that includes both. `recorded`: crash point between the two. The cause's `unlessMoved` applies to the
+ * change alone. Throws Rejected, or StreamMoved if a guarded stream has moved.
  */
 export async function changeDraft(
   deps: Dependencies,
@@ -22,13 +22,13 @@ export async function changeDraft(
   const handled = await deps.drafts.handle(draftId, command, cause);
   if (recorded) crashPoint(recorded);
   const { threadId, status } = handled.state;
-  // Its thread knows of it since its submission, and the claim of its send says the rest.
+  // The thread has known the draft since its submission, and an approved one is noted by the claim of its send.
   if (status === "approved" && command.type !== "SubmitDraft") return { ...handled, threadId };
   const { unlessMoved: _, ...told } = cause;
   return { ...handled, ...(await tellThread(deps, { draftId, ...handled }, told)) };
 }
 
-/** Reports a draft's state to its thread. Reporting it again, or an older revision, changes nothing. */
+/** Notes a draft's state on its thread. Repeating it, or an older revision, changes nothing. */
 export async function tellThread(
   deps: Dependencies,
   { draftId, state, revision, position }: { draftId: string; state: Draft; revision: number; position: number },

@@ -11,7 +11,7 @@ export { contentSha256 };
 /** Contents up to this many bytes of JSON are stored in the event itself. */
 const inlineBytes = 16 * 1024;
 
-/** Puts a content where it belongs by its size: into the event, or into the blob store before it. */
+/** Returns a content as stored: inside the event, or in the blob store if it is large. */
 export async function storeContent(blobs: Blobs, content: DraftContent): Promise<StoredContent> {
   const bytes = Buffer.from(JSON.stringify(content));
   if (bytes.length <= inlineBytes) return { content, contentBlob: null };
@@ -28,8 +28,8 @@ export async function loadContent(blobs: Blobs, stored: StoredContent): Promise<
 export type IdentityParts = Pick<DraftContent, "from" | "reply_to" | "signature_text" | "signature_html">;
 
 /**
- * The parts of a content that are the identity's: when they change, every open draft's content does. A signature that is given in one form
- * alone is made into the other where the mail needs it, so that every recipient reads it.
+ * Returns the parts of a content that come from the identity: when they change, the content of every open draft changes. A signature given
+ * in only one form is converted to the other where the mail needs it.
  */
 export async function identityParts(
   { costlyWork }: Pick<Dependencies, "costlyWork">,

@@ -13,7 +13,7 @@ import { loadContent } from "./draftContents.ts";
 
 const pageSize = 500;
 
-/** A stream from its start, a page at a time. */
+/** Reads a stream from its start, one page at a time. */
 export async function* pagesOf<E extends Event = Event>(
   deps: Dependencies,
   stream: string,
@@ -31,11 +31,11 @@ async function readAll<E extends Event = Event>(deps: Dependencies, stream: stri
   return all;
 }
 
-/** Everything that was recorded of a draft itself, oldest first. */
+/** Returns a draft's own events, oldest first. */
 export const draftEvents = (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
   readAll<DraftEvent>(deps, draftStream(draftId));
 
-/** A draft as it was right after one of its own events, and everything that was recorded of it until then. */
+/** Returns a draft right after one of its own events, and its events up to that one. */
 export async function draftUntil(
   deps: Dependencies,
   { stream, revision }: Pick<Recorded, "stream" | "revision">,
@@ -45,7 +45,8 @@ export async function draftUntil(
 }
 
 /**
- * A draft's whole life, oldest first: its own events, the claims to send it, which are on its thread, and the outcome of each attempt.
+ * Returns a draft's complete history, oldest first: its own events, the claims of its sends from its
+ * threads, and the events of each attempt.
  */
 export async function draftHistory(deps: Dependencies, draftId: string): Promise<Recorded[]> {
   const own: Recorded[] = await draftEvents(deps, draftId);
@@ -55,11 +56,11 @@ export async function draftHistory(deps: Dependencies, draftId: string): Promise
   return [...own, ...claims, ...deliveries.flat()].sort((a, b) => a.position - b.position);
 }
 
-/** The claims to send a draft, on every thread it was on: the ones it names, and those they were merged into. */
+/** Returns the claims to send a draft from all its threads: those it names, and those they were merged into. */
 async function claimsOf(deps: Dependencies, draftId: string, own: readonly Recorded[]): Promise<Recorded[]> {
   const claims: Recorded[] = [];
   const threadIds = new Set(idsIn(own, "threadId"));
-  // A set takes in what is added while it is walked: a merge may follow a merge.
+  // A Set also iterates elements added during the loop, so a merge after a merge is followed.
   for (const threadId of threadIds) {
     const { state } = await deps.threads.load(threadId);
     if (state.mergedInto !== null) threadIds.add(state.mergedInto);
@@ -76,14 +77,14 @@ const idsIn = (events: readonly Recorded[], field: string): string[] => [
   ...new Set(events.map(({ data }) => data[field]).filter((id) => typeof id === "string")),
 ];
 
-/** A draft as it was, and when that state ended (null: it is today's). */
+/** A draft at an earlier time, and when that state ended (null: still current). */
 export type EarlierDraft = { row: DraftRow; until: string | null };
 
-/** A draft as it was at a moment; undefined if there was none yet. */
+/** Returns a draft at a moment; undefined if it did not exist yet. */
 export const draftAt = (deps: Dependencies, draftId: string, at: Date): Promise<EarlierDraft | undefined> =>
   replayWhile(deps, draftId, (event) => Date.parse(event.metadata.at) <= at.getTime());
 
-/** A draft as it last was with this version; undefined if it has no such version. */
+/** Returns the last state of a draft with this version; undefined if it has no such version. */
 export async function draftAtVersion(
   deps: Dependencies,
   draftId: string,
@@ -112,7 +113,7 @@ async function replayWhile(
 
 export type VersionContent = { content: DraftContent; contentSha256: string; rationale: string | null };
 
-/** What a version says, exactly as it was hashed; undefined if the draft has no such version. */
+/** Returns a version's content exactly as it was hashed; undefined if the draft has no such version. */
 export async function versionContent(
   deps: Dependencies,
   draftId: string,
@@ -124,7 +125,7 @@ export async function versionContent(
   return { content: await loadContent(deps.blobs, { content, contentBlob }), contentSha256, rationale };
 }
 
-/** The frozen MIME of a draft's newest hand-over: its hash in the blob store; undefined if none was begun. */
+/** Returns the blob hash of the stored MIME of a draft's newest hand-over; undefined if none was begun. */
 export async function handedOverMime(deps: Dependencies, draftId: string): Promise<string | undefined> {
   const history = await draftHistory(deps, draftId);
   const started = history.findLast((event) => event.type === "DeliveryStarted");

@@ -14,7 +14,7 @@ import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
 import { writtenBodies } from "./writtenBodies.ts";
 
-/** What a PATCH may change; what is absent stays. */
+/** Changes that a PATCH may contain; absent fields stay. */
 export type DraftChanges = {
   bodyText?: string | null;
   bodyHtml?: string | null;
@@ -24,7 +24,7 @@ export type DraftChanges = {
   rationale?: string | null;
 };
 
-/** Throws Rejected not_found for a draft that is not this workspace's. */
+/** Throws Rejected not_found if the workspace has no such draft. */
 export async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
   const { state } = await deps.drafts.load(draftId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
@@ -36,7 +36,7 @@ export type DraftEdit = {
   draftId: string;
   ifVersion: number | null;
   changes: DraftChanges;
-  /** The subject after its override is removed. */
+  /** Subject to use after the draft's own subject is removed. */
   threadSubject: string;
 };
 
@@ -48,7 +48,7 @@ export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Caus
   return changeDraft(deps, { draftId: edit.draftId, command }, cause);
 }
 
-/** `isPersons`: a person wrote it, who is shown one of the two bodies at a time: what they leave alone is made again from the other. */
+/** `isPersons`: a person edits, who sees only one of the two bodies: the other one is made again from it. */
 export async function editOf(
   deps: Dependencies,
   { draft, edit, isPersons }: { draft: Draft; edit: DraftEdit; isPersons: boolean },
@@ -71,12 +71,15 @@ export async function editOf(
     rationale,
     changedFields: changedFields({ content: before, rationale: draft.rationale }, { content, rationale }),
     because: "edit",
-    // What was edited here is the version loaded above: somebody else's edit in between must not be overwritten unseen.
+    // The edit is based on the version loaded above: another edit in between must not be overwritten.
     ifVersion: ifVersion ?? draft.version,
   };
 }
 
-/** Approves by key; does not send. If several have to approve, it may stay pending. Throws Rejected human_approval_required, invalid_status, version_mismatch. */
+/**
+ * Approves with an API key without sending. If several approvals are required, the draft may stay pending. Throws Rejected
+ * human_approval_required, invalid_status, version_mismatch.
+ */
 export async function approveDraft(
   deps: Dependencies,
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
@@ -103,9 +106,9 @@ export async function rejectDraft(
 }
 
 /**
- * Queues a draft for delivery. A key may send a pending one too: that is its own authorisation. A person sends what is approved, and approves what is
- * pending. `ifVersion`: the version that is meant, which also decides on one that the service made after an approval; null if none is named. Throws
- * Rejected as queueSend does.
+ * Queues a draft for delivery. An API key may send a pending draft, which is its own authorisation; a person sends only
+ * approved ones. `ifVersion`: the version meant, which also decides about one that the service made after an approval; null if
+ * none is named. Throws Rejected like queueSend.
  */
 export async function sendDraft(
   deps: Dependencies,
@@ -113,7 +116,8 @@ export async function sendDraft(
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
   const isPersons = cause.actor.kind === "session";
-  // Of a key's send only whose draft it is, which never changes: the rest is asked when it is queued.
+  // For a key's send only the draft's ownership is checked, which never changes, so a cached state
+  // suffices: the rest is checked at the queueing.
   const owned = (known: Dependencies) => loadDraft(known, workspaceId, draftId);
   const draft = isPersons ? await owned(deps) : await keptFirst(deps, owned);
   const word = ifVersion === null ? {} : { ifVersion };
@@ -123,7 +127,7 @@ export async function sendDraft(
   return { position, threadId, queuedAt };
 }
 
-/** Has the approvers notified once more. Throws Rejected rate_limited, invalid_status, invalid_request (no channel). */
+/** Notifies the approvers again. Throws Rejected rate_limited, invalid_status, invalid_request (no channel). */
 export async function notifyAgain(
   deps: Dependencies,
   { workspaceId, draftId }: { workspaceId: string; draftId: string },

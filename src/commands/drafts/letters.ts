@@ -14,7 +14,7 @@ export type GivenAttachment = {
   sha256: string;
 };
 
-/** A letter as its author gives it; null or "" for a body that is not given. */
+/** A letter as its author submits it; a body that is not given is null or "". */
 export type GivenLetter = {
   workspaceId: string;
   bodyText: string | null;
@@ -24,15 +24,15 @@ export type GivenLetter = {
 
 type Attachment = DraftContent["attachments"][number];
 type Blobs = Pick<Dependencies, "blobs">;
-/** The ports that a letter is made with, and its workspace. */
+/** Ports needed to make a letter, and its workspace. */
 type Makers = Blobs & Pick<Dependencies, "costlyWork"> & { workspaceId: string };
 
-/** The part of a content that its author writes, as it is stored, shown and sent. */
-export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: ContentOrigin };
+/** Part of a content written by its author, as stored, shown and sent. */
+export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
 
 /**
- * Makes of what was given what is stored: HTML reduced to what can be shown, pictures bound by their hash, a text part made if none was
- * given. Throws Rejected invalid_request naming the field.
+ * Converts a submitted letter to what is stored: HTML reduced to what can be shown, pictures referenced by hash, and a text part derived
+ * if none was given. Throws Rejected invalid_request naming the field.
  */
 export async function writeLetter(
   deps: Pick<Dependencies, "blobs" | "costlyWork">,
@@ -47,7 +47,7 @@ export async function writeLetter(
   return storingLast(deps, attachments, (inHand) => composeLetter({ ...deps, ...inHand, workspaceId }, bodies, files));
 }
 
-/** Makes a letter with its files in hand, and then stores those that it has: what is refused leaves nothing behind. */
+/** Makes a letter with its files in memory, and stores the files it uses only afterwards: a refused letter stores nothing. */
 async function storingLast(
   { blobs }: Blobs,
   files: readonly Pick<GivenAttachment, "bytes" | "sha256">[],
@@ -67,7 +67,7 @@ async function storingLast(
         inHand.get(sha256)?.subarray(range.from, range.from + range.count) ?? blobs.part(sha256, range),
     },
   });
-  // One by one: they are large.
+  // One at a time, because they are large.
   for (const sha256 of new Set(letter.attachments.map((file) => file.sha256))) {
     const bytes = inHand.get(sha256);
     if (bytes) await blobs.put(bytes, sha256);
@@ -75,7 +75,10 @@ async function storingLast(
   return letter;
 }
 
-/** The same for an edit: `undefined` leaves a body as it is. Attachments stay; pictures that came inside a body go with it. */
+/**
+ * Rewrites a letter for an edit: an `undefined` body stays as it is. Attachments stay; pictures
+ * inside a replaced body are removed with it.
+ */
 export async function rewriteLetter(
   deps: Pick<Dependencies, "blobs" | "costlyWork">,
   before: Letter & { workspaceId: string },
@@ -96,7 +99,7 @@ export async function rewriteLetter(
   return storingLast(deps, [], (inHand) => composeLetter({ ...deps, ...inHand, workspaceId }, bodies, files));
 }
 
-/** The files of a letter. `known`: attachments that the HTML may show by their hash, if there are more than those in `attachments`. */
+/** Files of a letter. `known`: attachments that the HTML may reference by hash, if more than `attachments`. */
 type Files = { attachments: readonly Attachment[]; named: readonly Picture[]; known?: readonly Attachment[] };
 
 async function composeLetter(
@@ -119,7 +122,7 @@ async function composeLetter(
   const making: ContentOrigin = { htmlRemoved: reduced.removed };
   const all = [...named, ...inside.map(({ sha256 }) => ({ contentId: null, sha256 }))];
   if (all.length > 0) making.pictures = all;
-  // Shown inside the letter a file is what its bytes are, whatever was declared.
+  // For a file shown in the letter the type of its bytes replaces the declared one.
   const asShown = attachments.map((file) => ({
     ...file,
     content_type: pictures.types.get(file.sha256) ?? file.content_type,
@@ -127,10 +130,10 @@ async function composeLetter(
   return withText(deps, { body_text: text, body_html: reduced.html, attachments: [...asShown, ...inside], making });
 }
 
-/** Deep quotes and lists indent each of their lines. */
+/** Deep quotes and lists indent each line, so derived text can be much larger than its HTML. */
 const maxTextBytes = 512 * 1024;
 
-/** Every mail has a text part: recipients whose programs show no HTML read it. `body_text` null: its author gave none. */
+/** Adds a text part to a letter without one, for mail programs that show no HTML. `body_text` null: the author gave none. */
 async function withText(
   { costlyWork, workspaceId }: Makers,
   { body_text, ...letter }: Omit<Letter, "body_text"> & { body_text: string | null },
@@ -153,12 +156,12 @@ function describeAttachment({ filename, contentType, contentId, bytes, sha256 }:
   picture: Picture | null;
 } {
   const type = contentId === null ? null : pictureTypeOf(bytes);
-  // Shown inside the letter it is what its bytes are, whatever was declared.
+  // For a file shown in the letter the type of its bytes replaces the declared one.
   const stored = { filename, content_type: type ?? contentType, sha256 };
   return { stored, picture: type === null ? null : { contentId, sha256 } };
 }
 
-/** What an approver cannot be shown may not leave: the page has room for so much. */
+/** Refuses pictures too large for the approval page: what an approver cannot see must not be sent. */
 async function requireShowable(deps: Blobs, pictures: readonly string[]): Promise<void> {
   const sizes = await Promise.all(pictures.map(async (sha256) => (await deps.blobs.size(sha256)) ?? 0));
   const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -169,12 +172,12 @@ async function requireShowable(deps: Blobs, pictures: readonly string[]): Promis
   );
 }
 
-/** More than a letter needs; each becomes a part of the mail. */
+/** Limit of pictures inside one body: more than a letter needs; each becomes a part of the mail. */
 const maxInside = 20;
 
 /**
- * What the addresses of a body's pictures mean: an attachment by its content id, or by its hash as it was stored before, or bytes inside the
- * address itself, which become an attachment. No address reaches a file that is not this draft's.
+ * Resolves the addresses of a body's pictures: an attachment by content id, a stored one by hash, or a data URL, whose bytes become an
+ * attachment. No address can reach a file of another draft.
  */
 async function resolvePictures(
   deps: Blobs,
@@ -195,7 +198,7 @@ async function resolvePictures(
       else if (attachment && type !== null) {
         bySrc.set(src, attachment.sha256);
         types.set(attachment.sha256, type);
-        // It came inside the body before, and stays.
+        // Was inside the body before, and stays.
         inside.set(attachment.sha256, attachment);
       }
     } else if (bytes !== null && inside.size < maxInside) {
@@ -215,7 +218,7 @@ async function typeOfPicture(deps: Blobs, sha256: string): Promise<string | null
   return bytes === undefined ? null : pictureTypeOf(bytes);
 }
 
-/** What a `cid:` address names, as it is written and with its escapes read; nothing for any other address. */
+/** Returns the ids that a `cid:` address names, raw and with escapes decoded; [] for any other address. */
 export function contentIdsOf(src: string): string[] {
   const id = /^cid:(.+)$/is.exec(src.trim())?.[1];
   if (id === undefined) return [];

@@ -9,14 +9,15 @@ import { mayLeave, refuse } from "../sends/mayLeave.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { type DraftEdit, editOf, loadDraft } from "./drafts.ts";
 
-/** So long a signed-in person can take their approval back before anything leaves. */
+/** Milliseconds in which a signed-in person can undo an approval before the mail is sent. */
 const undoMs = 10_000;
 
 type Named = { workspaceId: string; draftId: string; ifVersion: number | null };
 
 /**
- * A signed-in person approves the version that they were shown, which also sends it, in ten seconds, unless the identity's approvals do not. Where
- * several have to approve, it may stay pending. Throws Rejected invalid_request (no version), version_mismatch, stale_draft, invalid_status.
+ * Records a signed-in person's approval of the version they were shown. It also sends the draft after ten seconds, unless the identity's
+ * approvals do not send. If several approvals are required, the draft may stay pending. Throws Rejected invalid_request (no version),
+ * version_mismatch, stale_draft, invalid_status.
  */
 export async function approveByPerson(
   deps: Dependencies,
@@ -35,7 +36,7 @@ export async function approveByPerson(
   });
 }
 
-/** The same for what they make of it: their version and its approval are one append. Throws Rejected as an edit and an approval do. */
+/** Records a person's edit and its approval in one append. Throws Rejected like an edit and an approval. */
 export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
   const { workspaceId, draftId } = edit;
   const draft = await loadDraft(deps, workspaceId, draftId);
@@ -44,13 +45,16 @@ export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause:
   const edited = await editOf(deps, { draft, edit, isPersons: true });
   const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
   return countApproval(deps, approval, (counted) => {
-    // If nothing was edited after all, it is an approval besides those that there are: of these some may count no more.
+    // If the edit changed nothing, it counts as a further approval; earlier ones may not count any more.
     const command = { type: "EditAndApprove", edit: edited, word: personsApproval(deps, counted) } as const;
     return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: counted.unlessMoved });
   });
 }
 
-/** They take it back: before it is on its way, or while others are missing. Throws Rejected invalid_status once it has left. */
+/**
+ * Undoes a person's own approval before the draft is queued, or while others are missing. Throws
+ * Rejected invalid_status once it is queued.
+ */
 export async function undoApproval(
   deps: Dependencies,
   { workspaceId, draftId }: Omit<Named, "ifVersion">,
@@ -63,7 +67,7 @@ export async function undoApproval(
   return changeDraft(deps, { draftId, command: { type: "UndoApproval", voter, also, because } }, cause);
 }
 
-/** A signed-in person's approval, as it counts now. `sends`: it means to send; by default as the identity's approvals do. */
+/** Returns a signed-in person's approval as it counts now. `sends`: true if it also sends; by default the identity's setting. */
 export function personsApproval(
   deps: Pick<Dependencies, "clock">,
   { voting, identity }: Pick<CountedApproval, "voting" | "identity">,
@@ -73,13 +77,13 @@ export function personsApproval(
   return { voting, sendRequested: sends, signedIn: { sendAfter } };
 }
 
-/** Nobody approves what they did not see. */
+/** Requires the version that the person was shown. */
 function requireVersion(ifVersion: number | null): number {
   if (ifVersion !== null) return ifVersion;
   throw invalid("If-Match", "expected the version that was shown to the person who approves");
 }
 
-/** Refuses at once, and not in ten seconds, where the customer wrote since. Another version than the draft's is not judged. */
+/** Refuses at once, instead of after ten seconds, if the customer wrote since. Another version than the draft's is not judged here. */
 async function requireNotAnswered(
   deps: Dependencies,
   { draftId, draft, version }: { draftId: string; draft: Draft; version: number },

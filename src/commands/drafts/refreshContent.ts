@@ -7,15 +7,15 @@ import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, identityParts, loadContent, storeContent } from "./draftContents.ts";
 
 /**
- * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, the draft
- * gets a new version and needs a new approval. True if the draft has a newer version now than the given one.
+ * Gives an open draft a new version, which needs a new approval, if the identity's name, reply-to or signature has changed: only approved
+ * content is sent. Returns true if the draft now has a newer version than the given one.
  */
 export async function refreshContent(
   deps: Dependencies,
   { draftId, draft }: { draftId: string; draft: Draft },
   cause: Cause,
 ): Promise<boolean> {
-  // No older than the draft: a newer one may have made this version.
+  // The fresh state is no older than the draft: a newer identity may have made this version.
   const { state: identity } = await deps.identities.fresh(draft.identityId);
   const letter = await loadContent(deps.blobs, draft.stored);
   const content = { ...letter, ...(await identityParts(deps, { identity, letter })) };
@@ -31,16 +31,16 @@ export async function refreshContent(
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await changeDraft(deps, { draftId, command }, cause);
-  // Decided or queued meanwhile: its status says how it goes on, and a queued one has the hash that was approved. Or it has this very
-  // content already, in a version that somebody else made.
+  // Unchanged means: someone decided or queued the draft meanwhile (a queued one has the approved hash), or
+  // another run made a version with this content.
   return handled.changed || handled.state.version !== draft.version;
 }
 
 const maxChanges = 10;
 
 /**
- * A draft as it would be sent now: an open one is brought up to date with its identity first. Its status, and whether anybody decided on
- * what that made of it, are the caller's to judge.
+ * Returns a draft as it would be sent now; updates an open one to its identity first. The caller checks its status, and
+ * whether the new version was decided about.
  */
 export async function upToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
   for (let changes = 0; ; changes++) {
@@ -49,7 +49,7 @@ export async function upToDate(deps: Dependencies, draftId: string, cause: Cause
     try {
       if (!(await refreshContent(deps, { draftId, draft }, cause))) return draft;
     } catch (error) {
-      // Somebody else made a newer version in between: that one is looked at.
+      // Another run made a newer version meanwhile: check that one.
       if (!(error instanceof Rejected) || error.code !== "version_mismatch" || changes >= maxChanges) throw error;
     }
   }

@@ -9,5 +9,5 @@ const sentences: Record<ReduceRefusal, string> = {
     "this HTML has nothing that a reader can see: add text or a picture with alt text, or leave the field out",
 };
 
-/** invalid_request about a field of HTML. */
-export const refusedHtml = (field: string, refused: ReduceRefusal): Rejected => invalid(field, sentences[refused]);
+/** Returns invalid_request about a field with HTML. */
+export const refusedHtml = (field: string, refused: Refused): Rejected => invalid(field, sentences[refused]);

@@ -2,11 +2,11 @@ import { picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** What a page has room for: a body with more is refused when it is submitted. */
+/** Picture limits of an approval page, in bytes: a body with more is refused at its submission. */
 export const maxPictureBytes = 1024 * 1024;
 export const maxPicturesBytes = 4 * 1024 * 1024;
 
-/** The pictures that a content's HTML shows, as `data:` addresses by the hash of their bytes. */
+/** Returns the pictures that a content's HTML shows, as `data:` URLs by hash. */
 export async function shownPictures(
   { blobs }: Pick<Dependencies, "blobs">,
   content: Pick<DraftContent, "attachments" | "body_html" | "signature_html">,
@@ -14,7 +14,7 @@ export async function shownPictures(
   const own = new Set(content.attachments.map(({ sha256 }) => sha256));
   const ofBody = picturesIn(content.body_html).filter((sha256) => own.has(sha256));
   const shown = new Map<string, string>();
-  // A signature's few small ones come on top.
+  // A signature's few small pictures are allowed in addition.
   let left = maxPicturesBytes + maxPictureBytes;
   for (const sha256 of new Set([...ofBody, ...picturesIn(content.signature_html)])) {
     const size = (await blobs.size(sha256)) ?? Number.POSITIVE_INFINITY;

@@ -38,9 +38,9 @@ export type SubmitDraftRequest = {
 };
 
 /**
- * Records an agent's draft. A newer message does not block it, it only warns. One that was acknowledged
- * before counts, filed or not: the submission waits for its filing, at most 2 s. Throws Rejected not_found naming the
- * field, invalid_request, and plan_limit_reached for an auto-approved one over the quota: then nothing was created.
+ * Records an agent's draft. A newer message only causes a warning. Mail acknowledged before the submission counts even if not filed yet:
+ * the submission waits for its filing, at most 2 s. Throws Rejected not_found naming the field, invalid_request, and plan_limit_reached
+ * for an auto-approved draft over the quota; then nothing was created.
  */
 export async function submitDraft(
   deps: Dependencies,
@@ -50,12 +50,12 @@ export async function submitDraft(
   const draftId = newId(deps, cause, "draft");
   if (cause.repeated) {
     const { state, position } = await deps.drafts.load(draftId);
-    // What it asked for is there, whatever has become of thread, quota or identity since.
+    // The draft exists already, whatever happened to thread, quota or identity since.
     if (state.exists) return { draftId, position };
   }
   const { message, answers } = await requireSubjects(deps, request);
   const { workspaceId, identityId } = request;
-  // A mail acknowledged before this submission may be a newer word, and may join the thread to another.
+  // Mail acknowledged before this submission may be a newer message, or may merge the thread into another.
   await waitForSubmission(deps, identityId);
   const [{ state: current, threadId }, { state: identity }] = await Promise.all([
     loadThread(deps, request.threadId),
@@ -70,7 +70,7 @@ export async function submitDraft(
   const basedOnNumber = message.number;
   const answersMachine = machineAddresses(message, to);
   requireNoLoop(current, { draftId: "", ...answersMachine });
-  // Last of what may be refused: it stores what is attached.
+  // Last check that may refuse, because it stores the attachments.
   const { making, ...letter } = await writeLetter(deps, request);
   const own = await identityParts(deps, { identity, letter });
   const content = contentOf(request, letter, { own, to, subject: current.subject, message });
@@ -100,8 +100,8 @@ export async function submitDraft(
 }
 
 /**
- * The message a draft names, of the thread and identity that it names, all of this workspace. Read models know which there are, and where; what the
- * message says is read there.
+ * Finds the message that a draft answers and checks that message, thread and identity belong together and to this workspace. The read
+ * models locate them; the message itself is read from its stream.
  */
 async function requireSubjects(
   deps: Dependencies,
@@ -126,7 +126,7 @@ async function requireSubjects(
   return { message, answers };
 }
 
-/** By the streams: the message stays on the thread that it was filed on, whatever that was merged into. */
+/** Compares by streams: a message stays on the thread it was filed on, and that may have been merged into another. */
 async function isOneThread(deps: Dependencies, oneId: string, otherId: string): Promise<boolean> {
   if (oneId === otherId) return true;
   const [one, other] = await Promise.all([loadThread(deps, oneId), loadThread(deps, otherId)]);

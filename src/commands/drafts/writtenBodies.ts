@@ -5,9 +5,9 @@ import type { DraftContent } from "#streams/draft/content.ts";
 type Bodies = { bodyText?: string | null; bodyHtml?: string | null };
 
 /**
- * What a person's edit makes of both bodies, so that they say the same. A form sends both back, however little was touched; line ends do not count. Text that
- * was rewritten makes the HTML again, unless that was edited itself; HTML that was edited alone makes the text again. Absent: it stays as it is.
- * Throws Rejected invalid_request.
+ * Completes a person's edit so that both bodies say the same. A form sends both back even if untouched; line endings are
+ * ignored. Changed text replaces the HTML, unless the HTML was edited too; HTML edited alone replaces the text. undefined:
+ * unchanged. Throws Rejected invalid_request.
  */
 export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: Bodies): Bodies {
   const text = changed(before.body_text, given.bodyText);
@@ -24,7 +24,7 @@ export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_htm
 
 const lines = (text: string): string => text.replace(/\r\n?/g, "\n");
 
-/** What was made of a body; undefined if nothing was. */
+/** Returns a body's new text; undefined if it was not changed. */
 function changed(before: string | null, given: string | null | undefined): string | undefined {
   if (given === undefined || lines(given ?? "") === lines(before ?? "")) return undefined;
   return lines(given ?? "");

@@ -45,8 +45,8 @@ export type DirectlySent = {
 };
 
 /**
- * What would refuse the send anyway, before anything is created. Throws Rejected identity_not_active, sending_paused, assistant_disabled,
- * and plan_limit_reached where the caller's word is enough to send.
+ * Makes the checks that would refuse the send anyway, before anything is created. Throws Rejected identity_not_active, sending_paused,
+ * assistant_disabled, and plan_limit_reached if the caller's approval suffices to send.
  */
 export async function requireDirectSend(
   deps: Dependencies,
@@ -60,12 +60,13 @@ export async function requireDirectSend(
   await requireMaySend(deps, { workspaceId, identityId }, moment);
 }
 
-/** A signed-in person asks. */
+/** True if a signed-in person makes the request. */
 const isPersons = ({ actor }: Cause): boolean => actor.kind === "session";
 
 /**
- * Submits a draft that the calling key approves by the same act, and queues it; if the identity requires human approval, or more than one, the draft stays pending.
- * A refusal leaves a draft that never leaves. What a person writes is approved by their word, and leaves as soon as they can take it back no more.
+ * Submits a draft that the calling API key approves by the same act, and queues it; if the identity requires human approval, or
+ * several approvals, the draft stays pending. After a refusal the draft is never sent. A person's mail is approved by that person, and
+ * sent once that cannot be undone any more.
  */
 export async function sendDirectly(deps: Dependencies, draft: DirectDraft, cause: Cause): Promise<DirectlySent> {
   if (isPersons(cause)) await requireNothingNewer(deps, draft);
@@ -81,7 +82,7 @@ export async function sendDirectly(deps: Dependencies, draft: DirectDraft, cause
   return proceed(deps, { ...submitted, draftId }, cause);
 }
 
-/** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined if it made no such draft. */
+/** Continues an earlier call with the same Idempotency-Key that was cut off; undefined if it created no draft. */
 export async function resumeSend(deps: Dependencies, draftId: string, cause: Cause): Promise<DirectlySent | undefined> {
   if (!cause.repeated) return undefined;
   const loaded = await deps.drafts.load(draftId);
@@ -90,14 +91,17 @@ export async function resumeSend(deps: Dependencies, draftId: string, cause: Cau
   return proceed(deps, { ...loaded, draftId, identity }, cause);
 }
 
-/** A person is told at once, with what they wrote in hand. Throws Rejected stale_draft. */
+/** Refuses a person's mail at once, while they still have its text. Throws Rejected stale_draft. */
 async function requireNothingNewer(deps: Dependencies, { identityId, threadId, basedOn }: DirectDraft): Promise<void> {
   if (basedOn === null) return;
   const newMessageId = await newerWordOf(deps, { identityId, threadId, basedOnNumber: basedOn.number });
   if (newMessageId !== null) throw staleDraft(newMessageId);
 }
 
-/** Otherwise the mail waits for its approvers; the key's part of several approvals is given as for any draft. */
+/**
+ * True if the key's approval suffices to send. Otherwise the mail waits for its approvers; the keys'
+ * part of a quorum is given as for any draft.
+ */
 const isKeysWordEnough = async (deps: Dependencies, identity: Identity): Promise<boolean> =>
   identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
 
@@ -117,7 +121,7 @@ async function proceed(
   if (status === "pending" && !(await isKeysWordEnough(deps, identity))) return { ...sent, ...(await tell()) };
   return withdrawnUnlessDone(deps, { draftId, cause }, async () => {
     if (status === "pending" || status === "approved") await tell();
-    // It may have come to require a person since the key's word was recorded.
+    // Human approval may have become required since the key's approval was recorded.
     await requireKeysMayDecide(deps, state);
     return { ...sent, ...(await queue(deps, draftId, cause)), status: "sending" };
   });
@@ -152,14 +156,14 @@ async function submit(
   return deps.drafts.handle(draftId, { type: "SubmitDraft", draft: data, ...(word && { word }) }, cause);
 }
 
-/** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
+/** Queues the draft. An identity edited at this moment makes a new version: the key's approval, given for its own text, covers that too. */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
   const asked = { draftId, kind: "api_key", word: { wroteIt: true } } as const;
   const { threadId, position, queuedAt } = await queueSend(deps, asked, cause);
   return { threadId, position, queuedAt };
 }
 
-/** A caller without an answer may repeat the call under its Idempotency-Key; without a key nobody repeats it. */
+/** Withdraws the draft if `work` is refused, or fails without an Idempotency-Key under which the caller could repeat the call. */
 async function withdrawnUnlessDone<T>(
   deps: Dependencies,
   { draftId, cause }: { draftId: string; cause: Cause },
@@ -173,7 +177,7 @@ async function withdrawnUnlessDone<T>(
   }
 }
 
-/** Nothing of a refused call may leave later. One that ended stale already stays so. */
+/** Withdraws the draft of a refused call, so that it is never sent later. A stale draft stays stale. */
 async function withdraw(
   deps: Dependencies,
   { draftId, error }: { draftId: string; error: unknown },
@@ -182,7 +186,7 @@ async function withdraw(
   const [code, message] =
     error instanceof Rejected ? [error.code, error.message] : ["unavailable", "the mail could not be queued"];
   const withdrawn = { type: "WithdrawDraft", code, message } as const;
-  // The key may have been revoked meanwhile: that must not keep its mail from being withdrawn.
+  // The key may have been revoked meanwhile: its mail is withdrawn nevertheless.
   const { keyGuard: _, ...unguarded } = cause;
   await changeDraft(deps, { draftId, command: withdrawn }, unguarded);
 }

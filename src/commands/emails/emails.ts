@@ -35,8 +35,8 @@ export type SendRequest = GivenLetter & {
 };
 
 /**
- * Writes to somebody first: opens a thread of its own. Throws Rejected not_found naming the field, cold_send_not_allowed,
- * and whatever refuses a send; then nothing leaves later.
+ * Sends a first mail, which opens a new thread. Throws Rejected not_found naming the field, cold_send_not_allowed, and any
+ * refusal of a send; then nothing is sent later.
  */
 export async function sendEmail(deps: Dependencies, request: SendRequest, cause: Cause): Promise<DirectlySent> {
   requireUsableRecipients(request);
@@ -50,7 +50,7 @@ export async function sendEmail(deps: Dependencies, request: SendRequest, cause:
   return openByMail(deps, { ...request, kind: "send", identity }, cause);
 }
 
-/** A mail of ours that opens a thread. */
+/** Sends a mail that opens a thread. */
 export async function openByMail(
   deps: Dependencies,
   request: SendRequest & { kind: Exclude<DirectKind, "reply">; identity: Identity },
@@ -99,8 +99,8 @@ export type ReplyRequest = GivenLetter & {
 };
 
 /**
- * Answers on a thread: recipients and headers are derived. If no message was given and a newer one arrives in between,
- * that one is answered; else Throws Rejected stale_draft. Also not_found naming the field, loop_guarded, and whatever refuses a send.
+ * Answers on a thread: recipients and headers are derived. If no message was named and a newer one arrives meanwhile, that one is
+ * answered; otherwise throws Rejected stale_draft. Also throws not_found naming the field, loop_guarded, and any refusal of a send.
  */
 export async function replyEmail(deps: Dependencies, request: ReplyRequest, cause: Cause): Promise<DirectlySent> {
   const { workspaceId } = request;
@@ -113,18 +113,18 @@ export async function replyEmail(deps: Dependencies, request: ReplyRequest, caus
   } catch (error) {
     if (named || !(error instanceof Rejected) || error.code !== "stale_draft") throw error;
     const newer = await newest(deps, thread);
-    // The caller wrote to the last sender: a third party who writes in between does not get that reply.
+    // The caller wrote to the last sender: a third person writing meanwhile must not receive that reply.
     if (senderOf(newer.mail).toLowerCase() !== senderOf(answered.mail).toLowerCase()) throw error;
     return answer(deps, { request, thread, message: newer, draftId: newId(deps, cause, "draft-again") }, cause);
   }
 }
 
-/** A mail to be answered, and where in the log it is. */
+/** A mail to be answered, and its location in the log. */
 type ToAnswer = { mail: Answered; answers: MessagePlace };
 
 const senderOf = ({ from }: Answered): string => from?.address ?? "";
 
-/** Answers `message`, which somebody wrote on the thread, under the draft id that is given. */
+/** Answers `message`, which was received on the thread, with the given draft id. */
 async function answer(
   deps: Dependencies,
   {
@@ -150,7 +150,7 @@ async function answer(
   const { state: current, threadId } = await loadThread(deps, thread.id);
   requireNoLoop(current, { draftId, ...machine });
   await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
-  // Last of what may be refused: it stores what is attached.
+  // Last check that may refuse, because it stores the attachments.
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
     ...(await identityParts(deps, { identity, letter })),
@@ -166,7 +166,7 @@ async function answer(
 
 const field = "based_on_message_id";
 
-/** The message the caller names: an inbound one of that thread. */
+/** Returns the message that the caller names, which must be an inbound one of that thread. */
 async function namedMessage(
   deps: Dependencies,
   { workspaceId, basedOnMessageId }: ReplyRequest,
@@ -186,7 +186,7 @@ async function isOf(deps: Dependencies, thread: ThreadRow, { answers }: ToAnswer
   return asked.threadId === answered.threadId;
 }
 
-/** Read models know where in the log it is, and what it says is read there. */
+/** Finds a message: read models locate it in the log, and its content is read there. */
 async function toAnswer(
   deps: Dependencies,
   workspaceId: string,
@@ -198,7 +198,7 @@ async function toAnswer(
   return mail && { mail, answers };
 }
 
-/** The newest inbound message, as of now: somebody's word before any machine's. */
+/** Returns the newest inbound message as of now; a person's message takes precedence over automatic mail. */
 async function newest(deps: Dependencies, thread: ThreadRow): Promise<ToAnswer> {
   await waitUntilFiled(deps, thread.identity_id);
   const { position, threadId } = await loadThread(deps, thread.id);

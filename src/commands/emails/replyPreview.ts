@@ -3,17 +3,17 @@ import { Rejected } from "#streams/decider.ts";
 import { copiesToEverybody, recipientsOfReply } from "#streams/draft/recipients.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Who would send and receive an answer to a message. */
+/** Sender and recipients of an answer to a message. */
 export type ReplyPreview = {
   messageId: string;
   from: { name: string; address: string };
-  /** Empty if the message names nobody to reply to. */
+  /** Empty if the message names no address to reply to. */
   to: string[];
-  /** Who gets a copy too if everybody is answered. */
+  /** Further recipients of a copy if the reply goes to all. */
   everybody: string[];
 };
 
-/** The recipients that `replyEmail` would derive; undefined if the workspace has no such message that came in. */
+/** Returns the recipients that `replyEmail` would derive; undefined if the workspace has no such inbound message. */
 export async function replyPreview(
   deps: Pick<Dependencies, "reads" | "identities">,
   { workspaceId, messageId }: { workspaceId: string; messageId: string },

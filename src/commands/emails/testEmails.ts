@@ -10,14 +10,14 @@ import { loadIdentity, openByMail } from "./emails.ts";
 type TestEmail = { workspaceId: string; identityId: string; recipient: string };
 
 /**
- * Sends a test mail from an identity, by the same path as any other and counted like it, and in the measure of the service's own mail too. Its
- * draft's id is the task's. Throws Rejected identity_not_active, rate_limited where that measure is full, invalid_request where the recipient has
- * stopped mail from this workspace, and whatever refuses a send.
+ * Sends a test mail from an identity in the normal way: it counts towards the plan, and towards the quota of notification mail too. Its
+ * draft's id is the task's id. Throws Rejected identity_not_active, rate_limited if that quota is used up, invalid_request if the
+ * recipient unsubscribed from this workspace, and any refusal of a send.
  */
 export async function sendTestEmail(deps: Dependencies, test: TestEmail, cause: Cause): Promise<DirectlySent> {
   const { workspaceId, identityId, recipient } = test;
   const identity = await loadIdentity(deps, workspaceId, identityId);
-  // The subject holds nothing that a tenant wrote.
+  // The subject contains no text by a tenant.
   const letter = {
     to: [recipient],
     cc: [],
@@ -33,7 +33,7 @@ export async function sendTestEmail(deps: Dependencies, test: TestEmail, cause: 
   );
 }
 
-/** Does `send` if there is a place for it, which is given back if it is refused. */
+/** Runs `send` if there is notification quota, which is returned if `send` is refused. */
 async function inMeasure<T>(
   deps: Dependencies,
   { test: { workspaceId, recipient: to }, attemptId }: { test: TestEmail; attemptId: string },

@@ -6,33 +6,36 @@ import { isReservedLocalPart, namesTheService } from "#streams/identity/reserved
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
-/** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
+/** Pattern of the contract, without a dot at either end or two in a row (RFC 5321). */
 const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
 
-/** The address's part of a stream name: a hash, because no address may appear in a stream id. */
+/** Hashes an address for a stream name, because stream ids must not contain addresses. */
 export const addressHash = (address: string): string =>
   createHash("sha256").update(address.toLowerCase()).digest("hex");
 
-/** Throws Rejected invalid_request. */
+/** Throws Rejected invalid_request for an invalid local part. */
 export function requireLocalPart(localPart: string): void {
   if (localPartPattern.test(localPart)) return;
   throw invalid("local_part", "expected 1 to 64 lowercase letters, digits and _ + -, with single dots between them");
 }
 
-/** Names that speak for a domain which all workspaces share belong to no identity; one that has such a name keeps it. Throws Rejected invalid_request. */
+/** Refuses local parts with a meaning for a whole shared domain; existing identities keep theirs. Throws Rejected invalid_request. */
 export function requireUnreserved(localPart: string): void {
   if (!isReservedLocalPart(localPart)) return;
   const remedy = "choose another local_part, or use a domain of your own";
   throw invalid("local_part", `this name is reserved for the operator of this shared domain: ${remedy}`);
 }
 
-/** The service's own mail alone has its name: approvers trust it. Throws Rejected invalid_request. */
+/** Refuses display names that resemble the service's own, which approvers trust. Throws Rejected invalid_request. */
 export function requireOwnDisplayName(displayName: string | undefined): void {
   if (displayName === undefined || !namesTheService(displayName)) return;
   throw invalid("display_name", "this name is, or looks like, that of the service itself: choose another");
 }
 
-/** Mail to name+tag is for the owner of the name, so a workspace that claims it with a tag needs it without one too. Throws Rejected invalid_request as a conflict. */
+/**
+ * Reserves the address without its tag: mail to name+tag belongs to the owner of the name, so a workspace claiming it with a tag needs
+ * both. Throws Rejected invalid_request as a conflict.
+ */
 export async function reserveUntagged(
   deps: Pick<Dependencies, "emailAddresses">,
   { workspaceId, emailAddress }: { workspaceId: string; emailAddress: string },
@@ -44,8 +47,8 @@ export async function reserveUntagged(
 }
 
 /**
- * Frees the address of a deleted identity, unless mail of the identity is still being sent: then it is not free yet, and the answer is false. The read
- * model of drafts must have reached the deletion.
+ * Frees the address of a deleted identity. Returns false, without freeing it, while mail of the identity is being sent. The read model
+ * of drafts must have reached the deletion.
  */
 export async function releaseAddress(
   deps: Pick<Dependencies, "emailAddresses" | "identities" | "reads">,

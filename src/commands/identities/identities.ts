@@ -25,8 +25,8 @@ import {
 import { reducedSignature } from "./signatures.ts";
 
 /**
- * A setting that is not given is as in streams/identity/defaults.ts. `mayLoosen`: the caller may name approvers where the workspace requires
- * human approval.
+ * A new identity; absent settings are as in streams/identity/defaults.ts. `mayLoosen`: the caller may name approvers in
+ * a workspace that requires human approval.
  */
 export type NewIdentity = Partial<IdentitySettings> & {
   workspaceId: string;
@@ -36,9 +36,9 @@ export type NewIdentity = Partial<IdentitySettings> & {
 };
 
 /**
- * Makes an identity: its place in the plan and its address are taken first, so that of two at once only one gets them. Throws Rejected
- * invalid_request (bad or reserved local part, approval address hosted here; as a conflict: address in use), not_found (domain),
- * plan_limit_reached, insufficient_scope.
+ * Creates an identity. Its slot in the plan and its address are taken first, so that of two concurrent requests only one gets them. Throws
+ * Rejected invalid_request (invalid or reserved local part, approval address hosted here; as a conflict: address in use), not_found
+ * (domain), plan_limit_reached, insufficient_scope.
  */
 export async function createIdentity(
   deps: Dependencies,
@@ -74,12 +74,12 @@ async function create(
   await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.identities.handle(identityId, command, cause);
-  // Another request took over what we had begun, or we were late to take over its.
+  // Another request took over what this one had begun, or this one took over its too late.
   if (!changed) throw inUse();
   return { identityId, position };
 }
 
-/** An id under which this workspace claimed the address but then made no identity: the next request for the address continues with it. */
+/** Returns the id of an interrupted creation that claimed the address in this workspace: the next request for the address continues it. */
 async function interruptedCreation(
   deps: Dependencies,
   { workspaceId, emailAddress }: { workspaceId: string; emailAddress: string },
@@ -88,7 +88,7 @@ async function interruptedCreation(
   const { state: address } = await deps.emailAddresses.load(addressHash(emailAddress));
   if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
   const { state: identity } = await deps.identities.load(address.identityId);
-  // Whether a repetition is about the very identity it made, its stream can tell.
+  // For a repetition the identity's stream says if it is its own.
   if (identity.exists && !cause.repeated) throw inUse();
   return address.identityId;
 }
@@ -121,7 +121,7 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   }
 }
 
-/** The identity that got the address when its domain was another workspace's. This workspace has since proven that the domain is its own. */
+/** Returns the identity that claimed the address while its domain was another workspace's; this workspace has proven the domain since. */
 async function displacedFrom(
   deps: Dependencies,
   workspaceId: string,
@@ -137,7 +137,7 @@ async function holderState(deps: Dependencies, identityId: string): Promise<Hold
   return identity.deleted ? "gone" : "alive";
 }
 
-/** False for an identity above the plan's cap, or on a domain above it: it can be read, and neither sends nor receives. */
+/** False for an identity above the plan's cap, or on a domain above it: it can be read, but neither sends nor receives. */
 export async function identityWorks(
   deps: Dependencies,
   { identityId, identity }: { identityId: string; identity: Pick<Identity, "workspaceId" | "domainId"> },
@@ -151,7 +151,7 @@ export async function identityWorks(
   return itself && domain;
 }
 
-/** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals. */
+/** Changes the given settings and keeps the rest. `mayLoosen`: the caller has the scope write:approvals. */
 export async function updateIdentity(
   deps: Dependencies,
   {
@@ -190,7 +190,7 @@ export async function updateIdentity(
   );
 }
 
-/** Deletes it, and frees its address unless mail of the identity is being sent. */
+/** Deletes an identity, and frees its address unless mail of it is being sent. */
 export async function deleteIdentity(
   deps: Dependencies,
   { workspaceId, identityId, mayLoosen }: { workspaceId: string; identityId: string; mayLoosen: boolean },
@@ -205,13 +205,13 @@ export async function deleteIdentity(
       { ...cause, unlessMoved: [guard] },
     ),
   );
-  // Otherwise processes/releaseAddress.ts does it.
+  // Otherwise processes/releaseAddress.ts frees the address.
   if (await deps.projected(position, { of: ["drafts"] }))
     await releaseAddress(deps, { workspaceId, identityId }, cause);
   return { position };
 }
 
-/** The domain part of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
+/** Returns the domain part of an identity's address, and if it is the sandbox. Throws Rejected not_found, invalid_request. */
 async function addressDomain(
   deps: Dependencies,
   workspaceId: string,
@@ -225,7 +225,7 @@ async function addressDomain(
   return { name: domain.mailDomain, sandbox: false };
 }
 
-/** An approver's mailbox must not be one that an agent reads. */
+/** Refuses approver mailboxes that an agent could read. */
 async function requireNotHostedHere(deps: Dependencies, settings: Partial<IdentitySettings>): Promise<void> {
   for (const field of ["approvalChannel", "secondaryApprovalChannel"] as const) {
     const channel = settings[field];

@@ -8,18 +8,18 @@ import { refusedHtml } from "../drafts/refusedHtml.ts";
 type Signature = Pick<IdentitySettings, "signatureHtml" | "htmlRemoved">;
 type Sources = Pick<Dependencies, "blobs" | "pictures" | "costlyWork">;
 
-/** A signature's pictures on the web: fetched once, when the identity is saved, and sent inside every mail from then on. */
+/** Limits of a signature's pictures on the web: they are fetched once, when the identity is saved, and sent inside every mail. */
 const maxFetched = 5;
 const maxPictureBytes = 200 * 1024;
-/** Each becomes a part of every mail. */
+/** Limit of pictures inside a signature; each becomes a part of every mail. */
 const maxInside = 20;
 
-/** Body and signature together have room on one page. */
+/** Limit in bytes, so that body and signature fit on one page. */
 const maxReducedBytes = 128 * 1024;
 
 /**
- * A signature's HTML (`given`) reduced to what can be shown, its pictures kept as blobs. `before`: the stored one, whose pictures may stay. A picture
- * that is not to be had is removed and named. Throws Rejected invalid_request naming the field.
+ * Reduces a signature's HTML (`given`) to what can be shown and stores its pictures as blobs. `before`: the stored HTML, whose pictures
+ * may be kept. A picture that cannot be fetched is removed and reported. Throws Rejected invalid_request naming the field.
  */
 export async function reducedSignature(
   deps: Sources,

@@ -6,22 +6,22 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { oldestHeld } from "./heldMarkers.ts";
 
-/** Whole days from the event that held or quarantined a mail to the end of its content. */
+/** Days from the event that held or quarantined a mail until its content is deleted. */
 export type Retention = { held: number | "never"; quarantined: number | "never" };
 
-/** Mails that expire with one append. */
+/** Mails expired by one append. */
 const pageSize = 50;
-/** Deliveries that one append names: their ids stay well below what an event may hold. */
+/** Deliveries named by one append: keeps the event well below its size limit. */
 const maxDeliveries = 10_000;
 const dayMs = 86_400_000;
 
 type OfIdentity = { workspaceId: string; identityId: string };
-/** What one step found: everything due has expired (and whether younger mail is kept), or there may be more that is due. */
+/** Result of one step: everything due has expired (and if younger mail is kept), or more may be due. */
 export type Expired = "nothing kept" | "some kept" | "more";
 
 /**
- * Ends the content of a page of an identity's held and quarantined mail that was kept for as long as it may be, oldest first. What was
- * released stays, and so does what is being released: the stream refuses the slower one. Safe to run twice at once.
+ * Expires a page of an identity's held and quarantined mail that has reached its retention, oldest first. Mail that was released stays,
+ * and so does mail being released: the stream refuses the slower one. Safe to run twice at once.
  */
 export async function expireMail(
   deps: Dependencies,
@@ -62,7 +62,7 @@ async function expireHeld(
   return changed ? "more" : "some kept";
 }
 
-/** The read model says where to look, and the stream what it is. */
+/** The read model locates the mail; the stream confirms it. */
 async function expireQuarantined(
   deps: Dependencies,
   { workspaceId, identityId, filing, days }: Page,
@@ -93,7 +93,7 @@ async function expireQuarantined(
   return changed ? "more" : "some kept";
 }
 
-/** How many of these, from the oldest, were kept for so many days. */
+/** Counts how many of these, from the oldest, are older than `days`. */
 function dueCount(
   { clock }: Pick<Dependencies, "clock">,
   { days, kept }: { days: number; kept: readonly { at: string }[] },
@@ -103,7 +103,7 @@ function dueCount(
   return end < 0 ? kept.length : end;
 }
 
-/** When it was quarantined, as the stream has it. Throws if the stream says something else: then the read model belongs to another log. */
+/** Returns the time of quarantine from the stream. Throws if the stream does not confirm it: then the read model belongs to another log. */
 async function quarantinedAt(
   { store }: Pick<Dependencies, "store">,
   identityId: string,
@@ -118,7 +118,7 @@ async function quarantinedAt(
   return event.metadata.at;
 }
 
-/** The delivery itself, and those that brought the same mail once more: what they hold is the same. */
+/** Returns the delivery and those that brought the same mail again: their content is the same. */
 async function deliveriesOf(
   { reads }: Pick<Dependencies, "reads">,
   workspaceId: string,
@@ -128,7 +128,7 @@ async function deliveriesOf(
   return [deliveryId, ...repeated];
 }
 
-/** As many as fit into one append, from the first. */
+/** Returns as many mails, from the first, as fit into one append. */
 function oneAppend<T extends MailExpiry>(mails: readonly T[]): T[] {
   let named = 0;
   const end = mails.findIndex(({ deliveryIds }, index) => {

@@ -3,10 +3,10 @@ import type { Recorded } from "#streams/event.ts";
 import { type FilingEvent, filingStream } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Decisions that name many mails are large: so many fit well into memory. */
+/** Events per page: decisions that name many mails are large, and this many fit well into memory. */
 const pageSize = 200;
 
-/** What a filing stream holds from a revision on (inclusive), in pages, up to where it ends. */
+/** Reads a filing stream from a revision (inclusive) to its end, in pages. */
 export async function* filingEvents(
   { store }: Pick<Dependencies, "store">,
   identityId: string,

@@ -4,7 +4,7 @@ import type { Cause } from "../handle.ts";
 import { identityWorks } from "../identities/identities.ts";
 import { countInbound } from "../plans/quotas.ts";
 
-/** Why an identity's mail is held at this moment, in words; null if it is not. Mail of a deleted identity is filed as before. */
+/** Returns why an identity's mail is held now; null if it is not. Mail of a deleted identity is still filed. */
 export async function receivesNothing(deps: Dependencies, identityId: string): Promise<string | null> {
   const { state: identity } = await deps.identities.load(identityId);
   if (identity.status === "disabled") return "the identity is disabled";
@@ -13,8 +13,8 @@ export async function receivesNothing(deps: Dependencies, identityId: string): P
 }
 
 /**
- * What of a page of decisions has to be held: all of an identity that receives nothing, and what the plan's inbound mails do not reach
- * for, which are counted here. A repeated delivery is neither stored nor counted.
+ * Marks the decisions of a page that must be held: all if the identity does not receive, and those beyond the plan's inbound quota, which
+ * is counted here. A repeated delivery is neither stored nor counted.
  */
 export async function holdWhereNeeded(
   deps: Dependencies,

@@ -4,13 +4,16 @@ import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { filingEvents } from "./filingEvents.ts";
 
-/** The filing of a held mail, where it lies in its filing stream, and since when (ISO). What the mail names is left out: its release names nothing. */
+/**
+ * The filing decision of a held mail, its revision in the filing stream, and the time of holding (ISO). Ids the mail
+ * names are omitted: a release needs none.
+ */
 export type Marker = { decision: FilingDecision; revision: number; at: string };
 
-/** Markers next in line, and behind which release they were read. */
+/** Next held mails in order, and the filing number after which they were read. */
 export type HeldPage = { markers: Marker[]; after: number };
 
-/** The mails held longest, so many at most, as the filing stream has them. It is read from the end of the line, however many it has. */
+/** Returns the longest held mails, at most `count`, from the filing stream. Reading starts at the oldest held mail. */
 export async function oldestHeld(
   deps: Pick<Dependencies, "store">,
   { identityId, filing }: { identityId: string; filing: Filing },

@@ -13,17 +13,20 @@ import { readStopToken, type StopToken } from "../serviceMail/stopLinks.ts";
 import { closeStopLinks } from "../serviceMail/stops.ts";
 import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
 
-/** Message that a mail is filed as. `threadIds`: its thread, and the threads that this mail merges into it. `opensThread`: no mail came before it. */
+/**
+ * Target of a filed mail. `threadIds`: its thread, and the threads that this mail merges into it.
+ * `opensThread`: the mail is the thread's first.
+ */
 export type Filed = { messageId: string; threadIds: readonly string[]; opensThread: boolean };
 
-/** A mail as it may be shown, and what it had of approval links. */
+/** A mail as it may be shown, and whether approval links were removed from it. */
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
 
 /**
- * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: anyone who reads the mail
- * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
- * The links of people's accounts (an invitation, a new password) are treated the same: who follows one decides as that person.
- * `filed`: absent if the mail is not filed. Throws Unavailable.
+ * Removes approval links from a mail. Links that still decide are closed first, whichever workspace's draft they are about: no reader of
+ * the mail can use them afterwards. Links that decide nothing any more are removed too, so repetition gives the same result. Account
+ * links (invitation, new password) are treated the same, because a person following one acts as the account's owner. `filed`: absent if
+ * the mail is not filed. Throws Unavailable.
  */
 export async function withoutApprovalLinks(
   deps: Dependencies,
@@ -60,13 +63,13 @@ const withNote = (parsed: ParsedMail, note: string): ParsedMail => ({
   notes: [note, ...parsed.notes].slice(0, maxNotes),
 });
 
-/** Drafts whose links are looked at for one mail. */
+/** Drafts whose links are checked for one mail. */
 const maxPending = 50;
 
 /**
- * True if a link works that the mail may hold: to a pending draft of its threads, or of its identity if the mail opens a thread, as one that an
- * approver forwards does. Judged once, when the mail is filed: a link that is sent later is in no mail that came before. A mail that is not filed
- * on a thread may hold any link, and so may one beside more drafts than are looked at.
+ * True if a mail with an unreadable part may contain a working link: of a pending draft of its threads, or of its identity if the mail
+ * opens a thread, like one forwarded by an approver. Judged once at filing: a link sent later cannot be in an earlier mail. Also true if
+ * the mail is not filed on a thread, or if there are more drafts than are checked.
  */
 async function mayHoldLiveLink(
   deps: Dependencies,
@@ -90,8 +93,8 @@ async function mayHoldLiveLink(
 }
 
 /**
- * Whether a mail that is not filed with its content can be given as it came to somebody who may not decide: all of it was looked through, and it has no
- * approval link. One that it has is closed. Throws Unavailable.
+ * True if the raw bytes of a mail that was not filed with its content may be given to a reader without permission to decide: all of it was
+ * checked and it has no approval link. Links found are closed. Throws Unavailable.
  */
 export async function isFreeAsItCame(
   deps: Dependencies,
@@ -109,8 +112,8 @@ const runsIn = (line: string): string[] => tokenRuns(line).map(({ run }) => run)
 type Links = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
 
 /**
- * Which runs are tokens of approval links that were ever given out, of account links, which end here, or of links that stop our mail (`stops`): by one of
- * those an agent could see to it that no approver is asked.
+ * Finds the runs that are tokens: of approval links ever issued, of account links, which are revoked here, or of unsubscribe links
+ * (`stops`), with which an agent could prevent approvers from being asked.
  */
 async function linksAmong(
   deps: Dependencies,
@@ -129,8 +132,8 @@ async function linksAmong(
 }
 
 /**
- * Each was given out before the mail came that holds it, so the read model has to have reached the mail. If it does not for a long time, every run
- * counts as one: the mails behind do not wait for ever.
+ * Finds approval links. Each was issued before the mail that contains it, so the read model must have reached the mail. If it does not for
+ * a long time, every run counts as a link, so that later mails do not wait for ever.
  */
 async function approvalLinksAmong(
   deps: Dependencies,
@@ -151,7 +154,7 @@ async function hasReached(deps: Dependencies, { position, metadata }: Received):
   return false;
 }
 
-/** Closes what the token decides about. One whose time is over needs no closing, nor a new one. */
+/** Closes the requests that the token decides about. An expired link needs neither closing nor a new one. */
 async function closeLink(
   deps: Dependencies,
   { token, event, messageId }: { token: TokenRow; event: Received; messageId: string | undefined },
@@ -174,7 +177,10 @@ async function closeLink(
   }
 }
 
-/** Another workspace is not told of this one's mail, not by an id either: there the cause is what was closed (`id`) itself. */
+/**
+ * Returns the cause of closing a link. Another workspace must not learn of this one's mail, not even by an id: there
+ * the closed request (`id`) is its own cause.
+ */
 function causeOfClosing(event: Received, { workspaceId, id }: { workspaceId: string; id: string }): Cause {
   const isOwn = event.data.workspaceId === workspaceId;
   const about = isOwn

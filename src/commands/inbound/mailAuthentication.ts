@@ -14,8 +14,8 @@ import { freshStates, keptStates } from "../states/loader.ts";
 import { onThread } from "../threads/threads.ts";
 
 /**
- * Finds out what a filed mail proves about its sender, and says so on its thread, or on the one that was merged into. Repeating it changes
- * nothing. False if it is to be asked again soon: so many large mails are under way that this one would be in others' way.
+ * Authenticates the sender of a filed mail and records the result on its thread, or the thread that was merged into. Repeating it changes
+ * nothing. Returns false if it should be called again soon: too many large mails are under way.
  */
 export async function authenticateMessage(
   deps: Dependencies,
@@ -45,7 +45,10 @@ export async function authenticateMessage(
   return true;
 }
 
-/** By the kept state, mostly of a mail that was filed here a moment ago, or else by a fresh one. The thread takes no second answer. */
+/**
+ * True if the message still needs a result. Checks the cached state first, since the mail was mostly filed here just before, then a fresh
+ * one. The thread accepts no second result.
+ */
 async function stillAwaits(deps: Dependencies, threadId: string, number: number): Promise<boolean> {
   const awaits = async ({ threads }: Dependencies) =>
     awaitsAuthentication((await threads.load(threadId)).state, number);
@@ -71,10 +74,13 @@ async function authenticationOf(deps: Dependencies, message: InboundMessage): Pr
   return isLarge ? (largeAtOnce.takeNow(1, authenticate, workspaceId) ?? "no room") : authenticate();
 }
 
-/** Mails above this size wait for room in memory. None is held while DNS is asked: then the sender would decide for how long. */
+/**
+ * Size in bytes above which a mail waits for room in memory. None is held in memory during DNS
+ * queries, whose duration the sender controls.
+ */
 const largeBytes = 256 * 1024;
 const room = createRoom(64 * 1024 * 1024);
-/** They are slow, and have a part of the places alone: half of it at most for one workspace. */
+/** Large mails checked at once. They are slow, so they have a limit of their own, at most half of it for one workspace. */
 const largeAtOnce = createRoom(64);
 
 async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undefined> {
@@ -86,7 +92,7 @@ async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undef
   }
 }
 
-/** The reception of a mail, with its envelope; undefined if the inbox has another mail there. */
+/** Returns the reception of a mail, with its envelope; undefined if the inbox has another mail at that revision. */
 async function receptionOf(
   deps: Dependencies,
   { identityId, inboxRevision, deliveryId }: InboundMessage,

@@ -9,25 +9,26 @@ import { isForGood, reasonOf } from "./filing/failures.ts";
 import { reception } from "./receiveMail.ts";
 import { keepStrayMail, strayCause } from "./strayMail.ts";
 
-/** A mail that a provider accepted for us before it asked. */
+/** A mail that a provider had already accepted for us when it posted it. */
 export type PostedMail = { raw: Buffer; from: string; to: readonly string[]; remote: Remote };
 
-/** The same as the provider posted it. `mail`: what could be read of it, or why nothing could. */
+/** A mail's post as received from the provider. `mail`: the parsed mail, or why it could not be parsed. */
 export type Post = {
   bytes: Buffer;
   contentType: string | undefined;
-  /** From which address it was posted. */
+  /** IP address it was posted from. */
   ip: string;
   mail: PostedMail | { unreadable: string; envelope: { from: string; to: string[] } | null };
 };
 
-/** What became of a post. `quarantined`: why nothing could be made of it. */
+/** Result of a post. `quarantined`: why it could not be processed. */
 export type Taken = { recipients: number; unknown: number } | { quarantined: string };
 
 /**
- * Takes in what a provider posts. Its sender has been told already that the mail arrived, so nothing is refused: each recipient's copy is
- * received as by SMTP, one for an address that nobody has is kept, and so is a post that nothing can be made of. The function resolves when all of it is
- * durable. The same post may come again, also at the same moment. Throws whatever another try can cure, and Unavailable for a workspace that is full.
+ * Receives a provider's posts. The sender was already told that the mail arrived, so nothing is refused: each recipient's copy
+ * is received as by SMTP; a copy for an unknown address is kept, and so is a post that cannot be parsed. Resolves when
+ * everything is durable. The same post may arrive again, even at the same moment. Throws errors that another try may resolve,
+ * and Unavailable for a workspace that is full.
  */
 export function postedMail(
   deps: Dependencies,

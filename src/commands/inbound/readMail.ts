@@ -10,19 +10,21 @@ import { forgetReadFailures, retryOrQuarantine } from "./filing/repair.ts";
 export type ReadMail = {
   event: Recorded<InboxEvent>;
   parsed: ParsedMail;
-  /** Its stored bytes are missing or damaged. */
+  /** True if its stored bytes are missing or damaged. */
   isLost?: boolean;
 };
 
-/** For how long after its reception a mail waits for what is missing here, a blob or a read model, before it is filed without. */
+/** Milliseconds after its reception that a mail waits for a missing blob or read model before it is filed without. */
 export const patienceMs = 10 * 60_000;
 
 export type Received = Recorded<InboxEvent>;
 
-/** Mails that take no more together are read together, and do not wait for room. A larger one is read alone. */
+/** Total size in bytes up to which mails are read together without waiting for room. A larger mail is read alone. */
 const smallBytes = 256 * 1024;
 
-/** Does the work once there is room for these mails, all of one workspace: beside one that floods us there is room for others. */
+/**
+ * Runs `work` once there is room in memory for these mails, all of one workspace; a workspace receiving very much leaves room for others.
+ */
 export function withRoom<T>(
   { mailRoom }: Pick<Dependencies, "mailRoom">,
   received: readonly Received[],
@@ -34,7 +36,10 @@ export function withRoom<T>(
 
 const bytesOf = (received: readonly Received[]): number => received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
-/** As many as are read together, from the first: small ones, or one large one, so that nobody holds room while others of his are read. */
+/**
+ * Returns the mails to read together, from the first: several small ones, or one large one, so that a workspace's mails do
+ * not hold room while others of it are read.
+ */
 export function readTogether(received: readonly Received[]): Received[] {
   let bytes = 0;
   const end = received.findIndex(({ data }, index) => {
@@ -44,14 +49,14 @@ export function readTogether(received: readonly Received[]): Received[] {
   return received.slice(0, end < 0 ? undefined : end);
 }
 
-/** What an inbox received from a revision on, so many at most. */
+/** Returns mail received by an inbox from a revision on, at most `count`. */
 export const receivedFrom = (
   deps: Pick<Dependencies, "store">,
   identityId: string,
   range: { from: number; count: number },
 ): Promise<Received[]> => readEvents<InboxEvent>(deps.store, inboxStream(identityId), range);
 
-/** The event at this revision of an inbox. */
+/** Returns the event at a revision of an inbox. Throws if there is none. */
 export async function receivedAt(
   deps: Pick<Dependencies, "store">,
   identityId: string,
@@ -62,7 +67,10 @@ export async function receivedAt(
   return received;
 }
 
-/** Reads a mail. Throws Unavailable if storage is away, and any other failure a few times; then the mail is unreadable (filing/repair.ts). */
+/**
+ * Reads a mail. Throws Unavailable if storage is unreachable, and any other failure a few times; then
+ * the mail is unreadable (filing/repair.ts).
+ */
 export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
   try {
     const mail = await readStored(deps, event);
@@ -87,7 +95,10 @@ async function readStored(deps: Dependencies, event: Received): Promise<ReadMail
   return { event, parsed: await deps.parser.parse(raw, { turn: identityId, sha256: rawSha256 }) };
 }
 
-/** Logs and counts mails whose stored bytes are lost, once it is recorded that they are filed by their headers alone: they were acknowledged. */
+/**
+ * Logs and counts mails whose stored bytes are lost, once it is recorded that they are filed by
+ * their headers alone: they were acknowledged.
+ */
 export function alertLostMail({ log, countLostMail }: Dependencies, mails: Iterable<ReadMail>): void {
   for (const { event, isLost } of mails) {
     if (!isLost) continue;

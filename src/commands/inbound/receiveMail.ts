@@ -7,13 +7,13 @@ import type { Dependencies } from "../dependencies.ts";
 import { createRecipients } from "./recipients.ts";
 import { keepStrayMail } from "./strayMail.ts";
 
-/** Takes mail in: resolves recipients, and makes a mail durable before its sender is answered 250. */
+/** Receives mail: resolves recipients, and makes a mail durable before its sender gets the reply 250. */
 export const reception = (deps: Dependencies): Reception => ({
   resolve: createRecipients(deps),
   accept: (transaction) => receive(deps, transaction),
 });
 
-/** The bytes are stored and the headers read once, whatever the number of recipients; then each gets its own copy, one after the other. */
+/** Stores the bytes and reads the headers once for all recipients; then each gets its own copy, one after the other. */
 async function receive(deps: Dependencies, { recipients, from, raw, remote }: MailTransaction): Promise<void> {
   const rawSha256 = await deps.blobs.put(raw);
   crashPoint("inbound:blob-stored");
@@ -45,7 +45,7 @@ async function deliver(
   const { identityId, workspaceId } = recipient;
   const approvalMail = await ownApprovalMail(deps, headers.messageId);
   if (approvalMail) {
-    // Another workspace's belongs in no ledger here: who may decide here may not decide there.
+    // An approval mail of another workspace is in no ledger here: its deciders differ from this workspace's.
     const isOwn = approvalMail.workspaceId === workspaceId;
     const owner = isOwn ? { workspaceId, identityId } : { workspaceId: null, identityId: null };
     const command = { type: "ReceiveApprovalReply", reply: { ...mail, ...owner } } as const;
@@ -58,8 +58,8 @@ async function deliver(
 }
 
 /**
- * Whose approval mail, or other mail of the service to an approver, came back under its own Message-ID: forwarded by a mailbox, or sent again by a
- * person. Undefined for all other mail. What an agent sends has ids of ours too, and a delivery that is on record before anything leaves.
+ * Returns the workspace whose approval or notification mail was delivered under its own Message-ID: forwarded by a mailbox, or sent again
+ * by a person. Undefined for all other mail. Mail of agents has our ids too, but its delivery is recorded before it is sent.
  */
 async function ownApprovalMail(deps: Dependencies, messageId: string): Promise<{ workspaceId: string } | undefined> {
   const origin = deps.messageIds.open(messageId);
@@ -68,7 +68,7 @@ async function ownApprovalMail(deps: Dependencies, messageId: string): Promise<{
   return { workspaceId: state.workspaceId };
 }
 
-/** Whose approval mail was answered, if its Message-ID still tells. */
+/** Finds the owner of an answered approval mail by its Message-ID, if that is still readable. */
 async function approverOf(deps: Dependencies, threadIds: readonly string[]) {
   for (const id of threadIds) {
     const origin = deps.messageIds.open(id);

@@ -11,14 +11,14 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
 import { addressHash } from "../identities/addresses.ts";
 
-/** How long an address that was found counts as there without being looked up again. */
+/** Milliseconds for which a found address is cached. */
 const knownMs = 30_000;
-/** How many of them are remembered: anybody can make up tags. */
+/** Addresses cached: limited, because any sender can invent tags. */
 const maxKnown = 10_000;
 
 /**
- * Says whose an envelope address is: the exact address first, then without its +tag, whatever the case. Streams are asked and no read
- * model, which may not have been filled yet. Only those found are remembered: that there is no such recipient is always looked up.
+ * Resolves an envelope address: the exact address first, then without its +tag, ignoring case. Reads streams instead of a read model,
+ * which may lag behind. Only found addresses are cached: unknown ones are always looked up again.
  */
 export function createRecipients(deps: Dependencies): Reception["resolve"] {
   const known = new LRUCache<string, { recipient: Recipient; until: number }>({ max: maxKnown });
@@ -42,7 +42,10 @@ const ownerOfUntagged = async (deps: Dependencies, address: string): Promise<Rec
   return untagged === address ? undefined : ownerOf(deps, untagged);
 };
 
-/** `postmaster` reaches the operator, alone and at every domain whose mail comes here (RFC 5321, 4.5.1), unless an identity has that address. */
+/**
+ * Resolves `postmaster` to the operator, alone and at every domain whose mail arrives here (RFC 5321,
+ * 4.5.1), unless an identity has that address.
+ */
 async function postmasterOf(deps: Dependencies, address: string): Promise<Recipient | undefined> {
   const [, domain] = /^postmaster(?:@(.+))?$/.exec(address) ?? [address, null];
   if (domain === null) return undefined;
@@ -51,7 +54,7 @@ async function postmasterOf(deps: Dependencies, address: string): Promise<Recipi
   return isOurs || (await loadName(deps, domain)).verified !== null ? { kind: "postmaster" } : undefined;
 }
 
-/** The living identity that holds exactly this address. */
+/** Returns the active identity with exactly this address. */
 async function ownerOf(deps: Dependencies, address: string): Promise<Recipient | undefined> {
   const identityId = await holderOf(deps, address);
   if (identityId === null) return undefined;
@@ -62,15 +65,15 @@ async function ownerOf(deps: Dependencies, address: string): Promise<Recipient |
 }
 
 /**
- * The last event of its stream alone tells who holds an address. The cache of states is left out: strangers name as many addresses as they
- * like, and those that nobody holds would push out the states that are needed.
+ * Returns the identity that holds an address, from the last event of its stream. Bypasses the state cache: senders may name any number of
+ * addresses, and unknown ones would evict needed states.
  */
 async function holderOf({ store }: Dependencies, address: string): Promise<string | null> {
   const last = await store.readLast(emailAddressStream(addressHash(address)));
   return fold(emailAddressDecider, last ? [last as Recorded<EmailAddressEvent>] : []).identityId;
 }
 
-/** A domain that changed hands takes its mail along: another workspace's earlier identities on it receive nothing any more. */
+/** True if the address's domain now belongs to another workspace: earlier identities on it no longer receive mail. */
 async function isDisplaced(deps: Dependencies, address: string, workspaceId: string): Promise<boolean> {
   const domain = domainOfAddress(address);
   if (domain === deps.settings.sandboxDomain) return false;

@@ -12,18 +12,18 @@ import { receivesNothing } from "./heldMail.ts";
 import { type HeldPage, type Marker, oldestHeld } from "./heldMarkers.ts";
 import { alertLostMail, type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
 
-/** Mails released together. */
+/** Mails released in one step. */
 const pageSize = 50;
 
 type OfIdentities = { workspaceId: string; identityIds: readonly string[] };
 type Held = { identityId: string; marker: Marker };
-/** By identity, what was read of its line and is not released yet. */
+/** By identity, held mails that were read and are not released yet. */
 type Lines = Map<string, HeldPage>;
 
 /**
- * Releases held mail of these identities of a workspace, in the order in which it was received, as far as the identities receive and the
- * plan's inbound mails reach. True if the plan left some behind. Safe to run twice at once and to be cut off anywhere: what was counted
- * stays counted, and the next run carries out what was decided.
+ * Releases held mail of these identities of a workspace, in order of reception, as far as the identities receive and the plan's inbound
+ * quota suffices. Returns true if the plan left some held. Safe to run twice at once and to interrupt anywhere: counted mail stays
+ * counted, and the next run applies what was decided.
  */
 export async function releaseHeld(
   deps: Dependencies,
@@ -49,13 +49,13 @@ export async function releaseHeld(
   }
 }
 
-/** Up to the first that is not counted: one behind it may be, from a filing that was cut off, and waits for its turn. */
+/** Returns the mails up to the first that is not counted: a later one may be counted by an interrupted filing, and waits for its turn. */
 function inOrder(markers: readonly Marker[], counted: ReadonlySet<string>): Marker[] {
   const end = markers.findIndex(({ decision }) => !counted.has(decision.deliveryId));
   return markers.slice(0, end < 0 ? undefined : end);
 }
 
-/** A line goes on behind what was released. If nothing was, it is read again. */
+/** Advances a line past the released mails; if none was released, it will be read again. */
 function step(lines: Lines, identityId: string, released: number): void {
   const line = lines.get(identityId) as HeldPage;
   const last = line.markers[released - 1];
@@ -63,7 +63,7 @@ function step(lines: Lines, identityId: string, released: number): void {
   else lines.set(identityId, { ...line, markers: line.markers.slice(released), after: last.decision.number });
 }
 
-/** The oldest held mails of identities that receive. */
+/** Returns the oldest held mails of identities that receive. */
 async function nextHeld(
   deps: Dependencies,
   { identityIds, lines }: { identityIds: readonly string[]; lines: Lines },
@@ -86,13 +86,15 @@ async function readLine(deps: Dependencies, identityId: string, cause: Cause): P
   return oldestHeld(deps, { identityId, filing }, pageSize);
 }
 
-/** A release is decided only where everything decided before it is in its thread: merges may lead it elsewhere. */
+/** Completes earlier filings first: merges among them may change the thread of a release. */
 async function finishPending(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   const { state: filing } = await deps.filings.load(identityId);
   if (filing.pending.length > 0) await fileInbox(deps, identityId, cause);
 }
 
-/** Filings of their own: decided first, then applied like any other. Answers how many were released; the next turn takes the rest. */
+/**
+ * Releases mails by new filings: decided first, then applied like any other. Returns how many were released; the next turn takes the rest.
+ */
 async function release(
   deps: Dependencies,
   { workspaceId, identityId, line }: { workspaceId: string; identityId: string; line: HeldPage },
@@ -116,7 +118,7 @@ async function release(
     const page = oneAppend(decisions);
     const command = { type: "DecideRelease", decisions: page, after: line.after } as const;
     const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
-    // Something was filed meanwhile, or another one released these: the next turn looks again.
+    // Mail was filed meanwhile, or another run released these: the next turn reads again.
     if (!decided.changed) return 0;
     const released = new Set(page.map(({ inboxRevision }) => inboxRevision));
     alertLostMail(
@@ -129,7 +131,7 @@ async function release(
   });
 }
 
-/** If its thread cannot be read, the release is applied as far as it can be (filing/apply.ts). */
+/** Returns the mail's present thread. If it cannot be read, the release is applied as far as possible (filing/apply.ts). */
 const threadOf = (deps: Dependencies, { threadId }: FilingDecision): Promise<string> =>
   loadThread(deps, threadId).then(
     (loaded) => loaded.threadId,

@@ -4,12 +4,15 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 
-/** A mail for an address that belongs to no identity. `workspaceId`: whose domain it is on, null if no verified one or if the operator is meant. */
+/**
+ * A mail for an address without an identity. `workspaceId`: the owner of its verified domain; null if there
+ * is none or the mail is for the operator.
+ */
 export type StrayMail = Omit<InboxEvent["data"], "workspaceId" | "identityId" | "deliveryId"> & {
   workspaceId: string | null;
 };
 
-/** Keeps it once, however often it comes. */
+/** Stores the mail once, even if it arrives repeatedly. */
 export async function keepStrayMail(deps: Dependencies, mail: StrayMail): Promise<void> {
   const { rawSha256, headers, envelope, remote, workspaceId } = mail;
   const deliveryId = derivedId("unknown-recipient", rawSha256, envelope.from, envelope.to);

@@ -2,7 +2,7 @@ import type { Member } from "#streams/member/decider.ts";
 import type { User } from "#streams/user/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Those of a workspace's members who have joined and are meant, each with the account as it is now; the accounts are asked for at once. */
+/** Returns the selected members of a workspace who have joined, each with their present account; accounts are loaded in parallel. */
 export async function accountsOf(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,

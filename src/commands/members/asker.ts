@@ -7,15 +7,15 @@ import { asWorkspaceRequires } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
-/** Who asks for a change of members, as the stream judges it. */
+/** Returns who requests a change of members, in the form that the stream judges. */
 export function askerOf({ actor }: Pick<Cause, "actor">): Asker {
   if (actor.kind === "session") return { userId: actor.id };
   return actor.kind === "api_key" ? "api_key" : "operator";
 }
 
 /**
- * Changes the members of a workspace on behalf of the asker. A key may not while a person has to approve anywhere in the workspace: else it
- * could invite the person who approves. Throws Rejected human_approval_required.
+ * Changes a workspace's members. An API key may not while human approval is required anywhere in the workspace: otherwise it could invite
+ * the approver. Throws Rejected human_approval_required.
  */
 export async function asMembersMayChange<T>(
   deps: Dependencies,
@@ -30,8 +30,8 @@ export async function asMembersMayChange<T>(
 }
 
 /**
- * A person's right is in the very stream that is changed, which judges it by itself, at its newest state: guarded by the revision that they
- * came with, two who invite at the same moment would be in each other's way.
+ * Removes the guard on the members' stream. The changed stream itself judges a person's role, at its newest state; with a guard
+ * two concurrent invitations would conflict.
  */
 function withoutOwnGuard({ keyGuard, ...cause }: Cause, workspaceId: string): Cause {
   const isOwn = keyGuard === undefined || keyGuard.stream === memberStream(workspaceId);

@@ -9,20 +9,20 @@ import { linkUrl } from "../users/letters.ts";
 const invitationDays = 7;
 const dayMs = 86_400_000;
 
-/** When an invitation that is given out now ends; ISO 8601. Its link ends no earlier. */
+/** Returns when an invitation issued now expires; ISO 8601. Its link does not expire earlier. */
 export const invitationEnd = ({ clock }: Pick<Dependencies, "clock">): string =>
   new Date(clock.now().getTime() + invitationDays * dayMs).toISOString();
 
-/** What the link of an invitation leads to. `first`: to be the first owner, under an address that its holder names. */
+/** Target of an invitation's link. `first`: to become the first owner, with an address that the holder enters. */
 type About = { workspaceId: string; memberId: string; first?: true };
 
-/** What an invitation offers, for the page that asks whether to accept it. `email` is null where its holder names their address. */
+/** An invitation as shown on its page. `email` is null if the holder enters their address. */
 export type Invitation = { workspaceId: string; workspaceName: string; email: string | null; role: Role };
 
-/** Who accepts. */
+/** The person who accepts. */
 export type Accepting = { userId: string; email: string };
 
-/** A new link for an open invitation: those before it are good no more. Throws Rejected not_found where nobody of that id is invited. */
+/** Creates a new link for an open invitation; earlier links become invalid. Throws Rejected not_found if that id is not invited. */
 export async function invitationLink(
   deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
@@ -35,8 +35,8 @@ export async function invitationLink(
 }
 
 /**
- * A link by which its holder becomes the first owner of a workspace, under an address that they name: for the operator, who gets at everything
- * anyhow. Undefined if the workspace has an active member, which also makes every such link useless.
+ * Creates a link whose holder becomes the first owner of a workspace, with an address they enter: for the operator, who has full access
+ * anyway. Undefined if the workspace has an active member, which also invalidates such links.
  */
 export async function firstOwnerLink(deps: Dependencies, workspaceId: string): Promise<string | undefined> {
   const { state } = await deps.members.load(workspaceId);
@@ -47,16 +47,16 @@ export async function firstOwnerLink(deps: Dependencies, workspaceId: string): P
   return linkUrl(deps.settings, "invitation", await deps.accounts.links.issue(link));
 }
 
-/** What the link offers; it is not used up. Throws BadLink, and Rejected where the invitation itself is over. */
+/** Reads a link's invitation without using the link up. Throws BadLink, and Rejected if the invitation itself has ended. */
 export async function findInvitation(deps: Dependencies, token: string): Promise<Invitation> {
   const { about, address } = await deps.accounts.links.find<About>("invitation", token);
   return offered(deps, about, address);
 }
 
 /**
- * Accepts an invitation: `as` says who does, a person who is signed in or an account made for it; it is told the address that was invited, which
- * the link proves (null: they named their own), and may come a second time for the same link, after a crash. Throws BadLink, what `as` throws, and
- * Rejected invalid_request for another address than the invited one, an invitation that is over, or a person who is a member already.
+ * Accepts an invitation. `as` returns who accepts: a signed-in person or an account created for it; it gets the invited address, which the
+ * link proves (null: the holder enters one), and may be called again for the same link after a crash. Throws BadLink, what `as` throws,
+ * and Rejected invalid_request for another address than the invited one, an ended invitation, or a person who is a member already.
  */
 export async function acceptInvitation(
   deps: Dependencies,

@@ -8,12 +8,12 @@ import { accountsOf } from "./accountsOf.ts";
 import { askerOf, asMembersMayChange } from "./asker.ts";
 import { invitationEnd } from "./invitations.ts";
 
-/** Of a person who lost a right or got another one: the sessions that nothing may be answered under any more. */
+/** Sessions of a person whose rights changed: no request may be answered under them any more. */
 export type Changed = { position: number; endedSessions: readonly string[] };
 
 /**
- * Invites an address; one that is invited already, to the same role, is invited again, and a member of that role stays what they are. The process
- * mailInvitations writes the mail. Throws Rejected: the rules of streams/member, human_approval_required for a key.
+ * Invites an address. An address already invited to the same role is invited again; a member with that role is not changed. The process
+ * mailInvitations sends the mail. Throws Rejected: the rules of streams/member, human_approval_required for an API key.
  */
 export async function invite(
   deps: Dependencies,
@@ -31,7 +31,7 @@ export async function invite(
   });
 }
 
-/** Sends an invitation again: with a new link, and seven days from now. */
+/** Renews an invitation: with a new link, valid for seven days from now. */
 export async function resendInvitation(
   deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
@@ -57,7 +57,7 @@ export async function changeRole(
   });
 }
 
-/** Removes a member, or withdraws an invitation. Everybody may remove themselves, but for the only owner. */
+/** Removes a member, or withdraws an invitation. Members may remove themselves, except for the only owner. */
 export async function removeMember(
   deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
@@ -66,7 +66,7 @@ export async function removeMember(
   const by = askerOf(cause);
   const disabled = await disabledOwners(deps, workspaceId);
   return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
-    // Of the state that is decided on, which may be newer than any that could be looked at before.
+    // Set from the state that is decided on, which may be newer than any loaded before.
     let removed: Member | undefined;
     const command = (state: Members) => {
       removed = memberById(state, memberId) ?? removed;
@@ -77,7 +77,7 @@ export async function removeMember(
   });
 }
 
-/** The member as the stream has it; undefined if this workspace has none of that id. */
+/** Returns a member from the stream; undefined if this workspace has no such member. */
 export async function memberState(
   deps: Pick<Dependencies, "members">,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
@@ -85,7 +85,7 @@ export async function memberState(
   return memberById((await deps.members.load(workspaceId)).state, memberId);
 }
 
-/** The owners of a workspace under the addresses they have now; without those whom the operator disabled. */
+/** Returns a workspace's owners with their present addresses, except those disabled by the operator. */
 export async function activeOwners(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
@@ -96,7 +96,7 @@ export async function activeOwners(
   );
 }
 
-/** Looked at before the change is decided: whom the operator disables in that very moment still counts. */
+/** Returns disabled owners. Read before the change is decided: one who is disabled at this very moment still counts as active. */
 async function disabledOwners(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
@@ -107,7 +107,7 @@ async function disabledOwners(
 
 const isOwner = ({ role }: Member): boolean => role === "owner";
 
-/** The person's sessions of this workspace go on under new ids. Answers the old ones. */
+/** Moves the person's sessions in this workspace to new ids and returns the old ids. */
 const endRights = async (
   { accounts }: Dependencies,
   workspaceId: string,

@@ -3,25 +3,25 @@ import type { Interval, Plan, PlanStatus } from "#streams/workspace/events.ts";
 import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** A workspace's plan as it holds at this moment. */
+/** A workspace's plan as of now. */
 export type CurrentPlan = {
   plan: Plan;
   status: PlanStatus;
   limits: PlanLimits;
-  /** The plan's limits are bypassed. */
+  /** True if the plan's limits are bypassed. */
   betaOverride: boolean;
   trialEndsAt: string | null;
-  /** How often its subscription is paid for; null: there is none, or its plan has ended. */
+  /** Billing interval of its subscription; null: there is none, or its plan has ended. */
   interval: Interval | null;
-  /** When it is paid for next (ISO); null: it does not renew itself. */
+  /** Next payment (ISO); null: it does not renew itself. */
   renewsAt: string | null;
-  /** The month that counts now; null: quotas are for the workspace's whole life. */
+  /** The present billing period; null: quotas cover the workspace's whole life. */
   period: Period | null;
-  /** Names of the other periods that a lifetime's counters include; none while there is a period. */
+  /** Names of earlier periods included in a lifetime quota; empty while there is a period. */
   earlier: readonly string[];
 };
 
-/** Read from the workspace's own stream, never from the payment processor. */
+/** Reads the plan from the workspace's own stream, never from the payment processor. */
 export async function currentPlan(deps: Dependencies, workspaceId: string): Promise<CurrentPlan> {
   const { state } = await deps.workspaces.load(workspaceId);
   const now = deps.clock.now();
@@ -42,7 +42,7 @@ export async function currentPlan(deps: Dependencies, workspaceId: string): Prom
 
 const limitsOf = (deps: Dependencies, plan: Plan): PlanLimits => deps.settings.planLimits?.[plan] ?? planLimits[plan];
 
-/** How many of something the workspace may have; null: as many as it likes. */
+/** Returns the workspace's limit for a kind; null: unlimited. */
 export async function capOf(deps: Dependencies, workspaceId: string, kind: keyof PlanLimits): Promise<number | null> {
   const { betaOverride, limits } = await currentPlan(deps, workspaceId);
   return betaOverride ? null : limits[kind];

@@ -8,17 +8,17 @@ import { type CurrentPlan, currentPlan } from "./plans.ts";
 
 type Reservation = { quotaStream: string; reservationId: string };
 
-/** Sends and mail stored for an agent are counted apart. */
+/** Sent mail and mail stored for an agent have separate quotas. */
 export type Direction = "outbound" | "inbound";
 
-/** One stream for a workspace's whole life on the free plan, else one a period. */
+/** Returns the name of a quota stream: one for a workspace's whole life on the free plan, otherwise one per period. */
 const streamOf = (workspaceId: string, direction: Direction, period: string): string =>
   quotaStream(workspaceId, direction === "outbound" ? period : `inbound-${period}`);
 
 const presentStream = (workspaceId: string, direction: Direction, { period }: CurrentPlan): string =>
   streamOf(workspaceId, direction, period?.name ?? lifetime);
 
-/** The stream on which a send of this moment is counted. */
+/** Returns the stream on which a send is counted now. */
 export const quotaStreamOf = async (deps: Dependencies, workspaceId: string): Promise<string> =>
   presentStream(workspaceId, "outbound", await currentPlan(deps, workspaceId));
 
@@ -27,7 +27,7 @@ const capOn = ({ betaOverride, limits }: CurrentPlan, direction: Direction): num
   return direction === "outbound" ? limits.emailsPerPeriod : limits.inboundPerPeriod;
 };
 
-/** What a lifetime's counters hold beside its own stream: the mail of all periods before. */
+/** Returns the mail of all earlier periods, which a lifetime quota counts in addition to its own stream. */
 async function countedBefore(
   deps: Dependencies,
   { workspaceId, direction }: { workspaceId: string; direction: Direction },
@@ -40,14 +40,14 @@ async function countedBefore(
   return sum;
 }
 
-/** Mails of this period, outbound ones on their way included. */
+/** Returns the mails of this period, including outbound ones being sent. */
 export async function usedNow(deps: Dependencies, workspaceId: string, direction: Direction): Promise<number> {
   const plan = await currentPlan(deps, workspaceId);
   const { state } = await deps.quotas.load(presentStream(workspaceId, direction, plan));
   return state.used + (await countedBefore(deps, { workspaceId, direction }, plan));
 }
 
-/** Reserves one outbound mail. Throws Rejected plan_limit_reached; repeating it reserves no second one. */
+/** Reserves quota for one outbound mail. Throws Rejected plan_limit_reached; repetition reserves no second one. */
 export async function reserveQuota(
   deps: Dependencies,
   { workspaceId, quotaStream, reservationId }: Reservation & { workspaceId: string },
@@ -68,8 +68,8 @@ export async function releaseQuota(
 }
 
 /**
- * Counts inbound mails that are about to be stored for an agent, as many as the plan has room for, from the first. Answers which of them are
- * counted; repeating it counts none twice.
+ * Counts inbound mails to be stored for an agent, as many as the plan allows, from the first. Returns which of them
+ * are counted; repetition counts none twice.
  */
 export async function countInbound(
   deps: Dependencies,
@@ -86,13 +86,13 @@ export async function countInbound(
   return new Set(deliveryIds.filter((id) => isReserved(state, id)));
 }
 
-/** True if the plan has room for one more inbound mail. Only a look: counting decides. */
+/** True if the plan allows one more inbound mail. Reads only: counting decides. */
 export async function hasInboundRoom(deps: Dependencies, workspaceId: string): Promise<boolean> {
   const cap = capOn(await currentPlan(deps, workspaceId), "inbound");
   return cap === null || (await usedNow(deps, workspaceId, "inbound")) < cap;
 }
 
-/** Throws Rejected plan_limit_reached if no outbound mail is left. Only a look: the reservation decides. */
+/** Throws Rejected plan_limit_reached if no outbound mail is left. Reads only: the reservation decides. */
 export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
   const cap = capOn(await currentPlan(deps, workspaceId), "outbound");
   if (cap === null || (await usedNow(deps, workspaceId, "outbound")) < cap) return;

@@ -9,27 +9,27 @@ import { capOf } from "./plans.ts";
 
 type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
 
-/** `unborn`: nothing of that id was ever made. It may be on its way, or its making was interrupted. */
+/** State of a slot's holder. `unborn`: nothing was created under that id; its creation may be under way or was interrupted. */
 export type HolderState = "alive" | "gone" | "unborn";
 
 type StateOf = (holderId: string) => Promise<HolderState>;
 
-/** After this long, a thing that took a slot but was never created is no longer being created. */
+/** Milliseconds after which the creation of a slot's holder counts as interrupted. */
 const interruptedAfterMs = 10 * 60_000;
 
-/** `isNew`: false if this id held a slot already. `guard`: the slots as they are with it. */
+/** `isNew`: false if this id held a slot already. `guard`: the slots' stream including it. */
 export type TakenSlot = { isNew: boolean; guard: Guard };
 
 type ToTake = Slot & {
   cap: number | null;
   stateOf: StateOf;
-  /** Where a holder begins, if none may ever be without its slot: one that begins after all keeps it then. */
+  /** Returns a holder's stream, for kinds that must never exist without a slot: a holder created after all then keeps its slot. */
   streamOf?: (holderId: string) => string;
 };
 
 /**
- * Takes one of `cap` slots (null: no limit) before the thing itself is made, so that never more than that exist. Throws Rejected
- * plan_limit_reached if none is free; the slots of those that are gone are found then.
+ * Takes one of `cap` slots (null: no limit) before its holder is created, so that never more than that exist. Throws Rejected
+ * plan_limit_reached if none is free, after freeing slots of deleted or interrupted holders.
  */
 export async function takeSlot(
   deps: Dependencies,
@@ -43,7 +43,7 @@ export async function takeSlot(
     const guarded = { ...cause, unlessMoved: [...(cause.unlessMoved ?? []), ...unlessMoved] };
     const take = (as: Cause) => deps.slots.handle(counted, command, as);
     const first = await take(guarded);
-    // A repetition ends as its first run did; but the slot of that may have been found to be left behind since.
+    // A repetition returns the first run's result, but that run's slot may have been freed as abandoned since.
     const { changed, revision } = holdsSlot(first.state, holderId)
       ? first
       : await take({ ...guarded, repeated: false });
@@ -63,7 +63,7 @@ export async function takeSlot(
     try {
       return await takeInPlaceOf(vacated, unborn);
     } catch (error) {
-      // One of them has begun since it was looked at.
+      // One of the abandoned holders was created since it was checked.
       if (!(error instanceof StreamMoved) || !unborn.some(({ stream }) => stream === error.stream)) throw error;
       return takeOneLeftBehind(full);
     }
@@ -78,7 +78,7 @@ export async function takeSlot(
 
 const nouns = { identities: "identity", rules: "rule", domains: "domain" };
 
-/** The refusal when as many things of a kind exist as the plan allows. */
+/** Returns the refusal if the plan allows no more things of a kind. */
 export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected {
   if (!cap) return new Rejected("plan_limit_reached", `your plan allows no ${kind}: upgrade the plan`);
   const full =
@@ -89,8 +89,8 @@ export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected
 }
 
 /**
- * Whether a thing may do its work under the plan of this moment: of those above a cap that became smaller, the newest stop first, and work
- * again when there is room. What holds no slot is not counted.
+ * True if a thing is in effect under the present plan: if a cap became smaller, the newest above it stop first, and work again when there
+ * is room. Things without a slot are not counted.
  */
 export async function worksUnderPlan(
   deps: Dependencies,
@@ -108,7 +108,7 @@ export async function worksUnderPlan(
   return states.filter((state) => state === "alive").length < cap;
 }
 
-/** Used for an id that will never be created. */
+/** Frees the slot of an id that was deleted or will never be created. */
 export async function vacateSlot(
   deps: Dependencies,
   { workspaceId, kind, holderId }: Slot,

@@ -13,19 +13,19 @@ import { isInScope } from "./ruleRuns.ts";
 import { requireOutside } from "./ruleSecrets.ts";
 import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
 
-/** How many past events one test looks at, the newest ones. */
+/** Most past events that one test reads, the newest ones. */
 export const maxTested = 200;
-/** How long one test goes on taking up further events: mails may be large, and a rule may ask much of each. */
+/** Milliseconds after which a test takes no further events: mails may be large, and a rule may check much of each. */
 const testWithinMs = 5_000;
-/** Looked up at the same moment. */
+/** Events looked up at once. */
 const atOnce = 10;
 
 /** What a rule would have done about one past event. */
 export type Tried = { at: Date; subject: RuleSubject; matched: boolean; actions: PlannedAction[] };
 
 /**
- * Walks a rule that need not exist over past trigger events, newest first, doing nothing. Mails and drafts are as they were then; the
- * thread's status and the contact as they are now. Throws what createRule throws of a rule that is not good, but for the plan's cap.
+ * Evaluates a rule, which need not exist, over past trigger events, newest first, without acting. Mails and drafts are as they were then;
+ * thread status and contact as they are now. Throws the same errors as createRule for an invalid rule, except for the plan's cap.
  */
 export async function tryRule(
   deps: Dependencies,
@@ -75,7 +75,7 @@ async function lookUp(
   return aboutDraft(deps, { trigger, draftId: draft_id, draft, message: message ? asShown(deps, message) : null });
 }
 
-/** A message of the past as it is shown: nothing is decided by a test. */
+/** Returns a past message as shown; a test decides nothing, so this suffices. */
 function asShown(deps: Dependencies, message: MessageRow): AskedMessage {
   const { workspace_id: workspaceId, identity_id: identityId, thread_id: threadId, id: messageId } = message;
   const { to_emails: to, cc_emails: cc, reply_to: replyTo, body_blob: bodyBlob } = message;
@@ -87,7 +87,7 @@ function asShown(deps: Dependencies, message: MessageRow): AskedMessage {
   };
 }
 
-/** A message, and to whom a draft would go that answers it: so a test tells of recipients that a grant would not be for. */
+/** Describes a message with the recipients of a reply to it, so that a test reports recipients that a grant would not cover. */
 async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<About> {
   const about = await aboutMessage(deps, asShown(deps, message));
   const { state: identity } = await deps.identities.load(message.identity_id);
@@ -95,13 +95,13 @@ async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<Abo
     const recipients = { to: recipientsOfReply(message, identity), cc: [], bcc: [] };
     return { ...about, exchange: { ...about.exchange, recipients } };
   } catch (error) {
-    // Nobody can be answered: only its proof is judged.
+    // The message has no address to answer: judge its proof alone.
     if (error instanceof Rejected) return about;
     throw error;
   }
 }
 
-/** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */
+/** True if the rule applies: never for a blocked contact's mail; a rule of one identity or assistant only for that one. */
 function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): boolean {
   if (rule.triggerEvent === "email.received" && String(facts.get("contact.status")) === "blocked") return false;
   return isInScope(rule, subject.identityId, assistantId);

@@ -13,13 +13,13 @@ import { derivedId } from "../ids.ts";
 import { onThread } from "../threads/threads.ts";
 import { notifyByRule, type Outlets } from "./ruleNotices.ts";
 
-/** One action of a run that is to be done now. `outlets` are for the notices to people. */
+/** An action of a run to be done now. `outlets`: used to notify people. */
 export type ActionToTake = { outlets: Outlets; run: RuleRun; runId: string; rule: RuleResult; index: number };
 export type Taken = { outcome: ActionOutcome; reason: string | null };
 
 const done: Taken = { outcome: "done", reason: null };
 
-/** Acts in the name of the rule. May be asked again for an action that was done and not recorded: then it finds it done. */
+/** Does an action as the rule. If the action was done before but not recorded, a repetition detects that. */
 export async function takeAction(deps: Dependencies, toTake: ActionToTake, because: Cause): Promise<Taken> {
   const { run, rule, index } = toTake;
   const evaluated = run.evaluated;
@@ -51,7 +51,7 @@ type Change = {
   isSubmission: boolean;
   subject: RuleSubject & Granted;
   action: Exclude<RuleAction, { type: "notify_channel" }>;
-  /** Names it: an action that was done, and not recorded, is not done a second time. */
+  /** Identifies the action, so that one done but not recorded is not done again. */
   once: string;
 };
 
@@ -76,22 +76,22 @@ async function change(
     case "skip_approval":
       return approveByRule(deps, subject, cause);
     case "set_approval_mode":
-      // At email.received the mode waits in the run for the next draft; nothing else is to be done now.
+      // At email.received the mode is stored in the run for the next draft; nothing else to do now.
       if (isSubmission) await decideSubmission(deps, { subject, mode: action.mode }, cause);
   }
 }
 
-/** The run that planned it, and the rule, as an approval tells them in the history. A `manual` records neither. */
+/** The run that planned the action, and its rule, as recorded in an approval. Not recorded for `manual`. */
 type Granted = { grantedBy: { runId: string; ruleId: string } };
 
-/** `because`: why a person is asked, where it is not for the rule's own sake. */
+/** `because`: why a person is asked, if not because of the rule itself. */
 type SubmissionDecision = {
   subject: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted;
   mode: "manual" | "auto";
   because?: string;
 };
 
-/** What a rule says about a draft that was just submitted: `manual` is carried out together with the record that its rules ran. */
+/** Applies a rule's decision about a draft just submitted; `manual` is recorded together with the end of its rules. */
 export async function decideSubmission(
   deps: Dependencies,
   { subject, mode, because }: SubmissionDecision,
@@ -99,12 +99,12 @@ export async function decideSubmission(
 ): Promise<void> {
   if (mode === "auto") return approveByRule(deps, subject, cause);
   const { state: draft } = await deps.drafts.load(subject.draftId as string);
-  // It may have been sent by hand, or have gone stale, before its rules had their turn.
+  // The draft may have been sent by hand, or become stale, before its rules ran.
   if (!draft.rulesApplied) requireStatus(draft, "returned to a person", "pending", "approved");
   await applyRules(deps, { draftId: subject.draftId as string, mode: "manual", because }, cause);
 }
 
-/** Records, once, that the rules of a draft's creation have run: an auto-approved draft waits for it. */
+/** Records once that a draft's creation rules have run: an auto-approved draft waits for it. */
 export async function applyRules(
   deps: Dependencies,
   { draftId, mode, because }: { draftId: string; mode: "auto" | "manual" | null; because?: string },
@@ -114,7 +114,7 @@ export async function applyRules(
   await deps.drafts.handle(draftId, { type: "ApplyRules", mode, because: because ?? ofRule }, cause);
 }
 
-/** Approves the version that was judged, and queues it: the send path carries that out, with its own checks. */
+/** Approves the judged version for sending: the send path queues it with its own checks. */
 async function approveByRule(
   deps: Dependencies,
   { draftId, draftVersion, grantedBy }: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
@@ -146,13 +146,13 @@ type ThreadUpdate = {
   };
 };
 
-/** A person may have set something else since: what was done once, the thread does not do again. */
+/** Changes the thread once: a repetition does not override what a person set since. */
 async function updateThread(deps: Dependencies, { threadId, changes }: ThreadUpdate, cause: Cause): Promise<void> {
   const because = `rule ${cause.actor.name ?? cause.actor.id}`;
   await onThread(deps, { threadId, command: { type: "UpdateThread", ...changes, because } }, cause);
 }
 
-/** Whether this rule has already approved the draft because of this very trigger event. */
+/** True if this rule has already approved the draft for the same trigger event. */
 async function wasApproved(deps: Dependencies, draftId: string, { causationId, actor }: Cause): Promise<boolean> {
   const events = await deps.store.read(draftStream(draftId));
   return events.some(

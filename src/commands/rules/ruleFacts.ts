@@ -13,7 +13,7 @@ import { loadContent } from "../drafts/draftContents.ts";
 import { type Answered, proofOf, textOf } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 
-/** What a trigger event is about, as far as rules may know. */
+/** Subject of a trigger event and the facts that rules may use. */
 export type About = {
   subject: RuleSubject;
   facts: Facts;
@@ -21,13 +21,13 @@ export type About = {
   assistantId: string | null;
   humanRequired: boolean;
   approvalsRequired: number;
-  /** Who wrote the message in question, what proves it, and who would be answered. */
+  /** The message's author, what proves it, and the recipients of an answer. */
   exchange: Exchange;
-  /** The message's text, where rules may ask about it (withText); null where they may not. */
+  /** Reads the message's text, if rules may test it (withText); null if not. */
   text: (() => Promise<string | null>) | null;
 };
 
-/** A message as rules ask about it. `from` null: it names no sender. `authentication` null: nothing is known that it proves. */
+/** A message as rules test it. `from` null: no sender is named. `authentication` null: no result is known. */
 export type AskedMessage = {
   workspaceId: string;
   identityId: string;
@@ -40,22 +40,22 @@ export type AskedMessage = {
   replyTo: readonly string[];
   subject: string;
   authentication: Authentication | null;
-  /** Rules read the whole text part, not what a view makes of it. */
+  /** Returns the whole text part, not the version shortened for display. */
   text(): Promise<string | null>;
 };
 
-/** A mail with all that is known of it now, by the streams alone. */
+/** Completes a mail with its authentication result, from the streams alone. */
 export async function askedMessage(deps: Dependencies, mail: Answered): Promise<AskedMessage> {
   const { said } = await proofOf(deps, mail);
   const authentication = said?.data.authentication ?? null;
   return { ...mail, from: mail.from?.address || null, authentication, text: () => textOf(deps, mail) };
 }
 
-/** True if the sender is who they say: DMARC passed with alignment. */
+/** True if the sender is authentic: DMARC passed with alignment. */
 const isProof = (authentication: Authentication | null): boolean =>
   authentication?.aligned === true && authentication.dmarc === "pass";
 
-/** A message as grants ask about it. A mailing list's proves nobody, whatever it passed. */
+/** Converts a message for grants. A mailing list's message proves no sender, whatever it passed. */
 function answeredMail({ authentication, classification, from, to, cc, replyTo }: AskedMessage): AnsweredMail {
   const proven = isProof(authentication) ? "proven" : "unproven";
   const proof = classification === "list" ? "list" : proven;
@@ -73,8 +73,8 @@ export async function aboutMessage(deps: Dependencies, message: AskedMessage): P
 const inText = "message.body_text";
 
 /**
- * The same with what these rules ask of the message's text. It is read only if one does, and searched in a thread where it is long: what is
- * not answered within a second counts as not known (streams/ruleRun/plan.ts).
+ * Adds what these rules test in the message's text. The text is read only if a rule tests it; a long one is searched in a thread, and
+ * results later than one second count as unknown (streams/ruleRun/plan.ts).
  */
 export async function withText(
   deps: Pick<Dependencies, "costlyWork">,
@@ -93,11 +93,11 @@ type DraftInQuestion = {
   trigger: TriggerEvent;
   draftId: string;
   draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "version" | "stored">;
-  /** The message it answers; null if it answers none. */
+  /** The message that the draft answers; null if it answers none. */
   message: AskedMessage | null;
 };
 
-/** The contact of a draft is who wrote the message it answers; of one that answers none, its first recipient. */
+/** Describes a draft. Its contact is the author of the answered message, or its first recipient if it answers none. */
 export async function aboutDraft(
   deps: Dependencies,
   { trigger, draftId, draft, message }: DraftInQuestion,
@@ -161,11 +161,11 @@ function factsOf(trigger: TriggerEvent, known: Known): Facts {
   return facts;
 }
 
-/** What of the facts is kept with a run. A mail's text is not: it is read again from the message, which never changes. */
+/** Selects the facts stored with a run. The message's text is not stored: it is read again from the message, which never changes. */
 export const keptFacts = (facts: Facts): KnownFacts =>
   Object.fromEntries([...facts].filter((fact): fact is [Field, readonly string[]] => fact[0] !== inText));
 
-/** The facts of an evaluation again, the contact as it is now. `kept` undefined: there was none, so all facts are as they are now. */
+/** Restores the facts of an evaluation, with the contact as it is now. `kept` undefined: there was none, so all facts are current. */
 export function factsAgain(now: Facts, kept: KnownFacts | undefined): Facts {
   if (kept === undefined) return now;
   const isOfNow = (field: string) => field.startsWith("contact.") || field === inText;

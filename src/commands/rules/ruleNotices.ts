@@ -13,7 +13,7 @@ import { type NoticeOutcome, sendNotice } from "../serviceMail/sendNotice.ts";
 import { loadThread } from "../threads/threads.ts";
 import { openedNotify } from "./ruleSecrets.ts";
 
-/** The ways to people: mail, and the chats. */
+/** Ways to reach people: mail and chats. */
 export type Outlets = { provider: MailProvider; channels: Channels };
 
 type RuleNotice = {
@@ -25,7 +25,7 @@ type RuleNotice = {
   action: Extract<RuleAction, { type: "notify_channel" }>;
 };
 
-/** Tells somebody, through the channel that the action names, that a rule matched. What a crash leaves unrecorded, a chat may get twice. */
+/** Notifies through the action's channel that a rule matched. If a crash prevents recording it, a chat may get it twice. */
 export async function notifyByRule(
   deps: Dependencies,
   notice: RuleNotice,
@@ -44,7 +44,7 @@ async function mailed(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
   const { identityId, threadId } = evaluated.subject;
   const attemptId = attemptOf(notice);
   const to = action.config.to as string;
-  // It may have left right before this process ended. A mailbox knows at once; the log of another provider lags behind.
+  // The mail may have been sent right before this process ended. A mailbox provider knows at once; the logs of others lag behind.
   const attempt = { attemptId, recipients: [to], since: new Date(0) };
   if (provider.isMailbox && (await provider.lookUp?.(attempt)) === "accepted") return { sent: true };
   const lines = await linesAbout(deps, { rule, evaluated, quoted });
@@ -74,7 +74,7 @@ async function posted(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
 
 type ToTell = Pick<RuleNotice, "rule" | "evaluated"> & { quoted(words: string, max: number): string };
 
-/** What somebody else wrote (the rule's author, a stranger's subject and address) is quoted after the name of what it is. */
+/** Lines of the notice. Text by others (rule name, subject, address) is quoted after a label. */
 async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: ToTell): Promise<string[]> {
   const { triggerEvent, subject } = evaluated;
   const { state: thread } = await loadThread(deps, subject.threadId);
@@ -88,8 +88,8 @@ async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: ToTel
   ];
 }
 
-/** Somebody else's words between quotation marks: one line, cut, with nothing in it that cannot be seen. */
+/** Quotes text by others: on one line, shortened, without invisible characters. */
 const marked = (words: string, max: number): string => `“${shortLine(words, max)}”`;
 
-/** The same for a mail, whose reader's program makes links of what looks like one. A chat takes care of that by itself. */
+/** Quotes text for a mail, without anything a mail program would turn into a link. Chats take care of that themselves. */
 const quoted = (words: string, max: number): string => unlinked(marked(words, max));

@@ -13,7 +13,7 @@ import { type About, keptFacts, withText } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
 import { type WorkingRule, workingRules } from "./workingRules.ts";
 
-/** One trigger event, as its rules are run. `runId` comes out the same on every repetition. */
+/** One trigger event for which rules are run. `runId` is the same on every repetition. */
 export type RuleTrigger = {
   trigger: TriggerEvent;
   runId: string;
@@ -21,10 +21,10 @@ export type RuleTrigger = {
   workspaceId: string;
 };
 
-/** A message's rules run once, however often they are requested. */
+/** Returns the id of a message's run: its rules run once, however often requested. */
 export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
 
-/** So many runs of rules may follow from each other about one subject. */
+/** Most consecutive runs of rules about one subject. */
 const maxChain = 16;
 
 type ToEvaluate = {
@@ -34,9 +34,9 @@ type ToEvaluate = {
 };
 
 /**
- * Walks the rules of a trigger event, once: the decision is in the log before anything is done, and a repetition finds
- * it there. null if no rule is asked. `about` is looked up only if one is, and `before` too: the walk that came before this one about the
- * same draft, where one did. The evaluations have to have reached the trigger event, but for one that begins its subject.
+ * Evaluates the rules of a trigger event, once: the decision is recorded before anything is done, and a repetition returns it. Returns
+ * null if there are no rules in scope. `about` is only called if there are; so is `before`, the earlier walk about the same draft, if
+ * there was one. The read model of evaluations must have reached the trigger event, except for one that begins its subject.
  */
 export async function evaluateRules(
   deps: Dependencies,
@@ -66,13 +66,13 @@ export async function evaluateRules(
   return state;
 }
 
-/** Of a workspace's rules those that are to be walked on a subject, as a walk takes them. */
+/** Selects the workspace's rules in scope of a subject, in the form used by a walk. */
 export const walkedRules = (
   rules: readonly WorkingRule[],
   { subject, assistantId }: Pick<About, "subject" | "assistantId">,
 ): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
 
-/** True if nothing is said about a draft that answers this message when it is submitted: no rule is there for it, and none has left it a mode. */
+/** True if no rule can affect a draft that answers this message: there are none in scope, and no earlier run left it a mode. */
 export async function isWithoutRules(
   deps: Dependencies,
   about: { workspaceId: string; identityId: string; assistantId: string | null; basedOnMessageId: string },
@@ -103,10 +103,13 @@ const walked = ({ id, version, name, conditions, actions, stopAfterMatch }: Work
   stopAfterMatch,
 });
 
-/** A message or a draft begins with these: no rule has run about it before, so nobody need be asked. What is approved without a person hangs on them. */
+/**
+ * Triggers that begin a message or a draft: no rule has run about it before, so earlier runs are not read.
+ * Approvals without a person depend on these.
+ */
 const beginnings: readonly TriggerEvent[] = ["email.received", "draft.created"];
 
-/** What already ran about the same subject because of the same request or mail. */
+/** Finds the earlier runs about the same subject caused by the same request or mail. */
 async function chainOf(
   deps: Dependencies,
   { trigger, workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },
@@ -118,12 +121,12 @@ async function chainOf(
   return { ranBefore: new Set(before.map((evaluation) => evaluation.rule_id)), chainEnded: runs.size >= maxChain };
 }
 
-/** `quick`: what changes this service's own state. `notices`: what goes out to people, and may take its time. */
+/** `quick`: actions that change this service's own state. `notices`: messages to people, which may take long. */
 export type Part = "quick" | "notices";
 
 /**
- * Carries out what a run decided and nobody has carried out yet, in order. Each action is recorded right after it is done. True if
- * nothing is left that a later try could do.
+ * Carries out the actions of a run that are not done yet, in order. Each is recorded right after it is done. Returns
+ * true if nothing is left for a later try.
  */
 export async function carryOut(
   deps: Dependencies,

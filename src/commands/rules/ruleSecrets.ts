@@ -12,8 +12,8 @@ type Keys = Pick<Dependencies, "keyRing">;
 const ownerOf = (workspaceId: string, field: string) => ({ workspaceId, field: `rule.${field}` });
 
 /**
- * Seals the secrets of actions. A shown, masked value sent back keeps the stored one of that channel. Throws Rejected invalid_request
- * for a mask of nothing stored, for a webhook_url that is none of Slack's, and for what is no token of a Telegram bot.
+ * Encrypts the secrets of actions. A masked value sent back keeps the stored secret of that channel. Throws Rejected invalid_request for a
+ * mask that matches no stored secret, a webhook_url that is not Slack's, and a malformed Telegram bot token.
  */
 export function sealActions(
   deps: Dependencies,
@@ -55,7 +55,7 @@ const sealedBefore = (stored: readonly RuleAction[], channel: string, field: str
       : [],
   );
 
-/** The actions with every secret of theirs as `again` seals it. */
+/** Returns the actions with every secret encrypted again by `again`. */
 export const resealedActions = (
   { workspaceId, actions }: { workspaceId: string; actions: readonly RuleAction[] },
   again: Reseal,
@@ -68,7 +68,10 @@ export const resealedActions = (
     return { ...action, config: Object.fromEntries(config) };
   });
 
-/** Where an action tells somebody, its secrets opened: for the provider behind it alone. An empty secret is one whose key is gone from the ring. */
+/**
+ * Returns the channel of an action with its secrets decrypted, for use by its provider only. A secret is
+ * "" if its key is gone from the key ring.
+ */
 export function openedNotify(deps: Keys, workspaceId: string, { channel, config }: Notify): ApprovalChannel {
   const opened = Object.entries(config).map(([field, value]) =>
     secretFields.includes(field) ? [field, open(deps, value, ownerOf(workspaceId, field))] : [field, value],
@@ -76,7 +79,7 @@ export function openedNotify(deps: Keys, workspaceId: string, { channel, config 
   return { type: channel, config: Object.fromEntries(opened) };
 }
 
-/** Actions as the wire shows them: secrets as **** and their last 4 characters. */
+/** Returns actions as shown on the wire: secrets as **** and their last 4 characters. */
 export function maskedActions(deps: Keys, workspaceId: string, actions: readonly RuleAction[]): RuleAction[] {
   return actions.map((action) => {
     if (action.type !== "notify_channel") return action;

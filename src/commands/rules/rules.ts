@@ -13,10 +13,10 @@ import { requireOutside, sealActions } from "./ruleSecrets.ts";
 
 export { warningsOf } from "#streams/ruleRun/grants.ts";
 
-/** Bytes of conditions, and of actions, as JSON.stringify writes them. */
+/** Size limit in bytes, as JSON, of conditions and of actions. */
 const maxJsonBytes = 10_240;
 
-/** A rule as a caller gave it, not judged yet. */
+/** A rule as given by the caller, not validated yet. */
 export type GivenRule = Omit<RuleSettings, "triggerEvent" | "conditions" | "actions"> & {
   triggerEvent: string;
   conditions: unknown;
@@ -24,8 +24,8 @@ export type GivenRule = Omit<RuleSettings, "triggerEvent" | "conditions" | "acti
 };
 
 /**
- * A rule's settings, found good. `at` goes before the fields' names in messages. Throws Rejected: validation (the trigger is none,
- * conditions or actions are too large), invalid_request naming the path of anything else.
+ * Validates a rule's settings. `at`: prefix of field names in messages. Throws Rejected: validation (unknown trigger, or conditions or
+ * actions too large), invalid_request naming the path of any other fault.
  */
 export function judgeRule(given: GivenRule, at = ""): RuleSettings {
   const triggerEvent = requireTrigger(given.triggerEvent, `${at}trigger_event`);
@@ -47,7 +47,9 @@ function requireSize(value: unknown, field: string): void {
   throw new Rejected("validation", `${field}: expected at most ${maxJsonBytes} bytes as JSON`, { field });
 }
 
-/** Makes a rule; its place in the plan is taken first. Throws Rejected: those of judgeRule, not_found naming the field, plan_limit_reached. */
+/**
+ * Creates a rule after taking its slot in the plan. Throws Rejected: those of judgeRule, not_found naming the field, plan_limit_reached.
+ */
 export async function createRule(
   deps: Dependencies,
   { workspaceId, given }: { workspaceId: string; given: GivenRule },
@@ -69,7 +71,7 @@ export async function createRule(
       const { position } = await deps.rules.handle(ruleId, command, { ...cause, unlessMoved: [guard] });
       return { ruleId, position };
     } catch (error) {
-      // Somebody else may have found this one's place to be left behind: no rule exists without one, because the places tell which rules there are.
+      // Another run may have taken back this rule's slot as abandoned: no rule may exist without a slot, because the slots list the rules.
       if (!(error instanceof StreamMoved) || error.stream !== guard.stream) throw error;
     }
   }
@@ -95,7 +97,7 @@ async function holderState(deps: Dependencies, ruleId: string): Promise<HolderSt
   return rule.deleted ? "gone" : "alive";
 }
 
-/** Changes what is given and leaves the rest; the rule as a whole is judged again. */
+/** Changes the given settings and keeps the rest; the whole rule is validated again. */
 export async function updateRule(
   deps: Dependencies,
   { workspaceId, ruleId, changes }: { workspaceId: string; ruleId: string; changes: Partial<GivenRule> },
@@ -105,7 +107,7 @@ export async function updateRule(
   const judged = judgeRule(withChanges(rule, changes));
   if (changes.actions !== undefined) await requireOutside(deps, "actions", judged.actions);
   await requireScope(deps, { workspaceId, scope: changes });
-  // Judged once more on the very state that is changed: somebody else may change the trigger at the same time.
+  // Validate again on the very state that is changed: another request may change the trigger at the same time.
   const command = (current: Rule) => {
     const { actions, ...settings } = judgeRule(withChanges(current, changes));
     const sealed =
@@ -129,7 +131,7 @@ const settingNames = [
   "assistantId",
 ] as const satisfies (keyof RuleSettings)[];
 
-/** Stored actions take more room than given ones: only what is given is measured. */
+/** Merges changes into a rule. Stored actions are larger than given ones, so only given ones are measured. */
 function withChanges(rule: Rule, changes: Partial<GivenRule>): GivenRule {
   const settings = Object.fromEntries(settingNames.map((name) => [name, changes[name] ?? rule[name]])) as GivenRule;
   if (changes.identityId === null) settings.identityId = null;
@@ -145,7 +147,7 @@ export async function deleteRule(
 ): Promise<{ position: number }> {
   await requireRule(deps, workspaceId, ruleId);
   const deleted = await deps.rules.handle(ruleId, { type: "DeleteRule" }, cause);
-  // A place that is left behind is found when it is needed.
+  // A slot that stays occupied is found when it is needed.
   await vacateSlot(deps, { workspaceId, kind: "rules", holderId: ruleId }, cause).catch(() => undefined);
   return deleted;
 }
@@ -156,7 +158,7 @@ async function requireRule(deps: Dependencies, workspaceId: string, ruleId: stri
   return rule;
 }
 
-/** What a rule is limited to is this workspace's; otherwise not_found naming the field. */
+/** Throws not_found naming the field if the rule's identity or assistant is not this workspace's. */
 export async function requireScope(
   deps: Dependencies,
   { workspaceId, scope }: { workspaceId: string; scope: { identityId?: string | null; assistantId?: string | null } },

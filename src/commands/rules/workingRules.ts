@@ -5,16 +5,16 @@ import type { Dependencies } from "../dependencies.ts";
 import { capOf } from "../plans/plans.ts";
 import { freshStates, keptStates, type Loader } from "../states/loader.ts";
 
-/** A rule that works: it is active, and among those that the plan allows. */
+/** A rule in effect: it is active, and within the plan's cap. */
 export type WorkingRule = Rule & { id: string };
 
-/** What works in a workspace on each trigger, in the order in which the rules are walked. */
+/** Returns a workspace's rules in effect for a trigger, in the order of evaluation. */
 export type WorkingRules = (trigger: TriggerEvent) => readonly WorkingRule[];
 
 /**
- * A workspace's rules as their own streams have them at this moment (linearisable): what is approved without a person hangs on them, so no
- * read model is asked. Which rules there are, the places in the plan tell: every rule has taken one before it was made, and keeps it until it
- * is deleted. Above the plan's cap those with the newest places do not work.
+ * Reads a workspace's rules from their own streams (linearisable), not from a read model, because approvals without a person depend on
+ * them. The plan's slots list the rules: each takes one before it is created and keeps it until it is deleted. Above the plan's cap the
+ * rules with the newest slots are not in effect.
  */
 export async function workingRules(deps: Dependencies, workspaceId: string): Promise<WorkingRules> {
   const [cap, all] = await Promise.all([capOf(deps, workspaceId, "rules"), rulesOf(deps, workspaceId)]);
@@ -23,7 +23,10 @@ export async function workingRules(deps: Dependencies, workspaceId: string): Pro
   return (trigger) => inOrder.filter(({ triggerEvent }) => triggerEvent === trigger);
 }
 
-/** All rules that there are, those with the oldest places first. If a place has changed once they are read, they are read again: so they are of one moment. */
+/**
+ * Returns all existing rules, those with the oldest slots first. Reads again if the slots change
+ * meanwhile, so that the result is from one moment.
+ */
 async function rulesOf(deps: Dependencies, workspaceId: string): Promise<WorkingRule[]> {
   const places = { workspaceId, kind: "rules" } as const;
   for (let known = await keptStates(deps).slots.load(places); ; ) {
@@ -35,7 +38,7 @@ async function rulesOf(deps: Dependencies, workspaceId: string): Promise<Working
   }
 }
 
-/** Undefined for one whose making was cut off, or that was deleted: one that a kept state says is deleted stays so. */
+/** Returns undefined for a rule whose creation was cut off, or that was deleted. Deletion is final, so a cached state suffices for it. */
 async function ruleIfAny(loader: Loader, id: string): Promise<WorkingRule | undefined> {
   const { state: kept } = await keptStates(loader).rules.load(id);
   if (kept.deleted) return undefined;

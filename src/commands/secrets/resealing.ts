@@ -11,7 +11,7 @@ import { secretOwner } from "../webhooks.ts";
 
 type Kept = { workspaceId: string; exists: boolean; deleted: boolean };
 
-/** A noun whose streams keep sealed secrets, and the command that puts each of them back as `again` seals it. */
+/** A noun whose streams contain encrypted secrets, and the command that replaces each by the result of `again`. */
 type SealedNoun<State extends Kept = any, Command = any> = {
   category: string;
   serviceOf: (services: StreamServices) => StreamService<string, State, Command>;
@@ -24,7 +24,7 @@ const noun = <State extends Kept, Command>(
   command: SealedNoun<State, Command>["command"],
 ): SealedNoun => ({ category: decider.category, serviceOf, command });
 
-/** Every noun that keeps a secret. One that is missing here is found by a test, which looks for sealed text in the whole log. */
+/** All nouns with secrets. A test finds missing ones by searching the whole log for encrypted text. */
 const sealedNouns: readonly SealedNoun[] = [
   noun(
     streams.domains,
@@ -60,12 +60,12 @@ const sealedNouns: readonly SealedNoun[] = [
   ),
 ];
 
-/** The categories of streams that keep secrets. */
+/** Categories of streams that contain secrets. */
 export const sealedCategories: readonly string[] = sealedNouns.map(({ category }) => category);
 
 type Progress = (done: number, of: number) => void;
 
-/** How many secrets are encrypted with each key of the ring, by kid. */
+/** Counts the secrets encrypted with each key of the ring, by key id. */
 export async function countSecrets(deps: Dependencies, onProgress: Progress): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   await eachStream(deps, onProgress, async (stream, { serviceOf, command }) => {
@@ -88,8 +88,8 @@ export async function countSecrets(deps: Dependencies, onProgress: Progress): Pr
 export type Resealed = { resealed: number; unopened: string[] };
 
 /**
- * Seals every kept secret that is not under the ring's first key again, by an event of its own on its stream. Doing it again changes
- * nothing.
+ * Encrypts every stored secret again that does not use the ring's first key, by a separate event
+ * on its stream. Repetition changes nothing.
  */
 export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress: Progress): Promise<Resealed> {
   const done: Resealed = { resealed: 0, unopened: [] };
@@ -109,7 +109,7 @@ export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress
   return done;
 }
 
-/** What is deleted is never opened again. */
+/** False for deleted things: their secrets are never used again. */
 const isKept = (state: unknown): boolean => (state as Kept).exists && !(state as Kept).deleted;
 
 const resealing =

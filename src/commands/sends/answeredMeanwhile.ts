@@ -7,9 +7,9 @@ import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 
 /**
- * Claims the send of an approved draft unless its message was answered after the approval: then the approvers are asked again, once for each
- * answer. `claim` is told which answers the approval knows of, and the thread's stream refuses any other. A grant by a rule or a setting is
- * no person's approval and stands. Throws Rejected answered_meanwhile, and what `claim` throws.
+ * Claims the send of an approved draft unless its message was answered after the approval: then the approvers are asked again, once per
+ * answer. `claim` receives the answers that the approval knew of; the thread's stream refuses any other. An approval by a rule or a
+ * setting is not affected. Throws Rejected answered_meanwhile, and what `claim` throws.
  */
 export async function claimUnlessAnswered<T>(
   deps: Dependencies,
@@ -33,7 +33,7 @@ export async function claimUnlessAnswered<T>(
   }
 }
 
-/** Those of the answers that the approvers were asked again about, or that were queued before they approved, by their order in the log. */
+/** Returns the answers that the approvers were asked again about, or that were queued before they approved, by log position. */
 async function knownAnswers(
   deps: Dependencies,
   { draftId, draft, answers }: { draftId: string; draft: Draft; answers: readonly string[] },
@@ -52,7 +52,7 @@ async function knownAnswers(
 const eventsOf = async (deps: Dependencies, draftId: string) =>
   (await deps.store.read(draftStream(draftId))) as Recorded<DraftEvent>[];
 
-/** Where in the log the present approval began: with the first of its votes. */
+/** Returns the log position of the present approval's first vote. */
 function approvalPosition(events: readonly Recorded<DraftEvent>[]): number {
   const returned = events.findLastIndex(
     ({ type, data }) => type === "DraftReturnedToPending" && !data.withdrawn && !data.lapsed,

@@ -8,30 +8,33 @@ import type { Cause } from "../handle.ts";
 import { fileInbox } from "../inbound/filing/fileInbox.ts";
 import { actingFor, keptStates } from "../states/loader.ts";
 
-/** How often a waiter looks at first; the pauses grow up to the second one. */
+/** Pause between a waiter's checks, in milliseconds: starts at `pollMs` and grows up to `longestPollMs`. */
 const pollMs = 5;
 const longestPollMs = 50;
 
-/** Filing takes milliseconds where somebody is at it. After this long a waiter does it itself. */
+/** Milliseconds after which a waiter files the mail itself: a running filing takes only a few milliseconds. */
 const ownFilingAfterMs = 30;
 
-/** A rule waits no longer than this, in milliseconds: its lane then gives its slot to others, and is tried again. */
+/** Longest wait of a process, in milliseconds: its lane then yields to others and is tried again. */
 const rulesWaitMs = 1_000;
 
-/** How long a send waits for acknowledged mail, in milliseconds. `asked`: someone waits for the answer. */
+/** Returns the longest wait of a send for acknowledged mail, in milliseconds. `asked`: a caller waits for the answer. */
 export const waitMs = ({ settings }: Dependencies, asked: boolean): number =>
   asked ? settings.barrierTimeoutMs : rulesWaitMs;
 
-/** If a wait ran out and nothing was filed since, the next ones are this short: many such identities hold nobody up. */
+/**
+ * Wait in milliseconds for an identity whose last wait timed out and whose filing made no progress
+ * since: such identities must not delay others.
+ */
 const stuckWaitMs = 100;
 
-/** How long a submission waits for acknowledged mail. What it decides by that is a warning, so it goes on without. */
+/** Longest wait of a submission for acknowledged mail, in milliseconds. The result only decides a warning, so it continues without. */
 const submissionWaitMs = 2_000;
 
 /**
- * Waits until everything acknowledged for this identity is in its thread. A mail acknowledged but not filed yet is already the
- * customer's newer word, so no send may be judged before (streams/README.md, invariant 3). Answers the inbox's revision up to which that holds (-1: nothing
- * was ever received). `withinMs`: the settings' bound by default. Throws Unavailable after it.
+ * Waits until all mail acknowledged for this identity is filed on its thread. Acknowledged mail that is not filed yet is already a newer
+ * message of the customer, so no send may be judged before (streams/README.md, invariant 3). Returns the inbox's revision up to which
+ * everything is filed (-1: no mail was ever received). `withinMs`: the configured limit by default. Throws Unavailable after it.
  */
 export async function waitUntilFiled(
   deps: Dependencies,
@@ -43,14 +46,14 @@ export async function waitUntilFiled(
   throw new StillFiling("mail that has just arrived is still being filed: retry shortly");
 }
 
-/** The wait ran out. */
+/** The wait timed out. */
 class StillFiling extends Unavailable {}
 
-/** Where the inbox ends now: the revision of its last event, -1 if nothing was ever received. Linearisable. */
+/** Returns the revision of the inbox's last event, -1 if no mail was ever received. Linearisable. */
 export const inboxEnd = async ({ inboxes }: Pick<Dependencies, "inboxes">, identityId: string): Promise<number> =>
   (await inboxes.fresh(identityId)).revision;
 
-/** Waits for acknowledged mail before a submission, which goes by what is filed within its time. */
+/** Waits for acknowledged mail before a submission; continues after a timeout with the mail filed so far. */
 export async function waitForSubmission(deps: Dependencies, identityId: string): Promise<void> {
   try {
     await waitUntilFiled(deps, identityId, submissionWaitMs);
@@ -59,10 +62,10 @@ export async function waitForSubmission(deps: Dependencies, identityId: string):
   }
 }
 
-/** The inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
+/** Returns the inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
 async function filedWithin(deps: Dependencies, identityId: string, withinMs: number): Promise<number | undefined> {
   const { revision: end } = await deps.inboxes.load(identityId);
-  // Filing only goes on: what an old state has filed stays filed.
+  // Filing only advances: mail filed in an old state stays filed.
   const { state: known } = await keptStates(deps).filings.load(identityId);
   if (known.filedUpTo >= end) return end;
   const { stuckAt } = waitersOf(deps);
@@ -85,7 +88,7 @@ async function filedWithin(deps: Dependencies, identityId: string, withinMs: num
   }
 }
 
-/** Of the waiters of one instance: who files here, and up to where an identity's mail was filed when a wait ran out. */
+/** One instance's waiters: the filings under way here, and per identity the revision filed when a wait timed out. */
 type Waiters = { filing: SingleFlight<void>; stuckAt: Map<string, number> };
 
 const waiters = new WeakMap<object, Waiters>();
@@ -97,8 +100,8 @@ function waitersOf({ store }: Dependencies): Waiters {
 }
 
 /**
- * Files the inbox, once for all who wait for it here, even if others do so too: so a busy planner or runner of processes is not in a send's
- * way. Resolves when it has ended, well or not: only what is recorded counts.
+ * Files the inbox, once for all waiters of this instance, even if another instance does so too: a busy planner or worker must not delay a
+ * send. Resolves when the filing has ended or failed: only recorded events count.
  */
 function fileHere(deps: Dependencies, identityId: string): Promise<void> {
   return waitersOf(deps).filing.run(identityId, () =>

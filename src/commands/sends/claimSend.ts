@@ -7,21 +7,24 @@ import { onThread } from "../threads/threads.ts";
 import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
 import { endStale, newMessageOf } from "./mayLeave.ts";
 
-/** The state between a claim and a queued draft, enough to undo it. */
+/** State between a claim and a queued draft; enough to undo the claim. */
 export type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
 
 type Claiming = {
   draftId: string;
   draft: Draft;
   replaces: string | null;
-  /** Up to where the inbox was judged. */
+  /** Inbox revision up to which mail was judged. */
   filedUpTo: number;
   byKey?: boolean;
-  /** The answers that its approval knows of; absent: none is asked about. */
+  /** Answers that the approval knew of; absent: answers are not checked. */
   knows?: readonly string[];
 };
 
-/** Claims the send on the thread, which refuses it if the customer wrote since: nothing that was acknowledged before the claim is in the log is left out. */
+/**
+ * Claims the send on the thread, which refuses it if the customer wrote since. All mail
+ * acknowledged before the claim in the log is judged.
+ */
 export async function claimSend(
   loader: Loader,
   { draftId, draft, replaces, filedUpTo, byKey = false, knows }: Claiming,
@@ -46,7 +49,7 @@ export async function claimSend(
   let threadId: string | undefined;
   try {
     threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
-    // Mail that was acknowledged since the inbox was judged comes before the claim in the log: repeating the claim judges it too.
+    // Mail acknowledged since the inbox was judged precedes the claim in the log: repeating the claim judges it too.
     if ((await inboxEnd(loader, identityId)) !== filedUpTo) {
       await waitUntilFiled(loader, identityId, waitMs(loader, byKey));
       threadId = (await onThread(deps, { threadId, command }, cause)).threadId;

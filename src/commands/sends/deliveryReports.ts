@@ -3,14 +3,14 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 
-/** What somebody says became of a mail of ours; `evidence`: who says so, in words. */
+/** Reported outcome of a sent mail; `evidence`: describes the source of the report. */
 export type Report = { attemptId: string; outcome: ReportedOutcome; evidence: string };
 
 export type ReportedOutcome = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
 /**
- * Records what became of a mail, each outcome once. If nobody knew whether the provider had taken it, that is settled with it. An attempt
- * that never handed anything over has nothing to report: false.
+ * Records the outcome of a mail, each outcome once; this also settles a hand-over with unknown outcome. Returns false
+ * for an attempt that handed nothing over.
  */
 export async function reportDelivery(
   deps: Dependencies,
@@ -50,7 +50,7 @@ async function reportEvent(
   }
 }
 
-/** Notes another Message-ID under which a mail travels, so that an answer to it joins the mail's thread. */
+/** Records another Message-ID of a mail, so that an answer to it joins the mail's thread. */
 export async function learnMessageId(
   deps: Dependencies,
   { attemptId, rfcMessageId }: { attemptId: string; rfcMessageId: string },

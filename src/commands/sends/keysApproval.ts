@@ -7,9 +7,9 @@ import type { Cause } from "../handle.ts";
 import type { Loader } from "../states/loader.ts";
 
 /**
- * If several have to approve, a key's send of what they have not counts as the keys' approval, and goes on only if that was the last one missing.
- * What a rule or a setting approved before goes back to its approvers. Answers the draft as it is now. Throws Rejected approvals_missing,
- * version_mismatch.
+ * If several approvals are required, an API key's send of an unapproved draft counts as one approval, and proceeds only if that was
+ * the last one missing. An approval by a rule or a setting is returned to pending first. Returns the draft's present state. Throws
+ * Rejected approvals_missing, version_mismatch.
  */
 export async function approvedByKeysToo(
   loader: Loader,

@@ -13,22 +13,22 @@ import { claimedAttempt, loadWholeThread } from "../threads/threads.ts";
 import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
 import { type Sender, type SenderObstacle, senderRefusal, senderState } from "./sender.ts";
 
-/** Questions about a sender alone, and those about a draft. */
+/** Checks of a sender alone, and checks of a draft. */
 type SenderQuestion = "sender" | "plan";
 type DraftQuestion = "person" | "approval" | "stale" | "claim" | "attempt";
 
-/** Moments at which there is no draft yet, or only its sender matters. */
+/** Moments without a draft yet, or at which only the sender matters. */
 export const senderMoments = {
-  /** A mail is written and sent by one call: of a caller whose approval is not enough to send it, and of one whose is. */
+  /** A mail is written and sent by one call: by a caller whose approval does not suffice to send it, and by one whose does. */
   written: ["sender"],
   "written to be sent": ["sender", "plan"],
   /** A draft is submitted that its identity's setting approves. */
   "approved by a setting": ["plan"],
-  /** A person is shown what would prevent the send. */
+  /** The console shows what would prevent the send. */
   shown: ["sender", "plan"],
 } as const satisfies Record<string, readonly SenderQuestion[]>;
 
-/** The moments of a draft's way out. */
+/** Moments between a draft's approval and its hand-over. */
 export const draftMoments = {
   /** A person approves. */
   approved: ["stale"],
@@ -37,14 +37,17 @@ export const draftMoments = {
   connected: ["sender", "stale"],
   started: ["sender", "approval", "stale", "claim"],
   "first byte": ["approval"],
-  /** The relay took its time: what was asked last is older than 5 s. */
+  /** The relay was slow: the last check is older than 5 s. */
   "late first byte": ["sender", "stale", "claim", "attempt", "approval"],
 } as const satisfies Record<string, readonly (SenderQuestion | DraftQuestion)[]>;
 
-/** A draft, and the moment that it has come to. `byKey`: a key sends, which is an approval. */
+/** A draft and the moment for which it is checked. `byKey`: an API key sends it, which counts as an approval. */
 export type Asked = { moment: keyof typeof draftMoments; draftId: string; draft: Draft; byKey?: boolean };
 
-/** Why a mail may not go on. `obstacle`: what is in its sender's way; the next event of one of the streams `endedBy` may end it. `lapsed`: see Withdrawal. */
+/**
+ * Why a mail may not proceed. `obstacle`: the sender's obstacle; the next event of one of the streams
+ * `endedBy` may end it. `lapsed`: see Withdrawal.
+ */
 export type No = {
   question: SenderQuestion | DraftQuestion;
   refusal: Rejected;
@@ -53,20 +56,23 @@ export type No = {
   lapsed?: readonly string[];
 };
 
-/** `guards`: what refuses a start once it has moved. `filedUpTo`: the end of the inbox, all of which was judged. */
+/** `guards`: streams that refuse the start if they have moved. `filedUpTo`: the inbox's last revision; all mail up to it was judged. */
 type Yes = { no?: undefined; guards: readonly Guard[]; filedUpTo: number };
 export type Verdict = Yes | { no: No; guards?: undefined; filedUpTo?: undefined };
 type Answer = Partial<Yes> | { no: No };
 
 /**
- * May this draft be sent, as far as it goes at this moment? Judged by streams alone. What a stream decides with the append itself is not asked here:
- * status, version, undo, quorum and reservation, answers meanwhile, loops (src/README.md, "The send path"). Throws Unavailable while acknowledged mail
- * cannot be filed.
+ * Checks if this draft may proceed at this moment, by streams alone. Does not check what a stream decides with the append itself:
+ * status, version, undo, quorum and reservation, answers meanwhile, loops (src/README.md, "The send path"). Throws Unavailable
+ * while acknowledged mail cannot be filed.
  */
 export const mayLeave = (deps: Dependencies, asked: Asked, cause: Cause): Promise<Verdict> =>
   mayLeaveBy(freshStates(deps), asked, cause);
 
-/** The same by the states of this loader, for a moment that ends with an append. Throws Unsure where a "no" is to be asked again by fresh ones. */
+/**
+ * Like mayLeave, with this loader's states, for a moment that ends with an append. Throws Unsure if a "no"
+ * must be checked again with fresh states.
+ */
 export async function mayLeaveBy(loader: Loader, asked: Asked, cause: Cause): Promise<Verdict> {
   const verdict = await firstNo(draftMoments[asked.moment], (question) =>
     question === "sender" || question === "plan"
@@ -77,7 +83,7 @@ export async function mayLeaveBy(loader: Loader, asked: Asked, cause: Cause): Pr
   return verdict;
 }
 
-/** May this sender send, as far as it is asked at this moment? */
+/** Checks if this sender may send, as far as this moment requires. */
 export function maySend(deps: Dependencies, sender: Sender, moment: keyof typeof senderMoments): Promise<Verdict> {
   const loader = freshStates(deps);
   return firstNo(senderMoments[moment], (question) => ofSender[question](loader, sender));
@@ -89,7 +95,7 @@ export async function requireMaySend(...asked: Parameters<typeof maySend>): Prom
   if (no) throw no.refusal;
 }
 
-/** The questions are asked together; the first "no" in their order is the answer, whatever becomes of those behind it. */
+/** Runs all checks at once; the first "no" in their order is the result, whatever the later ones return. */
 async function firstNo<Q>(questions: readonly Q[], ask: (question: Q) => Promise<Answer>): Promise<Verdict> {
   const answers = questions.map(ask);
   for (const answer of answers) answer.catch(() => undefined);
@@ -109,18 +115,18 @@ const ofSender: Record<SenderQuestion, (deps: Dependencies, sender: Sender) => P
     const { sendingPausedReason } = (await deps.workspaces.load(sender.workspaceId)).state;
     return { no: { question: "sender", obstacle, endedBy, refusal: senderRefusal(obstacle, sendingPausedReason) } };
   },
-  /** Only a look: the reservation decides. */
+  /** Reads only; the reservation decides. */
   plan: (deps, { workspaceId }) =>
     answerOf("plan", () => requireQuotaLeft(deps, workspaceId), { obstacle: "plan_limit_reached" }),
 };
 
 const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: Asked, cause: Cause) => Promise<Answer>> = {
-  /** A key, a rule or a setting may have approved before a person's approval came to be required. */
+  /** A key, a rule or a setting may have approved before human approval became required. */
   async person(deps, { draft }) {
     if (draft.approval?.by === "person") return {};
     return answerOf("person", () => requireKeysMayDecide(deps, draft));
   },
-  /** A key that sends approves by that, regardless of which rule or setting approved before. */
+  /** An API key that sends thereby approves, regardless of which rule or setting approved before. */
   async approval(deps, { draftId, draft, byKey }) {
     const withdrawal = byKey ? await lapseOf(deps, draft) : await withdrawalOf(deps, draftId, draft);
     if (withdrawal === null) return {};
@@ -139,7 +145,7 @@ const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: Asked, cause: C
     const claimed = await claimedAttempt(deps, { threadId, draftId }, cause);
     return claimed.attemptId === attemptId ? {} : { no: { question: "claim", refusal: goneOn } };
   },
-  /** Another instance that took the attempt over has ended it. */
+  /** Another instance took the attempt over and ended it. */
   async attempt(deps, { draft }) {
     const { state } = await deps.deliveries.load(draft.attemptId ?? "");
     return state.phase === "started" ? {} : { no: { question: "attempt", refusal: goneOn } };
@@ -162,7 +168,7 @@ async function answerOf(
   }
 }
 
-/** Records what a "no" makes of a draft that is pending or approved, or whose attempt is closed, and throws its refusal. */
+/** Records the consequence of a "no" for a draft that is pending or approved, or whose attempt is closed, and throws its refusal. */
 export async function refuse(
   deps: Dependencies,
   { draftId, draft, no }: { draftId: string; draft: Draft; no: No },
@@ -179,10 +185,10 @@ export async function refuse(
   throw refusal;
 }
 
-/** The customer's newer message, of a draft that is stale. */
+/** Returns the id of the customer's newer message from a stale refusal. */
 export const newMessageOf = ({ refusal }: Pick<No, "refusal">): string => refusal.details.new_message_id as string;
 
-/** The customer wrote again: the draft is stale. What it still holds is given back by a process. */
+/** Marks the draft as stale: the customer wrote again. A process releases what it still holds. */
 export async function endStale(
   deps: Dependencies,
   { draftId, draft, newMessageId }: { draftId: string; draft: Draft; newMessageId: string },

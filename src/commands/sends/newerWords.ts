@@ -4,7 +4,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadThread } from "../threads/threads.ts";
 import { waitUntilFiled } from "./barrier.ts";
 
-/** The newest message on a thread, if it is newer than the one that is answered. Waits for acknowledged mail to be filed. */
+/** Returns the newest message on a thread, if it is newer than the answered one. Waits for acknowledged mail to be filed. */
 export async function newerWordOf(
   deps: Dependencies,
   { identityId, threadId, basedOnNumber }: Pick<Draft, "identityId" | "threadId" | "basedOnNumber">,

@@ -8,8 +8,8 @@ import { requireProjected } from "../readModels.ts";
 import { learnMessageId, type ReportedOutcome, reportDelivery } from "./deliveryReports.ts";
 
 /**
- * What a delivery provider tells about a mail of ours. `attemptId` and `markedId` (our Message-ID) are the marks that the mail carried, `wireId` is
- * the Message-ID that it travels under, if they say so. `evidence`: the provider's words.
+ * Event of a delivery provider about a sent mail. `attemptId` and `markedId` (our Message-ID) were added to the mail as marks; `wireId` is
+ * the Message-ID it was sent with; null if not reported. `evidence`: the provider's words.
  */
 export type ProviderEvent = {
   attemptId: string;
@@ -19,15 +19,15 @@ export type ProviderEvent = {
   evidence: string;
 };
 
-/** Mails that are worked on at once. */
+/** Mails handled at once. */
 const atOnce = 16;
 
-/** Better news first: so that events of one batch come to the same as in the order in which they happened. */
+/** Order of recording, better outcomes first: a batch then has the same result as its events in their real order. */
 const order: readonly ReportedOutcome[] = ["processed", "delivered", "dropped", "bounced", "complained"];
 
 /**
- * Records what a provider tells, in any order and as often as it likes. What is not about a mail of this provider's is left aside. Resolves once
- * all of it is durable; throws what failed, after all the others were tried.
+ * Records a provider's events, in any order and with repetitions. Ignores events about mail of other providers. Resolves once all are
+ * durable; throws a failure after trying all others.
  */
 export async function recordProviderEvents(
   deps: Dependencies,
@@ -61,7 +61,7 @@ async function recordOne(deps: Dependencies, { provider, events }: OfOne, cause:
   }
   const ids = new Set(events.map(({ wireId }) => wireId).filter((id) => id !== null));
   for (const rfcMessageId of ids) {
-    // One that is ours leads to its thread by itself.
+    // The service's own Message-IDs identify their thread without a record.
     if (!deps.messageIds.open(rfcMessageId)) await learnMessageId(deps, { attemptId, rfcMessageId }, cause);
   }
 }
@@ -74,17 +74,17 @@ const reported = {
   complained: "DeliveryComplained",
 } as const;
 
-/** A mail of the service's own: an approver who was not reached is asked elsewhere. */
+/** Handles events about a notification mail: an approver who was not reached is asked through another channel. */
 async function recordNotice(deps: Dependencies, events: readonly ProviderEvent[], cause: Cause): Promise<void> {
   const failed = events.find(({ outcome }) => outcome === "bounced" || outcome === "dropped");
   const origin = deps.messageIds.open(failed?.markedId ?? "");
   if (!failed || origin?.attemptId !== failed.attemptId) return;
-  // Which drafts a mail about several asked about, their read model says.
+  // For a bundle mail, the read model of drafts says which requests it contained.
   if (origin.threadId === noThread) await requireProjected(deps, await deps.store.head(), ["drafts"]);
   await recordUndelivered(deps, { origin, evidence: failed.evidence }, cause);
 }
 
-/** Records what SendGrid tells, in its name. */
+/** Records events of SendGrid, with it as the actor. */
 export const sendGridReports =
   (deps: Dependencies) =>
   (events: ProviderEvent[], requestId: string): Promise<void> => {

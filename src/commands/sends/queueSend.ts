@@ -23,20 +23,20 @@ import { mayLeaveBy, refuse } from "./mayLeave.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
 import { undoSend } from "./undoSend.ts";
 
-/** How long a send waits for a competing send of the same draft to be decided. */
+/** Longest wait in milliseconds for a competing send of the same draft to be decided. */
 const competitorMs = 2_000;
 
-/** Longer than it takes until a claim whose maker was cut off is undone (processes/deliver.ts). */
+/** Milliseconds; longer than it takes to undo an interrupted claim (processes/deliver.ts). */
 const recoveryMs = 10_000;
 
-/** A send that is asked for: of which draft, on whose authority, and what a key says by it. */
+/** A requested send: the draft, its authorisation, and what an API key states with it. */
 type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendersWord };
 
 /**
- * Queues a draft for delivery (src/README.md, "The send path"): asks, claims on the thread, reserves, queues. Whatever is refused on
- * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
- * human_approval_required, approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends
- * as its first run did, where that came to an end; each attempt is fenced by an id of its own.
+ * Queues a draft for delivery (src/README.md, "The send path"): checks, claims on the thread, reserves quota, queues. A refusal on the way
+ * undoes everything. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached, human_approval_required,
+ * approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status; and Unavailable. A repeated request returns
+ * the result of its first run if that ended; each attempt has its own id as a fence.
  */
 export async function queueSend(
   deps: Dependencies,
@@ -52,9 +52,9 @@ export async function queueSend(
       return await queueOnce(deps, { draftId, kind, word }, once);
     } catch (error) {
       if (error instanceof StreamMoved && categoryOf(error.stream) === "identity") continue;
-      // Another send of this draft is between its claim and its end: how it ends decides this one too.
+      // Another send of this draft is between its claim and its end: its result decides this one too.
       if (!(error instanceof Rejected)) throw error;
-      // It is pending by now: the key's send is judged as that of any pending draft.
+      // The draft is pending by now: judge the key's send as that of any pending draft.
       if (error.code === "approval_withdrawn" && kind === "api_key") continue;
       if (error.code !== "send_in_progress") return await endedMeanwhile(error);
       if (deps.clock.monotonic() > deadline) throw stillInProgress(kind);
@@ -62,7 +62,9 @@ export async function queueSend(
     }
   }
 
-  /** The first run may be slow, not dead, and have come to its end since this one looked: what refuses this one is then its own effect. */
+  /**
+   * Returns the result of the first run if it ended meanwhile, because it was slow rather than dead: the refusal is then its own effect.
+   */
   async function endedMeanwhile(refusal: Rejected): Promise<Queued> {
     const earlier = repeated ? await outcomeOfFirst(deps, { draftId, word }, cause) : undefined;
     if (earlier) return earlier;
@@ -71,8 +73,8 @@ export async function queueSend(
 }
 
 /**
- * A repetition cannot answer with this: the competitor may be its own first run. Nobody knows yet how the other one ends: it may have been cut off,
- * and then nothing is sent unless somebody asks again. A caller is told to; a process that has met it waits for its end.
+ * Error while a competing send, which may be this request's own first run, is undecided: it may have been cut off, and then nothing is
+ * sent unless the request is repeated. API callers are asked to retry; a process waits for its end.
  */
 const stillInProgress = (kind: AskedSend["kind"]): Error =>
   kind === "api_key"
@@ -96,10 +98,10 @@ async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: 
   }
 }
 
-/** A draft that may be sent, the identity that it was judged by, and the claim of its send. */
+/** A draft that may be sent, the identity state it was judged by, and the claim of its send. */
 type ClaimedSend = { draft: Draft; identity: Loaded<Identity>; attempt: Attempt };
 
-/** Throws Unsure where only fresh states tell. */
+/** Throws Unsure if only fresh states can decide. */
 async function judgeAndClaim(
   loader: Loader,
   { draftId, kind, word }: Required<AskedSend>,
@@ -111,7 +113,7 @@ async function judgeAndClaim(
   requireUndoOver(shown, loader.clock.now().toISOString());
   requireNamedVersion(shown, word);
   requireDecided(shown, decidesOnChange(word));
-  // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
+  // Judges the very state that is queued: an edit may just have revoked an approval.
   const { no, filedUpTo } = await mayLeaveBy(loader, { moment: "queued", draftId, draft: shown, byKey }, cause);
   if (no) return refuse(loader, { draftId, draft: shown, no }, cause);
   const identity = await loader.identities.load(shown.identityId);
@@ -128,7 +130,7 @@ async function judgeAndClaim(
   return { draft, identity, attempt };
 }
 
-/** A key's send is an approval: it counts by the identity as it was judged. */
+/** Queues the claimed draft. An API key's send is an approval: it counts by the identity state that was judged. */
 async function queueClaimed(
   deps: Dependencies,
   { asked, claimed }: { asked: Required<AskedSend>; claimed: ClaimedSend },
@@ -156,7 +158,10 @@ async function queueClaimed(
   return changeDraft(deps, { draftId, command, recorded: "send:queued" }, { ...cause, unlessMoved });
 }
 
-/** A key's send of what is approved is no further authorisation. If several had to approve, it names them. */
+/**
+ * Returns the authorisation recorded with the queueing. An API key's send of an approved draft adds
+ * none. For a quorum it names the approvers.
+ */
 function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]): Authorisation {
   const decided = approval?.by === "person" || approval?.by === "key" ? approval : null;
   return {
@@ -167,9 +172,9 @@ function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]):
 }
 
 /**
- * Claims the draft again in the place of an older attempt that is closed, and queues it under the new one. Used by every later try,
- * after a retry, and after an attempt that was given up. May end stale: then the draft is, and Rejected stale_draft is thrown. Throws Rejected approval_withdrawn before any
- * claim where what approved it without a person does so no more: nothing was handed over, and the caller ends it.
+ * Claims the draft again to replace a closed attempt, and queues it under the new one. Used by every later try, after a temporary failure
+ * or an abandoned attempt. If the draft is stale, marks it so and throws Rejected stale_draft. Throws Rejected approval_withdrawn before
+ * any claim if the automatic approval is no longer valid: nothing was handed over, and the caller fails the draft.
  */
 export async function requeueSend(
   deps: Dependencies,

@@ -12,15 +12,15 @@ import { loadThread } from "../threads/threads.ts";
 /** `queuedAt`: ISO 8601. */
 export type Queued = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
 
-/** What a key says by its send. */
+/** What an API key states with its send. */
 export type SendersWord = {
-  /** The version that If-Match names. */
+  /** The version named by If-Match. */
   ifVersion?: number;
-  /** The key wrote the mail by this very call: its word holds for that under whatever signature the identity has. */
+  /** The key wrote the mail by this very call: its approval covers it with whatever signature the identity has. */
   wroteIt?: true;
 };
 
-/** Whether the send is itself a decision on a version that the service made. */
+/** True if the send itself decides about a version that the service made. */
 export const decidesOnChange = ({ ifVersion, wroteIt }: SendersWord): boolean =>
   ifVersion !== undefined || wroteIt === true;
 
@@ -31,8 +31,8 @@ export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVer
 }
 
 /**
- * How an earlier run of this very send ended, as the draft's stream tells: queued, or refused in a way that was recorded. Undefined if it
- * came to no end. Throws Rejected stale_draft, content_changed, version_mismatch.
+ * Returns how an earlier run of this very request ended, by the draft's stream: queued, or a recorded refusal, which is thrown. Undefined
+ * if it did not end. Throws Rejected stale_draft, content_changed, version_mismatch.
  */
 export async function outcomeOfFirst(
   deps: Dependencies,

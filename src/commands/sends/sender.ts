@@ -10,7 +10,7 @@ import { installationNow } from "../installation.ts";
 
 export type Sender = { workspaceId: string; identityId: string };
 
-/** Why a sender may not send. */
+/** Reasons why a sender may not send. */
 export type SenderObstacle =
   | "installation_paused"
   | "sending_paused"
@@ -20,14 +20,15 @@ export type SenderObstacle =
   | "identity_deleted";
 
 /**
- * A sender's obstacle: null if nothing prevents it from sending. `guards`: the streams of installation, workspace and identity as they were judged. `endedBy`:
- * the streams whose next event may end what prevents it, as they were at the latest when it was judged; none if nothing does.
+ * A sender's obstacle: null if nothing prevents it from sending. `guards`: the streams of installation, workspace and
+ * identity at the judged revisions. `endedBy`: the streams whose next event may end the obstacle, at the judged or an
+ * earlier revision; empty if no event can.
  */
 export type SenderState = { obstacle: SenderObstacle | null; guards: readonly Guard[]; endedBy: readonly Guard[] };
 
 /**
- * Reads what installation, workspace, identity and domain say about sending right now: in the name of a domain that is not proven to be the workspace's any
- * more nothing is sent, until it is verified again. Revisions are read before the judgement: what moved in between is noticed, not missed.
+ * Reads what installation, workspace, identity and domain currently allow. If the identity's domain is no longer verified, nothing is sent
+ * until it is verified again. Revisions are read before the judgement, so a change in between is noticed.
  */
 export async function senderState(deps: Dependencies, sender: Sender): Promise<SenderState> {
   const { workspaceId, identityId } = sender;
@@ -53,7 +54,7 @@ export async function senderState(deps: Dependencies, sender: Sender): Promise<S
   return { obstacle: "domain_not_verified", guards, endedBy: [ofIdentity, ofDomain] };
 }
 
-/** Another plan gives it room again, and so does the end of another identity or domain. */
+/** The obstacle ends with another plan, or when another identity or domain is deleted. */
 async function overCap(deps: Dependencies, sender: Sender, guards: Guard[]): Promise<SenderState> {
   const { workspaceId, identityId } = sender;
   const [identities, domains] = await Promise.all([
@@ -74,7 +75,7 @@ async function overCap(deps: Dependencies, sender: Sender, guards: Guard[]): Pro
   return { obstacle: "identity_over_cap", guards, endedBy: [...guards, ...others] };
 }
 
-/** How a send is refused because of an obstacle. `reason`: what was given for the pause of the workspace, if anything was. */
+/** Returns the refusal for an obstacle. `reason`: the reason given for the workspace's pause, if any. */
 export function senderRefusal(obstacle: SenderObstacle, reason: string | null): Rejected {
   const because = reason === null ? "" : ` (${reason})`;
   const sentences: Record<SenderObstacle, string> = {

@@ -6,7 +6,7 @@ import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 import { onThread } from "../threads/threads.ts";
 
-/** Tells a draft's thread that its mail has left. Repeating it, or a draft that was not sent, changes nothing. */
+/** Records on a draft's thread that its mail was sent. Repeating it changes nothing, nor does a draft that was not sent. */
 export async function noteSent(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sent") return;
@@ -17,7 +17,7 @@ export async function noteSent(deps: Dependencies, draftId: string, cause: Cause
   await tellThreadSent(deps, { draftId, draft, attemptId, rfcMessageId }, cause);
 }
 
-/** The same where it is known under which attempt, and Message-ID, a draft was sent. */
+/** Records on a draft's thread that its mail was sent, under a known attempt and Message-ID. */
 export async function tellThreadSent(
   deps: Dependencies,
   {

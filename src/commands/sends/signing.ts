@@ -3,8 +3,8 @@ import type { Dependencies } from "../dependencies.ts";
 import { keyOwner, ownDomainOf } from "../domains/domains.ts";
 
 /**
- * The mail with the DKIM signature of its identity's domain in front; unchanged if the identity is on the sandbox domain, which has no key.
- * The same mail gives the same bytes.
+ * Adds the DKIM signature of the identity's domain to a mail. Returns it unchanged for the sandbox domain, which has no
+ * key. The same mail gives the same bytes.
  */
 export async function signedMail(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {
   const { state: identity } = await deps.identities.load(identityId);

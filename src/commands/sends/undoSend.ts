@@ -5,10 +5,10 @@ import { releaseQuota } from "../plans/quotas.ts";
 import { onThread } from "../threads/threads.ts";
 import type { Attempt } from "./claimSend.ts";
 
-/** What a draft may still hold: a claim on its thread, and a part of the quota. */
+/** What an unsent draft may still hold: a claim on its thread, and a quota reservation. */
 type Holding = { threadId: string; attemptId: string | null; reservation: Reservation | null };
 
-/** Gives back what a draft that ended unsent still holds: its quota first, then its claim. */
+/** Releases what an unsent draft still holds: first its quota, then its claim. */
 export async function giveBack(
   deps: Dependencies,
   { draftId, draft, because }: { draftId: string; draft: Holding; because: string },
@@ -21,13 +21,16 @@ export async function giveBack(
   }
 }
 
-/** The first attempt that a draft is queued under reserves its quota, and gives the reservation its id; later ones replace it. */
+/**
+ * True if the draft was queued under this attempt. The first queued attempt reserves quota under its
+ * id; later attempts keep that reservation.
+ */
 const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: Attempt): boolean =>
   attemptId === attempt.attemptId || reservation?.reservationId === attempt.reservationId;
 
 /**
- * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt permanently, then its
- * quota, then the claim. An attempt that was queued after all stays as it is.
+ * Undoes an attempt that was not queued. The order matters: first the draft refuses that attempt permanently, then the quota is released,
+ * then the claim. An attempt that was queued after all is not changed.
  */
 export async function undoSend(
   deps: Dependencies,

@@ -5,10 +5,10 @@ import { type ChannelSlot, channelOf } from "../approvals/askApprovers.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Stoppable } from "./stopLinks.ts";
 
-/** An identity of whose channels some are the mailbox; `others`: the addresses of its other mail channels. */
+/** An identity and those of its channels that are the mailbox; `others`: addresses of its other mail channels. */
 export type Naming = { identityId: string; slots: ChannelSlot[]; others: string[] };
 
-/** The workspace's identities that name this mailbox, by whatever spelling, as an approver. */
+/** Returns the workspace's identities with this mailbox, in any spelling, as an approver. */
 export async function identitiesNaming(deps: Dependencies, { workspaceId, address }: Stoppable): Promise<Naming[]> {
   const found: Naming[] = [];
   for (const { id: identityId } of await livingIdentities(deps.reads, workspaceId)) {

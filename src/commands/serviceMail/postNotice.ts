@@ -5,7 +5,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { NoticeOutcome } from "./sendNotice.ts";
 import { giveBack, type NoticeKind, takePlace, whyNotNow } from "./withheld.ts";
 
-/** A short text for a chat. `kind`: what it is for. `channel`: its secrets opened. `lines`: visible, not escaped. */
+/** A short text for a chat. `kind`: its purpose. `channel`: with decrypted secrets. `lines`: plain text, not escaped. */
 export type Post = {
   kind: Extract<NoticeKind, "rule" | "test">;
   workspaceId: string;
@@ -15,15 +15,15 @@ export type Post = {
 };
 
 /**
- * Posts what a rule tells people in a chat, or a test, by the limits and the pauses of such mail: a chat counts as an address does. Throws
- * PausedByOperator while nothing may leave at all.
+ * Posts a rule's notice, or a test, to a chat, under the quota and pauses of such mail: a chat counts like an address. Throws
+ * PausedByOperator while all sending is paused.
  */
 export async function postNotice(
   deps: Dependencies,
   channels: Channels,
   { kind, workspaceId, attemptId, channel, lines }: Post,
 ): Promise<NoticeOutcome> {
-  // The address names the bot or the webhook too: nobody uses up the places of a chat by naming it with a bot of their own.
+  // The counted address includes the bot or webhook, so that no other bot can use up a chat's quota by naming it.
   const leaving = { kind, workspaceId, to: { chat: `${channel.type} ${addressOf(channel)}` } };
   const notNow = await whyNotNow(deps, leaving);
   if (notNow) return notNow;
@@ -31,7 +31,7 @@ export async function postNotice(
   if (place && "sent" in place) return place;
   const answer = await tell(channels, channel, lines);
   if (answer.reached) return { sent: true };
-  // One that may be tried again may have come there all the same.
+  // A post that may be tried again may have arrived all the same, so its quota is kept.
   if (!answer.again && place?.isNew) await giveBack(deps, attemptId);
   return { sent: false, error: answer.error, again: answer.again };
 }

@@ -7,7 +7,7 @@ import { PausedByOperator } from "../installation.ts";
 import { newStopToken } from "./stops.ts";
 import { giveBack, type NoticeKind, type NotSent, takePlace, whyNotNow } from "./withheld.ts";
 
-/** A mail of the service's own, and the workspace on whose behalf it is sent. The same origin gives the same Message-ID. */
+/** A notification mail and the workspace it is sent for. The same origin gives the same Message-ID. */
 export type Notice = {
   kind: NoticeKind;
   workspaceId: string;
@@ -19,20 +19,20 @@ export type Notice = {
 };
 
 /**
- * Whether it left; if not, why, in words. `again`: a later try may succeed. With `inMs` it only waits for room in the service's own measure of
- * such mail, which there is after so many milliseconds: such a wait is no failed try.
+ * Result of sending; if not sent, the reason. `again`: a later try may succeed. With `inMs` it waits only for notification quota,
+ * available after that many milliseconds: such a wait is no failed try.
  */
 export type NoticeOutcome = { sent: true } | NotSent;
 
 /**
- * Sends one now, with the link by which its reader stops such mail. It is the only way out for mail of the service's own. Nothing leaves to an
- * address that stopped it, above the measure of its kind, or, while the workspace has paused sending, that is neither a request to approvers nor
- * an outcome. What did not leave is not counted. Throws PausedByOperator while nothing may leave at all; that, the stop and the pause are asked
- * about once more right before the first byte of content.
+ * Sends a notification mail now, with its unsubscribe link. All notification mail is sent here. Nothing is sent to an address that
+ * unsubscribed, above the quota of its kind, or, while the workspace has paused sending, that is neither an approval request nor an
+ * outcome. Unsent mail is not counted. Throws PausedByOperator while all sending is paused; unsubscription and pauses are checked once
+ * more right before the first byte of content.
  */
 export async function sendNotice(deps: Dependencies, provider: MailProvider, notice: Notice): Promise<NoticeOutcome> {
   const { attemptId } = notice.origin;
-  // A request to approvers has its place already, and no attempt of one is repeated.
+  // An approval request has its quota already, and its attempts are never repeated.
   const isOwn = notice.kind === "approval";
   const notNow = await whyNotNow(deps, notice);
   if (notNow && isOwn) await giveBack(deps, attemptId);
@@ -40,7 +40,7 @@ export async function sendNotice(deps: Dependencies, provider: MailProvider, not
   const place = await takePlace(deps, { ...notice, attemptId }).catch((error: Error) => failed(error.message));
   if (place && "sent" in place) return place;
   const { outcome, mayHaveLeft } = await handOver(deps, provider, notice);
-  // A repetition counts as the first one did, which may have left.
+  // A repetition keeps the quota of the first try, which may have been sent.
   if (!mayHaveLeft && (isOwn || place?.isNew)) await giveBack(deps, attemptId);
   if (outcome instanceof PausedByOperator) throw outcome;
   return outcome;

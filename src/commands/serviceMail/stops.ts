@@ -4,21 +4,21 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { readStopToken, type Stoppable, type StopToken, stopToken } from "./stopLinks.ts";
 
-/** A mailbox by whatever spelling of its address, as one workspace sends to it. */
+/** Stream id of a mailbox, for any spelling of its address, per workspace. */
 const mailboxHash = ({ workspaceId, address }: Stoppable): string =>
   createHash("sha256")
     .update(JSON.stringify([workspaceId, mailboxOf(address)]))
     .digest("hex");
 
-/** Whether the reader of this mailbox has stopped the workspace's service mail to it. */
+/** True if the mailbox unsubscribed from this workspace's notification mail. */
 export async function isStopped(deps: Pick<Dependencies, "serviceMails">, mail: Stoppable): Promise<boolean> {
   return (await deps.serviceMails.load(mailboxHash(mail))).state.stopped;
 }
 
-/** How long a link works. Only a newer mail, or a new link that is asked for on its page, has a later one. */
+/** Lifetime of a link. Only a newer mail, or a new link requested on its page, has a later expiry. */
 const lifetimeMs = 90 * 86_400_000;
 
-/** The token for a mail that is sent now. Throws Unavailable. */
+/** Creates the token for a mail sent now. Throws Unavailable. */
 export async function newStopToken(
   deps: Pick<Dependencies, "serviceMails" | "keyRing" | "clock">,
   mail: Stoppable,
@@ -28,7 +28,7 @@ export async function newStopToken(
   return stopToken(deps.keyRing, { ...mail, series, expiresAt });
 }
 
-/** A link was in a mail that an identity got, so that an agent may have it: it stops nothing any more. Throws Unavailable. */
+/** Invalidates links after one was found in a mail to an identity, where an agent may read it. Throws Unavailable. */
 export async function closeStopLinks(
   deps: Pick<Dependencies, "serviceMails">,
   { workspaceId, address, series }: StopToken,
@@ -38,7 +38,7 @@ export async function closeStopLinks(
   await deps.serviceMails.handle(mailboxHash(command), command, { ...cause, workspaceId });
 }
 
-/** A stop link as its page shows it: what it stops, the workspace's name in its own words, and how it is now. `standing`: whether the link still works. */
+/** An unsubscribe link as its page shows it. `workspaceName`: chosen by the workspace. `standing`: if the link still works. */
 export type StopLink = Stoppable & {
   workspaceName: string;
   stopped: boolean;
@@ -48,16 +48,19 @@ export type StopLink = Stoppable & {
 /** The action of the page's button. */
 export type StopLinkChange = "stop" | "resume" | "renew";
 
-/** What HTTP knows of the person who pressed. */
+/** The person who pressed the button, as far as HTTP knows. */
 type Caller = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
 
-/** What the pages behind a stop link ask and say. The token is the right. All throw Unavailable while the event log is away. */
+/**
+ * Reads and changes unsubscriptions for the pages behind the links. The token is the permission. All functions throw
+ * Unavailable while the event log is unreachable.
+ */
 export type StopLinks = {
-  /** Undefined for a token that was never given out, or whose key is gone from the ring. */
+  /** Returns undefined for a token that was never issued, or whose key is gone from the ring. */
   find(token: string): Promise<StopLink | undefined>;
   /**
-   * Stops the mail, lets it come again, or has a new link mailed to the address; once, however often it is pressed. A link that does not work does only
-   * the last, and one that works the others. Undefined for a token that was never given out.
+   * Unsubscribes, resubscribes, or has a new link mailed to the address; repetition has no further effect. An invalid link allows only the
+   * last, a valid one only the others. Undefined for a token that was never issued.
    */
   change(token: string, to: StopLinkChange, by: Caller): Promise<StopLink | undefined>;
 };

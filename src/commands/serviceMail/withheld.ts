@@ -5,39 +5,39 @@ import { requireNotPaused } from "../installation.ts";
 import { isStopped } from "./stops.ts";
 
 /**
- * What a mail of the service's own is for: an approval is asked for, or it is told what became of a draft; somebody is invited to the workspace or has
- * joined it; news, a test, what a rule tells people, or a new stop link.
+ * Purpose of a notification mail: an approval request, the outcome of a draft, an invitation or a new member, a notice, a test, a
+ * rule's notice, or a new unsubscribe link.
  */
 export type NoticeKind = "approval" | "outcome" | "members" | "notice" | "test" | "rule" | "stop_link";
 
-/** A chat as it is counted by: whatever names it, among the chats of all providers. */
+/** A chat as counted by the quota; the name includes its provider. */
 export type Chat = { chat: string };
 
-/** Of a mail or post of the service's own: what it is for, on whose behalf it is sent, to whom (an address or a chat), and which attempt it is. */
+/** A notification to be sent: purpose, workspace, recipient (an address or a chat), and attempt. */
 export type Leaving = { kind: NoticeKind; workspaceId: string; to: string | Chat; attemptId: string };
 
-/** Why it did not leave, in words. `again`: a later try may succeed; `inMs`: it waits for a place in its measure, which there is after that. */
+/** Why a notification was not sent. `again`: a later try may succeed; `inMs`: milliseconds until there is quota again. */
 export type NotSent = { sent: false; error: string; again: boolean; inMs?: number };
 
-/** What the operator's metric tells apart. */
+/** Reasons distinguished by the operator's metric. */
 type Why = "mailbox_full" | "workspace_full" | "stopped" | "paused";
 
-/** Without a longer wait, many that wait for one place would ask for it without end. */
+/** Shortest wait in milliseconds: without it, many notifications waiting for one place would try without end. */
 const shortestWaitMs = 60_000;
 
-/** Approvals and what came of them; the rest is what others make the service write. */
+/** True for approval requests and outcomes; other kinds are caused by what users configure. */
 const isAboutApproval = (kind: NoticeKind): boolean => kind === "approval" || kind === "outcome";
 
 /**
- * Why it may not leave now, whatever the measures say: the mailbox's reader has stopped it, or the workspace has paused sending, which keeps
- * back all but requests to approvers, outcomes, and what concerns its members. Throws PausedByOperator.
+ * Returns why a notification must not be sent now, regardless of quota: its mailbox unsubscribed, or the workspace has paused sending,
+ * which stops all but approval requests, outcomes and mail about members. Throws PausedByOperator.
  */
 export async function whyNotNow(
   deps: Dependencies,
   { kind, workspaceId, to }: Omit<Leaving, "attemptId">,
 ): Promise<NotSent | undefined> {
   await requireNotPaused(deps);
-  // Its reader asked for it, and without it could not let the mail come again.
+  // The reader requested this link and needs it to resubscribe.
   if (kind === "stop_link") return undefined;
   if (typeof to === "string" && (await isStopped(deps, { workspaceId, address: to }))) {
     const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or ask its reader to resume it with the link under any such mail`;
@@ -49,7 +49,7 @@ export async function whyNotNow(
   return withheld(deps, { kind, why: "paused", error });
 }
 
-/** A place in the measure of its kind, or why there is none. Undefined where mail is not measured. Throws Unavailable. */
+/** Takes quota for a notification, or returns why there is none. Undefined if notifications are not limited. Throws Unavailable. */
 export async function takePlace(
   deps: Dependencies,
   { kind, workspaceId, to, attemptId }: Leaving,
@@ -69,17 +69,17 @@ export async function takePlace(
   return { ...none, again: waits, inMs };
 }
 
-/** A place for a request to approvers, which is taken before the request is recorded. */
-export async function roomForApproval(deps: Dependencies, request: Omit<Leaving, "kind">): Promise<QuotaRoom> {
+/** Takes quota for an approval request, before the request is recorded. */
+export async function roomForApproval(deps: Dependencies, request: Omit<Leaving, "kind">): Promise<Room> {
   const place = await takePlace(deps, { kind: "approval", ...request });
   if (!place || "taken" in place) return { giveBack: () => giveBack(deps, request.attemptId) };
   const { sent, ...why } = place;
   return { reached: sent, ...why };
 }
 
-/** Takes back the place of a mail that did not leave. */
+/** Returns the quota of a notification that was not sent. */
 export async function giveBack(deps: Dependencies, attemptId: string): Promise<void> {
-  // A place too few for an hour is better than a failure on top of a failure.
+  // On failure one place less for an hour is better than a second error.
   await deps.mailMeasure?.giveBack(attemptId).catch(() => undefined);
 }
 

@@ -1,10 +1,10 @@
-/** Of V8 on 64 bits, roughly: an object's or a string's own words, and a slot for a property or an item. */
+/** Approximate sizes in bytes in 64-bit V8: the header of an object or string, and a slot for a property or item. */
 const perObject = 32;
 const perSlot = 8;
 
 /**
- * About how many bytes of memory a JSON value takes, without writing it out. A name counts wherever it is: those of a record's keys
- * are there once each, and those of a shape that many share are short. A text beyond Latin-1 takes twice what is said here.
+ * Estimates the bytes of memory of a JSON value without serialising it. Property names are always counted: keys of a record occur once
+ * each, and names shared by many objects are short. Text beyond Latin-1 takes twice the estimate.
  */
 export function bytesOf(value: unknown): number {
   if (typeof value === "string") return perObject + value.length;

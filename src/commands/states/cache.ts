@@ -1,26 +1,26 @@
 import { LRUCache } from "lru-cache";
 import { type Folded, sizeOf } from "./folded.ts";
 
-/** What an entry takes beside its state. */
+/** Bytes that an entry takes besides its state. */
 const perEntry = 512;
 
 /**
- * A state that takes more than one in so many parts of the cache is not kept: it would cost all others their place. One that is not kept is made
- * anew for every command, from a snapshot as large.
+ * States larger than this fraction of the cache are not kept, because they would evict all others. Such a state is loaded for
+ * every command, from a snapshot of that size.
  */
 const largestShare = 2;
 
 export type StateCache = {
   get(stream: string): Folded | undefined;
-  /** Keeps it in the place of an earlier one; a later one stays. */
+  /** Stores a state, unless the cached one is newer. */
   put(stream: string, folded: Folded): void;
-  /** What is kept, in bytes. */
+  /** Returns the size of all cached states in bytes. */
   bytes(): number;
 };
 
 /**
- * Folded states of the streams used last, up to so many bytes. A stale entry does no harm: appends carry the revision it was folded at, and
- * a load reads what is newer.
+ * Cache of folded states of recently used streams, limited in bytes. A stale entry does no harm: appends check the revision it was
+ * folded at, and a load reads newer events.
  */
 export function createStateCache(mostBytes: number): StateCache {
   const states = new LRUCache<string, Folded>({

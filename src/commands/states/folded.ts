@@ -4,17 +4,17 @@ import type { Decider } from "#streams/decider.ts";
 import type { Event, Recorded } from "#streams/event.ts";
 import { bytesOf } from "./bytes.ts";
 
-/** A stream's state, with its revision and position then: -1 and 0 for a stream that does not exist. */
+/** A stream's state with its revision and position: -1 and 0 for a stream that does not exist. */
 export type Loaded<State> = { state: State; revision: number; position: number };
 
-/** A state on its way through its stream, and what else is known of it there. Sizes are in bytes, and about right. */
+/** A state while its stream is being folded, with statistics. Sizes are in bytes, approximately. */
 export type Folded<State = unknown> = Loaded<State> & {
-  /** Of the event at `revision`; "" before the first. */
+  /** Id of the event at `revision`; "" before the first. */
   eventId: string;
-  /** What the state took when it was measured last, and what was folded into it since: it takes no more than both. */
+  /** Size of the state when last measured, and of the events folded since: the state takes at most the sum. */
   measured: number;
   grown: number;
-  /** What was folded since the last snapshot. */
+  /** Number of events folded since the last snapshot, and their size. */
   events: number;
   bytes: number;
 };
@@ -30,13 +30,13 @@ export const nothingYet = <State>({ initial }: { initial: State }): Folded<State
   ...{ measured: 0, grown: 0, events: 0, bytes: 0 },
 });
 
-/** A stream as its snapshot has it. `position`: of the event that the snapshot is of. */
+/** Restores a folded state from a snapshot. `position`: of the snapshot's event. */
 export const resumed = <State>({ state, revision, eventId }: Snapshot, position: number): Folded<State> => ({
   ...{ state: state as State, revision, position, eventId },
   ...{ measured: bytesOf(state), grown: 0, events: 0, bytes: 0 },
 });
 
-/** Folds what comes next in the stream. `position`: of the last of these events. */
+/** Folds the next events of the stream. `position`: of the last of these events. */
 export function foldOn<State, E extends Event>(
   { evolve }: Evolving<State, E>,
   folded: Folded<State>,
@@ -56,18 +56,18 @@ export function foldOn<State, E extends Event>(
   };
 }
 
-/** Less than this is not worth looking closer at. */
+/** Growth in bytes below which a state is not measured again. */
 const smallBytes = 4_096;
 
-/** About how much memory the state takes; never much less than it does. */
+/** Returns the approximate size of the state; never much less than the real one. */
 export const sizeOf = ({ measured, grown }: Folded): number => measured + grown;
 
-/** A state is taken for one part in so many larger than it is at most. */
+/** A state's size is overestimated by at most one part in this many. */
 const precision = 4;
 
 /**
- * Measured again where a part of what it had was folded into it: most events leave little behind. A look at a state costs a small part of what
- * folding as many bytes does, so measuring costs no more than that, however long the stream.
+ * Measures a state again once a fraction of its size was folded into it: most events leave little behind. Measuring costs a small part of
+ * folding the same number of bytes, so the total stays small however long the stream is.
  */
 export const measure = <State>(folded: Folded<State>): Folded<State> =>
   folded.grown <= Math.max(folded.measured / precision, smallBytes)

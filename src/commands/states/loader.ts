@@ -6,34 +6,34 @@ import type { Cause, StreamService, StreamServices } from "../handle.ts";
 import type { Loaded } from "./folded.ts";
 
 /**
- * Loads the states that one judgement rests on. `load` reads each stream once, however many rules ask for it, and what is asked in one tick is read together;
- * `fresh` reads again. Each judgement starts a loader of its own and drops it, so no moment believes what an earlier one has read.
+ * Loads the states that one judgement uses. `load` reads each stream once, however many rules ask for it, and reads of one tick are
+ * combined; `fresh` reads again. Each judgement uses a new loader, so none relies on what an earlier one has read.
  */
 export type Loader = Dependencies & {
-  /** The dependencies for the append that the judgement leads to, which throws Unsure if that rests on too many streams to guard it. */
+  /** Returns dependencies for the append after the judgement; the append throws Unsure if it would need too many guards. */
   appending(): Dependencies;
-  /** Throws Unsure if the states may be outdated: a refusal is believed of fresh states alone. */
+  /** Throws Unsure if the states may be outdated: a refusal requires fresh states. */
   requireFresh(): void;
 };
 
-/** The dependencies for something that has to be done before a rule can judge: it reads for itself. */
+/** Returns dependencies for work that must be done before a judgement, with their own reads. */
 export const actingFor = (deps: Dependencies | Loader): Dependencies => ("appending" in deps ? deps.appending() : deps);
 
-/** The states that an instance keeps do not settle the question: it is to be asked of fresh ones. */
+/** Thrown if cached states do not suffice for a judgement: repeat it with fresh ones. */
 class Unsure extends Error {
   override readonly name = "Unsure";
 }
 
-/** An append is guarded by so many streams at most. */
+/** Most guards of one append. */
 const mostGuards = 8;
 
-/** Kinds whose outdated states need no guard: filing only goes on, and a place in the plan is decided by its reservation. */
+/** Kinds whose outdated states need no guard: filing only advances, and quota is decided by its reservation. */
 const unguarded: readonly (keyof Streams)[] = ["filings", "quotas"];
 
 type AnyService = StreamService<unknown, unknown, unknown>;
 type AnyKind = { name(id: unknown): string };
 
-/** The services, each in the place of the one that `change` makes of it. */
+/** Returns the services, each modified by `change`. */
 function changed(
   deps: Dependencies,
   change: (service: AnyService, kind: AnyKind, noun: keyof Streams) => Partial<AnyService>,
@@ -46,7 +46,7 @@ function changed(
   return { ...deps, ...(Object.fromEntries(services) as StreamServices) };
 }
 
-/** Loads states as the log has them when they are first asked for. */
+/** Loads states as the log has them at the first request. */
 export function freshStates(deps: Dependencies): Loader {
   const loads = new Map<string, Promise<Loaded<unknown>>>();
   const reading = changed(deps, (service, { name }) => {
@@ -65,8 +65,8 @@ export function freshStates(deps: Dependencies): Loader {
 }
 
 /**
- * Loads states as this instance keeps them, however old, and reads those that it does not keep. Every append is guarded by all that was loaded, so each
- * stream has one state, even if this instance keeps a newer one meanwhile.
+ * Loads states from this instance's cache, however old, and reads those not cached. Every append is guarded by all loaded states, so each
+ * stream has one state in a judgement, even if a newer one is cached meanwhile.
  */
 export function keptStates(deps: Dependencies): Loader {
   const loads = new Map<string, Promise<Loaded<unknown>>>();
@@ -111,9 +111,9 @@ export function keptStates(deps: Dependencies): Loader {
 }
 
 /**
- * Judges, and appends by `loader.appending()`. The states that this instance keeps are enough where they lead to an append: its guards refuse it if one
- * has changed. Whatever else they lead to is judged again by fresh states. A store that cannot judge guards with the append is asked for fresh states
- * at once.
+ * Judges, then appends through `loader.appending()`. Cached states suffice if they lead to an append, since its guards
+ * refuse it if a state has changed. Any other result is judged again with fresh states. A store that does not check
+ * guards atomically gets fresh states at once.
  */
 export async function keptFirst<T>(deps: Dependencies, judge: (loader: Loader) => Promise<T>): Promise<T> {
   if (deps.store.guards) {

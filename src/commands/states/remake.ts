@@ -4,9 +4,9 @@ import { streams } from "#streams/index.ts";
 import type { SnapshotOptions } from "./snapshotKeeper.ts";
 import type { Kind, States } from "./states.ts";
 
-/** A start waits no longer than this for snapshots. */
+/** Longest time in milliseconds that a start spends on snapshots. */
 const defaultMs = 30_000;
-/** How often it says how far it is. */
+/** Interval of progress messages in milliseconds. */
 const progressMs = 5_000;
 const mostStreams = 10_000;
 
@@ -15,8 +15,8 @@ const kinds: ReadonlyMap<string, Kind<unknown, Event>> = new Map(
 );
 
 /**
- * Folds again what other rules made snapshots of: after an upgrade, the longest streams first, before anybody waits for them. What is not
- * done in `withinMs` is made again when the stream is next loaded. If something fails, that is all that is lost.
+ * Rebuilds snapshots made by other versions of the rules: after an upgrade, the longest streams first, before requests need them.
+ * Snapshots not rebuilt within `withinMs` are rebuilt when their stream is next loaded. A failure loses nothing else.
  */
 export async function remakeSnapshots(
   states: Pick<States, "remake">,

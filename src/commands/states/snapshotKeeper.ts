@@ -6,28 +6,31 @@ import type { Folded } from "./folded.ts";
 
 export type Log = { info(what: object, sentence: string): void; warn(what: object, sentence: string): void };
 
-/** Where snapshots are, and by category a hash of the rules that make the states. */
+/** Store of snapshots, and by category a hash of the rules that fold the states. */
 export type SnapshotOptions = { kept: Snapshots; rules: ReadonlyMap<string, string>; log: Log };
 
-/** What has to be folded since the last one: a stream with less is read in a moment. Few events are never worth one, however large. */
+/** Minimum folded since the last snapshot: a stream with less is read quickly. Few events never justify one, however large. */
 const due = { fewestEvents: 32, events: 500, bytes: 1_000_000 };
 
-/** States that wait to be written. They are held in memory beside those that are kept. */
+/** Most states waiting to be written, which are in memory in addition to the cache. */
 const mostWaiting = 16;
 
-/** Longer than this nobody waits for a snapshot: folding from the start is certain to come to an end. */
+/** Milliseconds to wait for a snapshot; after that the stream is folded from its start. */
 const patienceMs = 1_000;
 
 export type SnapshotKeeper = {
-  /** Enough was folded since the last one, and more than writing it costs. */
+  /** True if enough was folded since the last snapshot to justify the cost of writing one. */
   isDue(folded: Folded): boolean;
-  /** Writes it in the background, the newest of each stream, one after the other; false if there is no room. Never fails: it is a cache. */
+  /**
+   * Writes the newest state of a stream in the background, one stream after the other; false if there is no
+   * room. Never fails: snapshots are a cache.
+   */
   offer(stream: string, folded: Folded): boolean;
-  /** Writes it now. Throws Unavailable. */
+  /** Writes a snapshot now. Throws Unavailable. */
   write(stream: string, folded: Folded): Promise<void>;
-  /** The one that these rules made. Undefined too where it cannot be had. */
+  /** Finds the snapshot made by the present rules; undefined also if it cannot be read. */
   find(stream: string): Promise<Snapshot | undefined>;
-  /** One that is of no use, in the background. */
+  /** Deletes a useless snapshot in the background. */
   drop(stream: string, snapshot: Snapshot): void;
   close(): Promise<void>;
 };
@@ -43,12 +46,12 @@ export function createSnapshotKeeper({ kept, rules, log }: SnapshotOptions): Sna
   async function write(stream: string, { state, revision, eventId }: Folded): Promise<void> {
     const madeBy = rulesOf(stream);
     if (madeBy === undefined) return;
-    // Of a log that was restored from before the stream began.
+    // The log was restored to before the stream began.
     if (revision === noStream) await kept.drop(stream);
     else await kept.write(stream, madeBy, { state, revision, eventId });
   }
 
-  /** Said once, until it works again. */
+  /** Logged once, until writing works again. */
   function failed(error: unknown): void {
     if (!failing) log.warn({ err: error }, "cannot write snapshots of long streams");
     failing = true;

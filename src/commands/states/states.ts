@@ -7,52 +7,52 @@ import { createStateCache } from "./cache.ts";
 import { type Folded, foldOn, measure, nothingYet, resumed } from "./folded.ts";
 import { createSnapshotKeeper, type SnapshotKeeper, type SnapshotOptions } from "./snapshotKeeper.ts";
 
-/** A kind of stream, as far as folding goes. */
+/** The parts of a stream's definition needed for folding. */
 export type Kind<State, E extends Event> = Pick<Stream<never, State, never, E>, "decider" | "tailOnly">;
 
-/** The states of streams, wherever they come from: kept in memory, from a snapshot, or folded. One for each process. */
+/** Loads states of streams, from memory, a snapshot, or by folding. One per process. */
 export type States = {
-  /** The state that is kept, as old as it may be. */
+  /** Returns the cached state, however old. */
   peek<State>(stream: string): Folded<State> | undefined;
-  /** The state as it is now (linearisable). */
+  /** Returns the present state (linearisable). */
   load<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<Folded<State>>;
-  /** The state after these events, which were just appended to the stream where it was `folded`. */
+  /** Returns the state after these events, which were just appended to the stream at `folded`. */
   advance<State, E extends Event>(
     kind: Kind<State, E>,
     folded: Folded<State>,
     appended: Appended & { stream: string; events: readonly (E & Pick<Recorded, "id" | "metadata">)[] },
   ): Folded<State>;
-  /** Folds the stream from its start, and makes its snapshot again. */
+  /** Folds the stream from its start and writes its snapshot again. */
   remake<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<void>;
-  /** What is kept, in bytes. */
+  /** Returns the size of cached states in bytes. */
   bytes(): number;
-  /** No snapshot is written after this. */
+  /** Stops writing snapshots. */
   close(): Promise<void>;
 };
 
 export type StatesOptions = {
   store: Pick<EventStore, "readPage" | "readLast">;
-  /** Without them long streams are folded from their start. */
+  /** Absent: long streams are folded from their start. */
   snapshots?: SnapshotOptions;
-  /** Memory for states that are kept, in bytes. */
+  /** Memory for cached states, in bytes. */
   mostBytes?: number;
 };
 
-/** Some thousand threads and drafts, or half as many beside what a workspace of 450,000 mails a month has counted. */
+/** Enough for some thousand threads and drafts, or half as many besides the counters of a workspace with 450,000 mails a month. */
 export const defaultBytes = 32_000_000;
 
-/** Nearly every stream ends within the first page. Only of one that does not, a snapshot is asked for. */
+/** Size of the first page. Nearly every stream ends within it; a snapshot is looked up only for longer ones. */
 const firstPage = { events: 100, bytes: 500_000 };
 const page = { events: 500, bytes: 2_000_000 };
 
-/** Pages of long streams that are in memory at once, in bytes. */
+/** Bytes of pages of long streams in memory at once. */
 const roomForPages = 4 * page.bytes;
 
 export function createStates({ store, snapshots, mostBytes = defaultBytes }: StatesOptions): States {
   const cache = createStateCache(mostBytes);
   const keeper: SnapshotKeeper | undefined = snapshots && createSnapshotKeeper(snapshots);
   const room = createRoom(roomForPages);
-  /** Loads of streams of which nothing is kept. */
+  /** Loads under way of streams without a cached state. */
   const firstLoads = createSingleFlight<Folded>();
 
   function keep<State>(stream: string, folded: Folded<State>): Folded<State> {
@@ -88,7 +88,10 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     });
   }
 
-  /** Where the log has the very event that the snapshot is of (not in one that was restored from before it, or that went on differently), and it is whole. */
+  /**
+   * Returns the state of a snapshot if it is complete and the log has its very event; a log restored from
+   * before it, or continued differently, does not.
+   */
   async function fromSnapshot<State, E extends Event>(
     { decider }: Kind<State, E>,
     stream: string,
@@ -103,7 +106,7 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     return undefined;
   }
 
-  /** Nobody folds a stream that somebody is folding already. The one who began asked first, so what it reads is new enough for that one alone. */
+  /** Shares a load under way: its read began earlier, so later callers read on to the present end themselves. */
   async function loadFolded<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<Folded<State>> {
     const known = cache.get(stream) ?? firstLoads.underWay(stream);
     if (known) return keep(stream, await toEnd(kind, stream, (await known) as Folded<State>));
@@ -131,7 +134,7 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
   };
 }
 
-/** A state has every field that it began with, whatever happened: one that lacks some was not made by these rules, or was damaged. */
+/** True if a state has every field of the initial state; otherwise it was made by other rules, or is damaged. */
 const isWhole = (state: unknown, initial: unknown): boolean =>
   typeof state === "object" &&
   state !== null &&
@@ -139,7 +142,7 @@ const isWhole = (state: unknown, initial: unknown): boolean =>
 
 const placeOf = ({ revision, position, eventId }: Folded) => ({ revision, position, eventId });
 
-/** `before`: the position to stay at where nothing was read. */
+/** `before`: position to keep if nothing was read. */
 const stretchOf = <E extends Event>(read: readonly Recorded[], before: number) => {
   const events = read as Recorded<E>[];
   return { events, position: events.at(-1)?.position ?? before };

@@ -11,16 +11,16 @@ import {
 } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** A mail that somebody answers, as the log has it: what it says can be no other than what was filed. */
+/** The mail that is being answered, read from the log, so its content is exactly what was filed. */
 export type Answered = InboundMessage & { workspaceId: string; threadId: string };
 
-/** What is known of what a mail proves: the event that says it, or whether it is still to be said. */
+/** Authentication of a mail: the event with its result, or if one is still expected. */
 export type Proof = { said: Recorded<Authenticated> | null; isAwaited: boolean };
 export type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>;
 
 type Named = { workspaceId: string; messageId: string };
 
-/** The mail at this place; undefined if that is another one, or another workspace's. */
+/** Returns the mail at this place in the log; undefined if it is another mail, or another workspace's. */
 export async function mailAt(
   { store }: Pick<Dependencies, "store">,
   place: MessagePlace,
@@ -35,8 +35,8 @@ export async function mailAt(
 }
 
 /**
- * The mail that a draft answers; null if it answers none. Throws MailNotFound where the log is not known to have it: what rests on it then is
- * for a person to decide.
+ * Returns the mail that a draft answers; null if it answers none. Throws MailNotFound if the log does not have it: decisions
+ * that depend on it are then left to a person.
  */
 export async function answeredBy(
   deps: Pick<Dependencies, "store">,
@@ -48,12 +48,12 @@ export async function answeredBy(
   return found;
 }
 
-/** What a draft answers was not found in the log. */
+/** The mail that a draft answers was not found in the log. */
 export class MailNotFound extends Error {
   override readonly name = "MailNotFound";
 }
 
-/** What a mail proves about its sender. That is said on the thread that it was filed on, or on one that was merged into meanwhile. */
+/** Finds the authentication result of a mail, on the thread it was filed on, or one that was merged into since. */
 export async function proofOf(
   { threads, store }: Pick<Dependencies, "threads" | "store">,
   { threadId, number }: Pick<Answered, "threadId" | "number">,
@@ -73,7 +73,7 @@ export async function proofOf(
   return { said: null, isAwaited };
 }
 
-/** The text part of a mail, whole; null if it has none, or its content was let go. */
+/** Returns the whole text part of a mail; null if it has none, or its content was deleted. */
 export async function textOf(
   { blobs }: Pick<Dependencies, "blobs">,
   { body, bodyBlob }: Pick<Answered, "body" | "bodyBlob">,

@@ -4,17 +4,17 @@ import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Loaded } from "../states/folded.ts";
 
-/** A thread that stands on its own. `via`: the thread merged into it that led here; null if it is the one that was asked for. */
+/** A thread that was not merged. `via`: the merged thread that led here; null if it is the requested one. */
 export type Survivor = Loaded<Thread> & { threadId: string; via: string | null };
 
-/** Where a merged thread was last found to lead. `isTold`: that thread knows all that `via` knew. */
+/** The known end of a merged thread. `isTold`: that thread has absorbed everything that `via` knew. */
 type Shortcut = { threadId: string; via: string; isTold: boolean };
 type Shortcuts = LRUCache<string, Shortcut>;
 
-/** Merged threads whose end is remembered, those asked for last. */
+/** Merged threads whose end is cached, the most recently used ones. */
 const maxShortcuts = 20_000;
 
-/** Of one instance. A frozen thread stays frozen, so a shortcut is right for ever; it may only be that its end was merged further since. */
+/** Caches, one per event store. A frozen thread stays frozen, so a shortcut stays valid; its end may have been merged further. */
 const remembered = new WeakMap<object, Shortcuts>();
 
 function shortcutsOf({ store }: Pick<Dependencies, "store">): Shortcuts {
@@ -24,8 +24,8 @@ function shortcutsOf({ store }: Pick<Dependencies, "store">): Shortcuts {
 }
 
 /**
- * The thread an id means today: itself, or what it was merged into, however many merges there were. The way is walked once: every thread on
- * it is remembered with its end.
+ * Returns the thread that an id means now: itself, or the one it was merged into, through any number of merges. Every
+ * thread on the way is cached with its end.
  */
 export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, threadId: string): Promise<Survivor> {
   const shortcuts = shortcutsOf(deps);
@@ -40,7 +40,7 @@ export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, 
       ({ threadId: id, via } = shortcut);
       continue;
     }
-    // The caller may have waited for mail that joined it.
+    // A fresh state, because the caller may have waited for mail that merged the thread.
     const loaded = await deps.threads.fresh(id);
     if (loaded.state.mergedInto === null) {
       if (via !== null) {
@@ -55,11 +55,14 @@ export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, 
   }
 }
 
-/** The end of a merged thread's way, where it is remembered and was told all; else the thread itself. It may have been merged further. */
+/**
+ * Returns the cached end of a merged thread if that has absorbed everything, otherwise the thread
+ * itself. The end may have been merged further.
+ */
 export function knownSurvivor(deps: Pick<Dependencies, "store">, threadId: string): string {
   const shortcut = shortcutsOf(deps).get(threadId);
   return shortcut?.isTold ? shortcut.threadId : threadId;
 }
 
-/** Whether a thread has been told everything of one that was merged into it. */
+/** True if a thread has absorbed everything of one that was merged into it. */
 export const knowsOf = ({ absorbed }: Thread, absorbedId: string): boolean => hasEntry(absorbed, absorbedId);

@@ -10,7 +10,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
 import { knownSurvivor, knowsOf, type Survivor, survivorOf } from "./merges.ts";
 
-/** Hands a command to a thread, or to the thread it was merged into. Answers the id of the one that took it. */
+/** Sends a command to a thread, or to the thread it was merged into. Returns the id of the one that handled it. */
 export async function onThread(
   deps: Dependencies,
   { threadId, command }: { threadId: string; command: ThreadCommand },
@@ -22,13 +22,13 @@ export async function onThread(
       return { ...(await onItself(deps, { threadId: id, command }, cause)), threadId: id };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
-      // The survivor may not know yet what the absorbed thread knows, and would judge without it.
+      // The surviving thread may not have absorbed everything yet, and would judge without it.
       id = (await loadWholeThread(deps, id, cause)).threadId;
     }
   }
 }
 
-/** Hands a command to this very thread. What the command has to wait for is done first: the rest of a merge that was cut off. */
+/** Sends a command to this very thread, after completing an interrupted merge that the command must wait for. */
 export async function onItself(
   deps: Dependencies,
   { threadId, command }: { threadId: string; command: ThreadCommand },
@@ -44,12 +44,12 @@ export async function onItself(
   }
 }
 
-/** Another version of this service may divide a merge otherwise, and begin it again: it is told so often. */
+/** Tries to complete a merge: another version of this service may divide it differently and restart it. */
 const maxTellings = 3;
 
 /**
- * Tells a frozen thread's survivor what it has to know of it, part by part. Repeating it, at the same moment or after a crash, tells what is
- * left. Throws Unavailable.
+ * Transfers a frozen thread's data to its surviving thread, part by part. Repetition, concurrent or after a crash,
+ * transfers what is left. Throws Unavailable.
  */
 export async function absorbThread(deps: Dependencies, absorbedId: string, cause: Cause): Promise<void> {
   const { state: frozen } = await deps.threads.load(absorbedId);
@@ -59,17 +59,17 @@ export async function absorbThread(deps: Dependencies, absorbedId: string, cause
   for (let telling = 0; telling < maxTellings; telling++) {
     for (const part of parts) {
       const { state: survivor } = await deps.threads.handle(survivorId, { type: "AbsorbThread", ...part }, cause);
-      // It is merged into another one only once it has been told everything.
+      // A thread is merged into another one only after it has absorbed everything.
       if (knowsOf(survivor, absorbedId) || survivor.mergedInto !== null) return;
     }
   }
   throw new Unavailable("two threads are still being merged: retry shortly");
 }
 
-/** The thread an id means today: itself, or what it was merged into. */
+/** Returns the thread that an id means now: itself, or the one it was merged into. */
 export const loadThread = (deps: Dependencies, threadId: string): Promise<Survivor> => survivorOf(deps, threadId);
 
-/** The same, once it knows all that was known on those merged into it. */
+/** Like loadThread, but first completes unfinished merges, so that the thread knows everything of those merged into it. */
 export async function loadWholeThread(deps: Dependencies, threadId: string, cause: Cause): Promise<Survivor> {
   for (;;) {
     const survivor = await survivorOf(deps, threadId);
@@ -81,7 +81,7 @@ export async function loadWholeThread(deps: Dependencies, threadId: string, caus
   }
 }
 
-/** The attempt that a draft is claimed for, undefined if for none, and the thread that its own means today. */
+/** Returns the attempt a draft is claimed for, undefined if there is none, and the thread that its thread id means now. */
 export async function claimedAttempt(
   deps: Dependencies,
   { threadId, draftId }: { threadId: string; draftId: string },
@@ -92,8 +92,8 @@ export async function claimedAttempt(
 }
 
 /**
- * Reports a draft's state to its thread, for the thread's own status. Repeating it, or an older note, changes nothing. `hasEnded`: the draft
- * has ended since.
+ * Notes a draft's state on its thread, for the thread's own status. Repetition, or an older note, changes
+ * nothing. `hasEnded`: the draft has ended since.
  */
 export async function noteDraft(
   deps: Dependencies,
@@ -106,7 +106,9 @@ export async function noteDraft(
   return onThread(deps, { threadId, command }, cause);
 }
 
-/** The other drafts of a thread that wait for no decision, though they were noted as pending; none if one does wait, which is all that counts then. */
+/**
+ * Returns the thread's other drafts that are noted as pending but are not; none if one really is pending, because only that matters then.
+ */
 async function decidedBeside(
   deps: Dependencies,
   { threadId, draftId }: { threadId: string; draftId: string },

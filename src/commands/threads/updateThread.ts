@@ -6,7 +6,7 @@ import { onThread } from "./threads.ts";
 
 export type ThreadChanges = { status?: ThreadStatus; needsReview?: boolean; priority?: Priority };
 
-/** Sets what is given on a thread, or on the one it was merged into. Throws Rejected not_found. */
+/** Sets the given fields on a thread, or on the one it was merged into. Throws Rejected not_found. */
 export async function updateThread(
   deps: Dependencies,
   { workspaceId, threadId, changes }: { workspaceId: string; threadId: string; changes: ThreadChanges },

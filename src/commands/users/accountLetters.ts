@@ -1,31 +1,31 @@
 import type { LinkKind } from "#src/platform/accounts/links.ts";
 
-/** A mail to a person about their own account. Nothing in it is a stranger's word: who asks for it may be anybody. */
+/** A mail to a person about their own account. It contains no text by others, because anyone may have requested it. */
 export type AccountLetter = {
   to: string;
   subject: string;
-  /** Sentences, one a paragraph. */
+  /** Sentences, one per paragraph. */
   lead: readonly string[];
-  /** The one link. */
+  /** The single link. */
   button?: { label: string; url: string };
   facts: readonly string[];
 };
 
 /**
- * The way out for mail about accounts. It waits for nobody else's mail and no workspace can stop it; what bounds it is a measure of its own by
- * mailbox, in which the place is taken while the person waits.
+ * Sends mail about accounts. It does not wait for other mail, and no workspace can stop it; it has its own quota
+ * per mailbox, taken while the person waits.
  */
 export type AccountMail = {
   /**
-   * Takes a place for one mail of this kind to this mailbox. Each kind has its own: strangers who ask to sign up with an address keep nobody from a
-   * new password. Throws Rejected rate_limited when the hour's are taken; the same for every address.
+   * Takes quota for one mail of this kind to this mailbox. Each kind has its own: a stranger requesting sign-ups with an address cannot
+   * prevent its password reset. Throws Rejected rate_limited when the hour's quota is used up; the same for every address.
    */
   admit(kind: LinkKind, address: string): Promise<void>;
   /**
-   * Writes the letter and hands it over behind the caller's back, so that an answer takes no longer where there is something to write. What does
-   * not leave is tried again twice, then a warning says so.
+   * Writes and sends the letter in the background, so that response times do not reveal if there is one. A letter that was not sent is
+   * tried twice more, then a warning is logged.
    */
   later(write: () => Promise<AccountLetter | undefined>): void;
-  /** Waits for what is on its way; gives up what would be tried later. */
+  /** Waits for mail being sent; drops retries. */
   close(): Promise<void>;
 };

@@ -40,7 +40,7 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
   return {
     async admit(kind, address) {
       const mailbox = `account ${kind} ${mailboxOf(address)}`;
-      // No workspace is behind it: each mailbox is its own.
+      // No workspace is involved: each mailbox counts as its own.
       const place = await deps.mailMeasure?.take({
         ...{ attemptId: deps.ids.uuid(), measure: "notices", mailbox, workspaceId: mailbox },
       });
@@ -67,7 +67,7 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
   };
 }
 
-/** Why it did not leave, without a word of the letter; undefined if it may have. */
+/** Returns why the letter was not sent, without its content; undefined if it may have been sent. */
 async function handOver(
   deps: MailDeps,
   provider: MailProvider,
@@ -79,7 +79,7 @@ async function handOver(
     const connection = await provider.connect();
     const isAllowed = () => requireNotPaused(deps).then(() => true);
     const outcome = await connection.handOver({ attemptId, ...mail }, isAllowed);
-    // What may have left is not written twice: a person who gets nothing asks again.
+    // Mail that may have been sent is not sent twice: a person who gets none asks again.
     if (outcome.kind === "accepted" || outcome.kind === "unknown") return undefined;
     return { error: outcome.kind, again: outcome.kind !== "refused" || outcome.retryable };
   } catch (error) {

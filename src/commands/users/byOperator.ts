@@ -4,7 +4,7 @@ import type { Cause } from "../handle.ts";
 import { linkUrl } from "./letters.ts";
 import { type Person, personOf } from "./users.ts";
 
-/** A link for a new password, for the operator to hand over: those that were mailed before are good no more. Throws Rejected. */
+/** Creates a password reset link for the operator to hand over; links mailed before become invalid. Throws Rejected. */
 export async function resetLink(deps: Dependencies, email: string): Promise<string> {
   const { userId, email: address, disabled } = await userOf(deps, email);
   if (disabled) throw new Rejected("invalid_request", "this user is disabled: enable them first");
@@ -12,14 +12,17 @@ export async function resetLink(deps: Dependencies, email: string): Promise<stri
   return linkUrl(deps.settings, "reset", token);
 }
 
-/** Nobody signs in as this user any more, and all their sessions end. Answers the sessions, under which nothing may be answered. Throws Rejected. */
+/**
+ * Disables sign-in for a user and ends all their sessions. Returns the sessions, under which no request
+ * may be answered any more. Throws Rejected.
+ */
 export async function disableUser(
   deps: Dependencies,
   email: string,
   cause: Cause,
 ): Promise<{ person: Person; ended: readonly string[] }> {
   const person = await userOf(deps, email);
-  // First, so that none is started behind the end of those that there are.
+  // Disable first, so that no session starts after the existing ones are ended.
   await deps.users.handle(person.userId, { type: "DisableUser" }, cause);
   const ended = await deps.accounts.sessions.endAll(person.userId);
   if (ended.length > 0) {
@@ -28,7 +31,7 @@ export async function disableUser(
   return { person: { ...person, disabled: true }, ended };
 }
 
-/** They sign in again, with the password that they had. Throws Rejected. */
+/** Enables a user again, with their earlier password. Throws Rejected. */
 export async function enableUser(deps: Dependencies, email: string, cause: Cause): Promise<Person> {
   const person = await userOf(deps, email);
   await deps.users.handle(person.userId, { type: "EnableUser" }, cause);

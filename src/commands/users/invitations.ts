@@ -9,14 +9,14 @@ import type { SignedIn } from "./signIn.ts";
 import { foundWorkspace, makeUser } from "./signUp.ts";
 import { type By, causeOfLink, causeOfPerson, type Person, personOf, withLink } from "./users.ts";
 
-/** What an invitation offers, and whether its address has an account, which its holder is told: they read the mail of that address. */
+/** Returns an invitation, and if its address has an account. The holder may know that: they read the mail of that address. */
 export async function findInvited(deps: Dependencies, token: string): Promise<Invitation & { hasAccount: boolean }> {
   const invitation = await withLink(() => findInvitation(deps, token));
   const person = invitation.email === null ? undefined : await personOf(deps, invitation.email);
   return { ...invitation, hasAccount: person !== undefined };
 }
 
-/** Somebody who is signed in becomes a member. Throws Rejected invalid_request: the link, another address than the invited one. */
+/** Makes a signed-in person a member. Throws Rejected invalid_request: the link, another address than the invited one. */
 export async function acceptSignedIn(
   deps: Dependencies,
   { token, who: { person } }: { token: string; who: SignedIn },
@@ -29,8 +29,8 @@ export async function acceptSignedIn(
 export type NewMember = { token: string; password: string; name: string | null; email: string | undefined };
 
 /**
- * Makes the user of an invited address and lets them accept. `email`: only for an invitation that leaves open whose it is. Cut off anywhere, the
- * same link goes on with it. Throws Rejected invalid_request: the link, the password, an address that has an account.
+ * Creates the user of an invited address and accepts for them. `email`: only for an invitation without an address. After an interruption
+ * the same link continues. Throws Rejected invalid_request: the link, the password, an address that has an account.
  */
 export async function acceptAsNew(
   deps: Dependencies,
@@ -44,7 +44,7 @@ export async function acceptAsNew(
   if (email === undefined) throw invalid("email", "expected your address: this invitation names none");
   requireGoodPassword(password, { email });
   const cause = causeOfLink(deps, email, by);
-  // Of this very link, so that it comes to the same user again, and no other link ever does.
+  // Derived from the link, so that a repetition yields the same user, and no other link does.
   const userId = derivedId("invited user", createHash("sha256").update(token).digest("hex"));
   let person: Person | undefined;
   const as = async () => {
@@ -56,7 +56,7 @@ export async function acceptAsNew(
   return { ...accepted, person: person as Person };
 }
 
-/** Throws Rejected not_found for a workspace that they are no member of. */
+/** Throws Rejected not_found if the person is not a member of the workspace. */
 export async function requireMember(
   deps: Dependencies,
   { person, workspaceId }: { person: Person; workspaceId: string },
@@ -66,7 +66,7 @@ export async function requireMember(
   }
 }
 
-/** Another workspace of the person's own. */
+/** Creates another workspace owned by the person. */
 export const anotherWorkspace = (
   deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string },

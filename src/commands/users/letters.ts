@@ -1,7 +1,7 @@
 import { hoursOf } from "#src/platform/accounts/links.ts";
 import type { AccountLetter } from "./accountLetters.ts";
 
-/** Where links in mail about accounts lead: under PUBLIC_URL, whatever name a request was made by. */
+/** Pages of links in mail about accounts: under PUBLIC_URL, whatever host name the request used. */
 export type LinkPage = "confirm" | "reset" | "new-email" | "invitation";
 
 export const linkUrl = ({ publicUrl }: { publicUrl: string }, page: LinkPage, token: string): string =>
@@ -10,7 +10,7 @@ export const linkUrl = ({ publicUrl }: { publicUrl: string }, page: LinkPage, to
 const notYou = "If this was not you, nothing happens: you can ignore this mail.";
 const once = "The link works once. A newer mail of this kind replaces it.";
 
-/** What mail about accounts says. No name that somebody typed is in it: a stranger may have typed it. */
+/** Texts of mail about accounts. They contain no name that a user typed: it may have been a stranger. */
 export const letters = {
   confirm: (to: string, url: string): AccountLetter => ({
     to,

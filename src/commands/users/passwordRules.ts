@@ -3,18 +3,18 @@ import { invalid } from "#streams/decider.ts";
 
 const [shortest, longest] = [12, 256];
 
-/** Letters beside what anybody would try first; a digit counts half. */
+/** Least number of letters besides the commonest choices; a digit counts half. */
 const leastOwn = 4;
 
 /**
- * Judges a password before it is hashed. `field`: under which name it was given. `email`: whose it will be. Throws Rejected invalid_request with
- * the reason, and never repeats the password.
+ * Checks a password before it is hashed. `field`: name of its field. `email`: of its user. Throws Rejected invalid_request with the
+ * reason, which never repeats the password.
  */
 export function requireGoodPassword(
   password: string,
   { email, field = "password" }: { email: string; field?: string },
 ) {
-  // One character can become eighteen: what is far too long is not looked at any closer.
+  // One character can normalise to eighteen: reject far too long ones without normalising.
   const length = password.length > 4 * longest ? Number.POSITIVE_INFINITY : [...normalised(password)].length;
   if (length < shortest || length > longest) throw invalid(field, `expected ${shortest} to ${longest} characters`);
   const text = normalised(password).toLowerCase();
@@ -26,17 +26,20 @@ export function requireGoodPassword(
   }
 }
 
-/** How much of a text is the writer's own, once the known words, runs and repetitions are taken out; written with or without digits for letters. */
+/**
+ * Returns the weight of a text without known words, runs and repetitions; the lower one of the text as
+ * written and with digits replaced by letters.
+ */
 const own = (text: string, known: readonly string[]): number =>
   Math.min(...[text, withLetters(text)].map((written) => weightOf(withoutKnown(written, known))));
 
 const withoutKnown = (text: string, known: readonly string[]): string =>
   onceOnly(withoutRuns([...known, ...common].reduce((left, word) => left.replaceAll(word, " "), text)));
 
-/** "a1b2a1b2a1b2" says no more than "a1b2". */
+/** Removes repetition: "a1b2a1b2a1b2" is no stronger than "a1b2". */
 const onceOnly = (text: string): string => text.replace(/(.{1,8}?)\1{2,}/gu, "$1");
 
-/** Neighbours in the alphabet, among the digits or on a keyboard, forwards or backwards, four or more. */
+/** Removes runs of four or more neighbours in the alphabet, the digits or on a keyboard, forwards or backwards. */
 function withoutRuns(text: string): string {
   const lines = rows.flatMap((row) => [row, [...row].reverse().join("")]);
   let left = "";
@@ -67,7 +70,7 @@ const rows = [
   "1qaz2wsx3edc4rfv5tgb6yhn",
 ];
 
-/** Words, and nothing about the people who use this service in particular; longer ones first, where one holds another. */
+/** Common words, longer ones before those they contain. None is specific to the users of this service. */
 const common = [
   ...[
     "countersign",
@@ -110,7 +113,7 @@ const common = [
   ...["winter", "january", "february", "monday", "friday", "company", "office", "email", "mail"],
 ];
 
-/** Digits and signs as people write letters with them. */
+/** Replaces digits and signs by the letters they are used for. */
 const withLetters = (text: string): string => text.replace(/[0134579@$!|]/g, (sign) => letterOf[sign]!);
 
 const letterOf: Record<string, string> = {
@@ -121,7 +124,7 @@ const letterOf: Record<string, string> = {
 const weightOf = (text: string): number =>
   (text.match(/\p{L}/gu)?.length ?? 0) + (text.match(/[^\p{L}\p{P}\p{S}\p{Z}]/gu)?.length ?? 0) / 2;
 
-/** The words of an address, longer ones first. */
+/** Returns the words of an address, longer ones first. */
 const partsOf = (email: string): string[] =>
   [
     ...new Set(

@@ -8,7 +8,7 @@ import { type By, causeOfLink, causeOfPerson, type Person, personById, personOf,
 
 type Reset = { userId: string };
 
-/** A signed-in person gave a password that is not theirs: somebody else at the browser may be guessing. */
+/** A signed-in person entered a wrong password: another person at the browser may be guessing. */
 export class WrongPassword extends Rejected {
   override readonly name = "WrongPassword";
   constructor(field: string) {
@@ -16,7 +16,7 @@ export class WrongPassword extends Rejected {
   }
 }
 
-/** Mails a link for a new password, if the address has an account: nobody is told whether it has. Throws Rejected rate_limited. */
+/** Mails a link for a new password if the address has an account, without revealing whether it has. Throws Rejected rate_limited. */
 export async function forgotPassword(deps: Dependencies, { email }: { email: string }): Promise<void> {
   await deps.accountMail.admit("reset", email);
   deps.accountMail.later(async () => {
@@ -28,13 +28,13 @@ export async function forgotPassword(deps: Dependencies, { email }: { email: str
   });
 }
 
-/** Whose password a link sets again. Throws Rejected invalid_request for a link that is not good. */
+/** Returns the address of the account that a link resets. Throws Rejected invalid_request for an invalid link. */
 export async function findReset(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { about } = await withLink(() => deps.accounts.links.find<Reset>("reset", token));
   return { email: (await resetOf(deps, about)).email };
 }
 
-/** Sets a new password and ends all sessions. Answers their ids. Throws Rejected invalid_request: the password, the link. */
+/** Sets a new password, ends all sessions and returns their ids. Throws Rejected invalid_request: the password, the link. */
 export async function resetPassword(
   deps: Dependencies,
   { token, password }: { token: string; password: string },
@@ -48,7 +48,7 @@ export async function resetPassword(
       await passwords.set(person.userId, password);
       const set = { type: "RecordPassword", because: "reset" } as const;
       await deps.users.handle(person.userId, set, causeOfLink(deps, address, by));
-      // Somebody else may have asked for another address before.
+      // An intruder may have requested another address before.
       await links.withdraw("email", person.userId);
       const ended = await endSessions(deps, { person, because: "password_reset" }, by);
       deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
@@ -64,8 +64,8 @@ async function resetOf(deps: Dependencies, { userId }: Reset): Promise<Person> {
 }
 
 /**
- * Sets a new password for who knows the one before, and ends their other sessions; this one goes on under a new token. Answers what has ended.
- * Throws WrongPassword, and Rejected invalid_request for a new one that is not good.
+ * Sets a new password for a person who knows the present one, and ends their other sessions; this one gets a new token. Returns what has
+ * ended. Throws WrongPassword, and Rejected invalid_request for an unsuitable new password.
  */
 export async function changePassword(
   deps: Dependencies,
@@ -79,16 +79,16 @@ export async function changePassword(
   const set = { type: "RecordPassword", because: "changed" } as const;
   await deps.users.handle(person.userId, set, causeOfPerson(deps, person, by));
   await deps.accounts.links.withdraw("reset", person.userId);
-  // Who knew the password before may have asked for another address.
+  // An intruder who knew the old password may have requested another address.
   await deps.accounts.links.withdraw("email", person.userId);
   const others = await endSessions(deps, { person, because: "password_changed", except: session.id }, by);
   deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
   await deps.accounts.sessions.confirmPassword(session.id);
-  // This shuts out anyone who has copied the cookie: its token is known no longer.
+  // The old token becomes invalid, which locks out anyone who copied the cookie.
   return { issued: await deps.accounts.sessions.rotate(session.id, { atOnce: true }), ended: [...others, session.id] };
 }
 
-/** Throws WrongPassword about this field where it is not the person's password. */
+/** Throws WrongPassword for this field if it is not the person's password. */
 export async function requirePassword(
   deps: Dependencies,
   { who, password, field = "password" }: { who: SignedIn; password: string; field?: string },

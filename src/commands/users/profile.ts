@@ -4,10 +4,10 @@ import { requirePassword } from "./passwords.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
 import { type By, causeOfLink, causeOfPerson, personById, personOf, userEmailHash, withLink } from "./users.ts";
 
-/** What the link in the mail to a new address leads to. */
+/** Content of the link mailed to a new address. */
 type NewEmail = { userId: string; email: string; from: string };
 
-/** Gives the person another name. */
+/** Changes the person's name. */
 export async function rename(
   deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string | null },
@@ -17,8 +17,8 @@ export async function rename(
 }
 
 /**
- * Mails a link to the new address, and a warning to the one before. Nothing changes yet, and nobody is told whether the new one has an account.
- * Throws WrongPassword, and Rejected rate_limited.
+ * Mails a link to the new address, and a warning to the present one. Nothing changes yet, and it is not revealed if the new one has an
+ * account. Throws WrongPassword, and Rejected rate_limited.
  */
 export async function askForNewEmail(
   deps: Dependencies,
@@ -38,15 +38,15 @@ export async function askForNewEmail(
   deps.accountMail.later(async () => letters.emailAsked(from, publicUrl));
 }
 
-/** Which address a link is for. Throws Rejected invalid_request for one that is not good. */
+/** Returns the address that a link is for. Throws Rejected invalid_request for an invalid link. */
 export async function findNewEmail(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { address } = await withLink(() => deps.accounts.links.find("email", token));
   return { email: address };
 }
 
 /**
- * From now on the user signs in with the new address, and no longer with the one before. All sessions end; answers their ids. Cut off anywhere, the
- * same link goes on with it. Throws Rejected invalid_request: the link, an address that has got an account meanwhile.
+ * Replaces the address with which the user signs in. Ends all sessions and returns their ids. After an interruption the same link
+ * continues. Throws Rejected invalid_request: the link, an address that has an account by now.
  */
 export async function useNewEmail(
   deps: Dependencies,
@@ -64,7 +64,7 @@ export async function useNewEmail(
       await deps.userEmails.handle(claimed, { type: "ClaimUserEmail", userId, email }, cause);
       const { position } = await deps.users.handle(userId, { type: "ChangeUserEmail", email }, cause);
       if (left !== claimed) await deps.userEmails.handle(left, { type: "ReleaseUserEmail", userId }, cause);
-      // What was mailed to the address before is in hands that may not be the person's any more.
+      // Links mailed to the old address may be read by another person now.
       await links.withdraw("reset", userId);
       const ended = await endSessions(deps, { person: { ...person, email }, because: "email_changed" }, by);
       if (left !== claimed) deps.accountMail.later(async () => letters.emailChanged(from, deps.settings.publicUrl));

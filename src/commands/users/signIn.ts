@@ -6,12 +6,12 @@ import type { SessionsEndedBecause } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { type By, causeOfPerson, type Person, passwordsOf, personById, personOf, wrongPair } from "./users.ts";
 
-/** Who is signed in, in which session. */
+/** A signed-in person and their session. */
 export type SignedIn = { person: Person; session: Session };
 
 /**
- * Starts a session. `earlier`: the session the browser came with, which ends: nobody who has planted it in the browser has it afterwards. Throws
- * Rejected unauthorized: one answer, after the same work, for an unknown address, a wrong password and a disabled user.
+ * Starts a session. `earlier`: the browser's previous session, which ends, so that nobody who planted it in the browser can use it. Throws
+ * Rejected unauthorized: the same response, after the same work, for an unknown address, a wrong password and a disabled user.
  */
 export async function signIn(
   deps: Dependencies,
@@ -30,13 +30,13 @@ type Starting = {
   person: Person;
   workspaceId?: string;
   earlier: Session | undefined;
-  /** How many they had had before theirs was looked at, if it was. */
+  /** Number of passwords the person had had when theirs was checked, if it was. */
   passwords?: number;
 };
 
 /**
- * Starts a session that shows `workspaceId`, or one of the person's workspaces, and ends the one the browser came with. Throws Rejected unauthorized
- * for who is disabled by now, or has another password.
+ * Starts a session that shows `workspaceId`, or one of the person's workspaces, and ends the browser's previous one. Throws Rejected
+ * unauthorized if the person was disabled, or their password changed, meanwhile.
  */
 export async function startSession(
   deps: Dependencies,
@@ -58,7 +58,7 @@ export async function startSession(
   return issued;
 }
 
-/** Whose session it is: undefined for somebody who was disabled. */
+/** Returns the person of a session; undefined if they are disabled. */
 export async function signedInBy(deps: Dependencies, session: Session): Promise<SignedIn | undefined> {
   const person = await personById(deps, session.userId);
   return person && !person.disabled ? { person, session } : undefined;
@@ -67,7 +67,7 @@ export async function signedInBy(deps: Dependencies, session: Session): Promise<
 export const signOut = (deps: Dependencies, { person, session }: SignedIn): Promise<boolean> =>
   deps.accounts.sessions.end(person.userId, session.id);
 
-/** Ends all sessions of the person, but for `except`. Answers their ids: nothing may be answered under them any more. */
+/** Ends all sessions of the person, except `except`. Returns their ids: no request may be answered under them any more. */
 export async function endSessions(
   deps: Dependencies,
   { person, because, except }: { person: Person; because: SessionsEndedBecause; except?: string },
@@ -79,7 +79,7 @@ export async function endSessions(
   return ended;
 }
 
-/** The workspaces that somebody may choose from. Of each the member's stream has the last word. */
+/** Returns the workspaces that a user may open. The read model lists them; each member stream confirms its entry. */
 export async function workspacesOf(
   deps: Dependencies,
   userId: string,

@@ -7,7 +7,7 @@ import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import { type By, causeOfLink, type Person, personById, personOf, userEmailHash, withLink } from "./users.ts";
 
-/** What a confirmation link leads to. The id is drawn once, so that the link comes to the same user however often it has to begin again. */
+/** Content of a confirmation link. The id is drawn once, so that repeated attempts create the same user. */
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
 
 const closed = () =>
@@ -17,8 +17,8 @@ const closed = () =>
   );
 
 /**
- * Mails a link to the address, or that it has an account already: the answer is the same for every address. Throws Rejected where sign-up is not
- * open, and rate_limited above the hour's mails to the address.
+ * Mails a confirmation link, or a note that the address has an account already: the response is the same for every address. Throws
+ * Rejected if sign-up is not open, and rate_limited above the address's hourly quota.
  */
 export async function askToSignUp(
   deps: Dependencies,
@@ -40,15 +40,15 @@ export async function askToSignUp(
   });
 }
 
-/** To whom a confirmation link was mailed. Throws Rejected invalid_request for one that is not good. */
+/** Returns the address a confirmation link was mailed to. Throws Rejected invalid_request for an invalid link. */
 export async function findConfirmation(deps: Dependencies, token: string): Promise<{ email: string }> {
   const { address } = await withLink(() => deps.accounts.links.find("confirm", token));
   return { email: address };
 }
 
 /**
- * Makes the user whose address the link proves, and a workspace that they own. Cut off anywhere, the same link goes on with it. Throws Rejected
- * invalid_request: the password, the link, an address that has got an account meanwhile.
+ * Creates the user whose address the link proves, and a workspace that they own. After an interruption the same link continues. Throws
+ * Rejected invalid_request: the password, the link, an address that has an account by now.
  */
 export async function confirmSignUp(
   deps: Dependencies,
@@ -75,13 +75,13 @@ type NewUser = {
   email: string;
   name: string | null;
   password: string;
-  /** They named the address themselves. */
+  /** True if the person entered the address themselves, without proof. */
   unconfirmed?: boolean;
 };
 
 /**
- * Makes a user of somebody who has proven to read mail at the address, or whom the operator lets name it. It may have begun before: each step finds what is there. Throws Rejected
- * invalid_request where the address has an account that is another one.
+ * Creates a user for a person who has proven to read mail at the address, or whom the operator allows to enter one. It may have begun
+ * before: each step detects what exists. Throws Rejected invalid_request if the address has another account.
  */
 export async function makeUser(
   deps: Dependencies,
@@ -89,7 +89,7 @@ export async function makeUser(
   cause: Cause,
 ): Promise<Person> {
   const { state } = await deps.userEmails.load(userEmailHash(email));
-  // An address that was claimed for a user who never came to be goes on to become that user.
+  // An address claimed for a user that was never completed continues as that user.
   const begun = state.userId !== null && (await personById(deps, state.userId)) === undefined;
   const userId = begun ? (state.userId as string) : drawn.userId;
   await deps.userEmails.handle(userEmailHash(email), { type: "ClaimUserEmail", userId, email }, cause);
@@ -99,7 +99,7 @@ export async function makeUser(
   return { userId, email: user.email ?? email, name: user.name, disabled: user.disabled };
 }
 
-/** The workspace somebody gets who was not invited to one; the same for every repetition. */
+/** Creates the first workspace of a person without an invitation; the same for every repetition. */
 function firstWorkspace(
   deps: Dependencies,
   { person, name }: { person: Person; name: string | null },
@@ -111,7 +111,7 @@ function firstWorkspace(
 
 const defaultName = ({ name }: Person): string => (name === null ? "My workspace" : `${name.slice(0, 80)}'s workspace`);
 
-/** Makes a workspace on the free plan, owned by this person. Throws Rejected. */
+/** Creates a workspace on the free plan, owned by this person. Throws Rejected. */
 export async function foundWorkspace(
   deps: Dependencies,
   { workspaceId, name, person }: { workspaceId: string; name: string; person: Person },

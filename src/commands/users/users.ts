@@ -6,19 +6,19 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { addressHash } from "../identities/addresses.ts";
 
-/** What HTTP knows of the person who asks. */
+/** The requesting person, as far as HTTP knows. */
 export type By = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
 
-/** A user who is there. */
+/** An existing user. */
 export type Person = { userId: string; email: string; name: string | null; disabled: boolean };
 
-/** An id that no user has: looked up if no user has an address, so that the same is done for every address. */
+/** An id that no user has: loaded for unknown addresses, so that every address causes the same work. */
 const nobody = "00000000-0000-0000-0000-000000000000";
 
-/** An address as one account has it: upper and lower case do not tell two apart, tags do. */
+/** Hashes an account's address: case is ignored, tags are not. */
 export const userEmailHash = (email: string): string => addressHash(email);
 
-/** Whose address it is. Undefined if no user has it, or its account was never finished. */
+/** Returns the user of an address; undefined if there is none, or the account was never completed. */
 export async function personOf(
   deps: Pick<Dependencies, "users" | "userEmails">,
   email: string,
@@ -27,7 +27,7 @@ export async function personOf(
   return personById(deps, state.userId ?? nobody);
 }
 
-/** How many passwords a user has had; asked for nobody too, so that the same is done for every address. */
+/** Returns how many passwords a user has had; loads for unknown addresses too, so that every address causes the same work. */
 export const passwordsOf = async (deps: Pick<Dependencies, "users">, person: Person | undefined): Promise<number> =>
   (await deps.users.load(person?.userId ?? nobody)).state.passwords;
 
@@ -38,11 +38,11 @@ export async function personById(deps: Pick<Dependencies, "users">, userId: stri
 const personIn = (userId: string, { email, name, disabled }: User): Person | undefined =>
   email === null ? undefined : { userId, email, name, disabled };
 
-/** A person acts: signed in, or by their password. */
+/** Cause of an action by a person: signed in, or by their password. */
 export const causeOfPerson = (deps: Pick<Dependencies, "ids">, { userId, email, name }: Person, by: By): Cause =>
   causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
 
-/** The holder of a link that was mailed to this address acts. */
+/** Cause of an action by the holder of a link mailed to this address. */
 export const causeOfLink = (deps: Pick<Dependencies, "ids">, address: string, by: By): Cause =>
   causeOf(deps, { kind: "email_link", id: address }, by);
 
@@ -55,7 +55,7 @@ function causeOf(
   return { actor, workspaceId: null, correlationId: requestId, causationId: requestId };
 }
 
-/** Does what a link is asked for. Throws Rejected invalid_request with what is wrong with the link. */
+/** Runs the work for a link. Throws Rejected invalid_request naming what is wrong with the link. */
 export async function withLink<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -73,5 +73,5 @@ const sentences: Record<LinkFault, string> = {
   in_use: "this link is being used at this moment: try again in a minute",
 };
 
-/** One answer for a wrong address, a wrong password and a disabled user. */
+/** The same error for a wrong address, a wrong password and a disabled user. */
 export const wrongPair = (): Rejected => new Rejected("unauthorized", "the address or the password is wrong");

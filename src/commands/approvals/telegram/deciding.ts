@@ -10,17 +10,17 @@ import type { ChatQuestion } from "../chatQuestions.ts";
 import { type Said, wordsOf } from "./resultWords.ts";
 import type { TelegramDesk } from "./telegram.ts";
 
-/** The bot that was told something, and what is decided with. */
+/** The bot that received an update, and the tools to decide with. */
 export type AtBot = TelegramDesk & { botId: string; bot: Bot };
 
-/** The decision on record, and what to say of it. Throws Unavailable if it is not known whether it is. */
+/** Records a decision and returns the reply to the user. Throws Unavailable if it is unknown whether it was recorded. */
 export async function decide(
   { decisions, botId }: Pick<AtBot, "decisions" | "botId">,
   press: { token: string; decision: Decision; reason?: string; by: ChatPerson; updateId: number },
 ): Promise<Said> {
   const { token, decision, reason, by, updateId } = press;
   try {
-    // The call is Telegram's: its address and program say nothing of the person.
+    // The request was made by Telegram: its IP address and user agent do not describe the person.
     const where = { ip: undefined, userAgent: undefined, requestId: `telegram-${botId}-${updateId}` };
     const result = await decisions.decide({ token, decision, reason, by, ...where });
     return wordsOf(result);
@@ -30,7 +30,7 @@ export async function decide(
   }
 }
 
-/** Takes the buttons off a question that is over. */
+/** Removes the buttons of a request that has ended. */
 export async function endQuestion(
   deps: Dependencies,
   { bot }: Pick<AtBot, "bot">,
@@ -42,11 +42,11 @@ export async function endQuestion(
   await swallowed(bot.edit(place, conclusionMessage({ sentence: said.sentence, threadSubject })));
 }
 
-/** The conversation's own subject. */
+/** Returns the thread's subject. */
 export const subjectOf = async (deps: Dependencies, { draft }: ChatQuestion): Promise<string> =>
   (await loadThread(deps, draft.threadId)).state.subject;
 
-/** Waits for a call to Telegram that may come to nothing. */
+/** Waits for a call to Telegram and ignores its failure. */
 export async function swallowed(call: Promise<unknown>): Promise<void> {
   await call.catch((error) => {
     if (!(error instanceof TelegramFailure)) throw error;

@@ -9,7 +9,7 @@ import { whyNot } from "./whoMayPress.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 
-/** A button under a question was pressed. Reject decides nothing yet: it asks why. */
+/** Handles a pressed button. Reject does not decide yet: it asks for the reason. */
 export async function onPress(deps: Dependencies, desk: AtBot, press: Press): Promise<void> {
   const button = readButton(press.data);
   const question = button && (await chatQuestion(deps, button.token));
@@ -19,7 +19,7 @@ export async function onPress(deps: Dependencies, desk: AtBot, press: Press): Pr
   }
   const { action, token } = button;
   const decision = action === "approve" ? "approve" : "reject";
-  // Each button has the token of its own choice, and decides no other.
+  // Each button has a token for its own decision only.
   if (question.asked.decision !== decision) return answer(desk, press, unknownButton);
   const over = action === "reject" ? overAlready(await desk.decisions.find(token), deps.clock.now()) : undefined;
   if (action === "reject" && !over) {
@@ -31,6 +31,6 @@ export async function onPress(deps: Dependencies, desk: AtBot, press: Press): Pr
   await Promise.all([answer(desk, press, said), endQuestion(deps, desk, { place, said, question })]);
 }
 
-/** It may come too late for Telegram to show it: the decision counts all the same. */
+/** Shows a reply to a press. Telegram may refuse it as too late: the decision counts all the same. */
 const answer = ({ bot }: Pick<AtBot, "bot">, { pressId }: Press, { toast, ends }: Said): Promise<void> =>
   swallowed(bot.answerPress(pressId, toast, !ends));

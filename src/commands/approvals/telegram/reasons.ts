@@ -16,7 +16,10 @@ type Reply = Extract<TelegramUpdate, { kind: "reply" }>;
 const maxReasonBytes = 2048;
 const field = "telegram.prompt";
 
-/** Asks who pressed Reject for the reason, and keeps what the answer will be about: any instance may get it, at any time. Nothing is decided. */
+/**
+ * Asks the person who pressed Reject for the reason and stores what the answer will be about, because any instance may
+ * receive it at any time. Nothing is decided yet.
+ */
 export async function askWhy(
   deps: Dependencies,
   { bot, botId, registry }: AtBot,
@@ -24,7 +27,7 @@ export async function askWhy(
 ): Promise<void> {
   const { by, chat, messageId, keyboard, pressId } = press;
   const text = styled([
-    // Names the user, so that of a group they alone are asked to reply.
+    // Mentions the user, so that in a group only they are asked to reply.
     { text: inert(by.name), link: `tg://user?id=${by.id}` },
     { text: `, why do you reject this draft? Reply to this message with the reason, which the agent gets.\n` },
     { text: inert(named(subject || "(no subject)", 200)) },
@@ -51,7 +54,7 @@ export async function askWhy(
   ]);
 }
 
-/** A reply to such a message, by who was asked: the draft is rejected for this reason. Everybody else's words are theirs. */
+/** Handles a reply by the asked person: rejects the draft for this reason. Replies by others are ignored. */
 export async function onReply(deps: Dependencies, desk: AtBot, reply: Reply): Promise<void> {
   const { bot, botId, registry } = desk;
   const { by, chat, text } = reply;

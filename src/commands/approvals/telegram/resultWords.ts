@@ -4,8 +4,8 @@ import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
 
 /**
- * What is said over the chat to who pressed. `ends`: nothing can be decided by these buttons any more. What became of the draft is said in the
- * question's place by a process (processes/concludeCards.ts), `sentence` where nothing has happened to the draft.
+ * Reply shown in the chat to the person who pressed. `ends`: these buttons can decide nothing any more. The draft's outcome replaces the
+ * request's text by a process (processes/concludeCards.ts); `sentence` does so if nothing happened to the draft.
  */
 export type Said = { toast: string; ends: boolean; sentence?: string };
 
@@ -60,7 +60,7 @@ export function wordsOf(result: DecisionResult): Said {
   }
 }
 
-/** What prevents a decision now; undefined if nothing does. */
+/** Returns what prevents a decision now; undefined if nothing does. */
 export function overAlready(link: LinkedApproval | undefined, now: Date): Said | undefined {
   if (!link) return unknownButton;
   if (link.closed) return closed;

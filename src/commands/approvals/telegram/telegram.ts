@@ -6,12 +6,12 @@ import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 
-/** What decisions in Telegram are made with. */
+/** Dependencies of decisions in Telegram. */
 export type TelegramDesk = { bots: Bots; registry: BotRegistry; decisions: ApprovalDecisions };
 
 /**
- * The bot, by the tokens of all who use it; undefined if no token of it can be opened. Its id is no secret: one who names it with a token that Telegram
- * does not know, or no longer knows, must not hold up the others.
+ * Returns the bot, able to use the tokens of all its users; undefined if none can be decrypted. A bot's id is not secret: a workspace that
+ * names it with an invalid token must not block the others.
  */
 export function botOf(
   { keyRing, bots }: Pick<Dependencies, "keyRing"> & Pick<TelegramDesk, "bots">,
@@ -24,14 +24,14 @@ export function botOf(
     const named = namedBy.get(use.workspaceId) ?? [];
     if (botIdOf(token) === botId && !named.includes(token)) namedBy.set(use.workspaceId, [...named, token]);
   }
-  // In turn, so that however many one workspace names, the first of another's is not behind them.
+  // Takes one token per workspace in turn, so that a workspace with many tokens does not delay another's first.
   const inTurn = [...namedBy.values()].flatMap((named) => named.map((token, turn) => ({ token, turn })));
   inTurn.sort((one, other) => one.turn - other.turn);
   const tokens = new Set(inTurn.map(({ token }) => token));
   return tokens.size === 0 ? undefined : byAnyOf([...tokens].map(bots));
 }
 
-/** Each call is made by the first of them that Telegram knows. */
+/** Returns a bot whose calls use the first token that Telegram accepts. */
 function byAnyOf(same: readonly Bot[]): Bot {
   let first = 0;
   const made = (method: keyof Bot) =>
@@ -43,7 +43,7 @@ function byAnyOf(same: readonly Bot[]): Bot {
           return await bot[method](...given);
         } catch (error) {
           if (!isUnknownToTelegram(error) || at + 1 >= same.length) throw error;
-          // Calls at once may meet the same one.
+          // Concurrent calls may fail with the same token: advance past it only once.
           first = Math.max(first, at + 1);
         }
       }

@@ -6,10 +6,11 @@ import { onPress } from "./presses.ts";
 import { onReply } from "./reasons.ts";
 import { botOf, type TelegramDesk } from "./telegram.ts";
 
-/** What Telegram tells our bots is dealt with here, whichever way it came. */
+/** Handles updates of Telegram bots, whether received by webhook or polling. */
 export type TelegramUpdates = {
   /**
-   * Deals with an update of a bot; told twice, nothing changes. Undefined where nobody uses that bot. Throws Unavailable if it has to come again.
+   * Handles an update of a bot; a repeated update changes nothing. Undefined if no identity uses that bot. Throws
+   * Unavailable if the update must be delivered again.
    */
   take(botId: string, update: TelegramUpdate): Promise<{ taken: true } | undefined>;
 };

@@ -4,12 +4,12 @@ import { botIdOf } from "#src/channels/telegram/botToken.ts";
 import type { UpdateChat } from "#src/channels/telegram/updates.ts";
 import type { ChatQuestion } from "../chatQuestions.ts";
 
-/** Where something was pressed or said, and by whom. `messageId`: the question's own message, if that is known. */
+/** Origin of a press or a reply. `messageId`: the request's own message, if known. */
 type Press = { botId: string; chat: UpdateChat; messageId?: string; by: ChatPerson };
 
 /**
- * Why a press does not count, in a sentence for who pressed; undefined if it does. The token alone is not enough: the press has to come through the
- * bot, from the chat and under the message that the question was asked by, from a user who is allowed to.
+ * Returns why a press does not count, as a sentence for the person; undefined if it counts. The token alone is not enough: the press must
+ * come through the bot, chat and message of the request, from an allowed user.
  */
 export function whyNot(question: ChatQuestion | undefined, { botId, chat, messageId, by }: Press): string | undefined {
   if (!question) return "This button is not known here.";
@@ -23,7 +23,7 @@ export function whyNot(question: ChatQuestion | undefined, { botId, chat, messag
   return allowed === null || allowed.includes(by.id) ? undefined : "You are not among those who may decide here.";
 }
 
-/** The question's channel is still the one that it was asked through, so its chat may be named as it was then, and as it is now. */
+/** True if the chat is the request's. Its channel still is the one asked through, so the chat may have its name of then or of now. */
 function isChat({ channel, asked, message }: ChatQuestion, { id, username }: UpdateChat): boolean {
   const named = channel?.config.chat_id ?? "";
   const before = asked.channel.address.split(":").slice(1).join(":");
@@ -32,8 +32,8 @@ function isChat({ channel, asked, message }: ChatQuestion, { id, username }: Upd
 }
 
 /**
- * A chat that got another id may number its messages from 1 again, and nobody knows where a question is whose sending had no answer: then bot,
- * chat and token count alone.
+ * True if the message is the request's. A chat with a new id may number its messages from 1 again, and the message is unknown if sending
+ * had no answer: then bot, chat and token suffice.
  */
 function isMessage({ message }: ChatQuestion, { id }: UpdateChat, messageId: string): boolean {
   return message === null || message.chat !== id || message.ids.includes(messageId);

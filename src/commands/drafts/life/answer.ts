@@ -13,7 +13,7 @@ import type { Life } from "./life.ts";
 import { actorInWords } from "./people.ts";
 import { type Phrase, say } from "./phrases.ts";
 
-/** "Why was this sent?", or why not, in one sentence. It says what is on record and nothing beyond it. */
+/** Answers "Why was this sent?", or why not, in one sentence, using recorded facts only. */
 export function answerOf(life: Life): Phrase[] {
   switch (life.status) {
     case "pending":
@@ -76,11 +76,11 @@ function approved(life: Life): Phrase[] {
     : say`Not sent: ${approval(life)}, and nobody has sent it since.`;
 }
 
-/** Whose word, about what, shown to whom. */
+/** Clause: who approved which version, and whom it was shown to. */
 const approval = (life: Life): Phrase[] =>
   life.word === null ? say`it was authorised` : say`${wordInWords(life.word)}${shownInWords(life, life.word)}`;
 
-/** Who sent what somebody else had approved. */
+/** Clause: who sent a draft that another one had approved. */
 function sender({ queued, word }: Life): Phrase[] {
   if (!queued || (queued.who.kind !== "api_key" && queued.who.kind !== "session")) return [];
   if (word?.by === "key" && word.how !== "approved") return [];
@@ -105,7 +105,7 @@ function sent(life: Life): Phrase[] {
   return say`${left}, because ${approval(life)}${sender(life)}${refusedInWords(life)}${reportsInWords(life.reports)}.`;
 }
 
-/** For what came of a send that was stopped: who had authorised it. */
+/** Clause for a send that was stopped: who had authorised it. */
 const afterApproval = (life: Life): Phrase[] => (life.word === null ? [] : say`; ${wordInWords(life.word)}`);
 
 function stale(life: Life): Phrase[] {

@@ -3,7 +3,7 @@ import type { Life, Question, Word } from "./life.ts";
 import { actorInWords, channelInWords } from "./people.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
-/** Whose word authorised it, as a clause: "version 2 was approved on … by …". */
+/** Describes an authorisation as a clause: "version 2 was approved on … by …". */
 export function wordInWords(word: Word): Phrase[] {
   const { version, at } = word;
   const approved = say`version ${version} was approved on ${{ at }}`;
@@ -42,7 +42,7 @@ function byKey({ who, how, version, at }: Extract<Word, { by: "key" }>, approved
 export const votesInWords = (given: Extract<Word, { by: "people" }>["given"]): Phrase[] =>
   listed(given.map(({ who, at }) => say`${actorInWords(who)} on ${{ at }}`));
 
-/** Whom a version had been put to before it was decided, where a channel took the request. Nobody knows who read it. */
+/** Clause: to whom a version was shown before its decision, as far as a channel accepted the request. It is not known who read it. */
 export function shownInWords({ questions }: Pick<Life, "questions">, { version, at }: Pick<Word, "version" | "at">) {
   const reached = (questions ?? []).filter(
     (question) => question.version === version && question.reachedAt !== null && question.reachedAt <= at,
@@ -51,7 +51,7 @@ export function shownInWords({ questions }: Pick<Life, "questions">, { version, 
   return say`, after the request for a decision had gone to ${listed(reached.map(reachedInWords))}`;
 }
 
-/** For whom a version waits. */
+/** Clause: whose decision a version waits for. */
 export function waitingForInWords({ questions, version }: Pick<Life, "questions" | "version">): Phrase[] {
   if (questions === null) return [];
   const asked = questions.filter((question) => question.version === version);

@@ -7,10 +7,10 @@ import { queuedWord, wordOf } from "./words.ts";
 
 type Submitted = Extract<LifeEvent, { type: "DraftSubmitted" }>;
 
-/** A draft's life from its history, oldest first. It may end anywhere: then it is the life up to there. Throws if it does not begin with the submission. */
+/** Folds a draft's history, oldest first, to its life. The history may end anywhere. Throws if it does not begin with the submission. */
 export const lifeOf = (history: readonly LifeEvent[]): Life => livesOf(history).at(-1) as Life;
 
-/** The life as each event of the history left it. Throws if it does not begin with the submission. */
+/** Returns the life after each event of the history. Throws if it does not begin with the submission. */
 export function livesOf(history: readonly LifeEvent[]): Life[] {
   const [first, ...rest] = history;
   if (first?.type !== "DraftSubmitted") throw new Error("a draft's history begins with DraftSubmitted");
@@ -136,11 +136,11 @@ function after(life: Life, event: LifeEvent): Life {
   }
 }
 
-/** Why a draft waits again, in words. */
+/** Describes why a draft returned to pending. */
 export const returnedBecause = (because: string): string =>
   because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
 
-/** An approval that a person took back, or that fell with their role, leaves the others' approvals as they are. */
+/** Returns a draft to pending. If one person undid an approval, or lost it with their role, the other approvals stay. */
 function takenBack(life: Life, { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>): Life {
   const { because, withdrawn, lapsed } = data;
   const votes = votesLeft(life.votes, data);

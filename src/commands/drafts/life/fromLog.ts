@@ -10,7 +10,7 @@ import type { Life, NewerMessage } from "./life.ts";
 import { type LifeEvent, lifeEvent } from "./lifeEvents.ts";
 import type { Phrase } from "./phrases.ts";
 
-/** Why a draft was sent, or why not, from its history as the log has it, oldest first. It may end anywhere. */
+/** Answers why a draft was sent, or why not, from its history in the log, oldest first. The history may end anywhere. */
 export async function answerFromLog(deps: Dependencies, history: readonly Recorded[]): Promise<Phrase[]> {
   const life = lifeOf(await Promise.all(history.map((event) => withContent(deps, event))));
   const newer = life.stale && (await newerMessage(deps, history, life.stale.newer));
@@ -22,7 +22,7 @@ const withContent = async (deps: Dependencies, event: Recorded): Promise<LifeEve
     ? lifeEvent(event, await loadContent(deps.blobs, event.data as StoredContent))
     : lifeEvent(event);
 
-/** Whose message stopped the draft, as its conversation tells; what is not found there stays unsaid. */
+/** Looks up the message that made the draft stale on its thread; fields that are not found stay null. */
 async function newerMessage(
   deps: Dependencies,
   history: readonly Recorded[],

@@ -6,7 +6,7 @@ export const notHandedOver: Handover = { is: "none" };
 
 type DeliveryLifeEvent = Extract<LifeEvent, { type: `Delivery${string}` }>;
 
-/** What an event of a delivery makes of it. An attempt begins after the one before is closed, so it is always about the newest. */
+/** Applies a delivery event to the life. An attempt begins after the previous one is closed, so events always concern the newest one. */
 export function applyDelivery(
   { handover, reports }: Pick<Life, "handover" | "reports">,
   event: DeliveryLifeEvent,

@@ -2,7 +2,7 @@ import { unreachable } from "#streams/unreachable.ts";
 import type { Handover, Life, Report } from "./life.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
-/** Through what a mail left. Mail in the outbox has reached nobody. */
+/** Describes the provider. Mail in the outbox has reached no recipient. */
 const providers: Partial<Record<string, string>> = {
   smtp: "by SMTP",
   sendgrid: "through SendGrid",
@@ -12,14 +12,14 @@ const providers: Partial<Record<string, string>> = {
 export const isCaught = (handover: Handover): boolean =>
   "started" in handover && handover.started?.provider === "outbox";
 
-/** How it left; nothing where that is not known. */
+/** Describes the provider that a mail was handed to; empty if unknown. */
 export function wayInWords(handover: Handover): Phrase[] {
   const provider = "started" in handover ? handover.started?.provider : undefined;
   if (provider === undefined) return [];
   return say` ${providers[provider] ?? "through another provider"}`;
 }
 
-/** How far a hand-over that is under way has come. */
+/** Describes the progress of a hand-over under way. */
 export function progressInWords(handover: Handover): Phrase[] {
   switch (handover.is) {
     case "none":
@@ -43,11 +43,14 @@ export function progressInWords(handover: Handover): Phrase[] {
   }
 }
 
-/** Something began to leave, and no record says that it did not. */
+/** True if a hand-over began and no record says that the mail was not sent. */
 export const mayHaveLeft = ({ is }: Handover): boolean =>
   is === "started" || is === "unknown" || is === "accepted" || is === "untold";
 
-/** What was told after the provider had taken it: each kind once, in order. Who got it is not always told, so "a recipient" is not named. */
+/**
+ * Describes the reports after the provider accepted the mail: each kind once, in order. Reports do not always name the
+ * recipient, so "a recipient" is not named.
+ */
 export const reportsInWords = (reports: readonly Report[]): Phrase[] =>
   reports.filter(({ type }) => type !== "processed").flatMap(({ type, at }) => say`; ${reported[type]} on ${{ at }}`);
 
@@ -61,7 +64,7 @@ const reported: Record<Report["type"], string> = {
 
 const mostNamed = 3;
 
-/** To whom it goes; a few by name. `refused`: those that the provider did not take. */
+/** Names the recipients, at most a few by address, without those the provider refused. */
 export function recipientsInWords({ recipients, handover }: Pick<Life, "recipients" | "handover">): Phrase[] {
   if (recipients === null) return [];
   const refused = refusedAtHandover(handover);
@@ -70,7 +73,7 @@ export function recipientsInWords({ recipients, handover }: Pick<Life, "recipien
   return say` to ${addresses(taken)}`;
 }
 
-/** Whom the provider refused while it took the mail for others. */
+/** Names the recipients that the provider refused while it accepted the mail for others. */
 export const refusedInWords = ({ handover }: Pick<Life, "handover">): Phrase[] => {
   const refused = handover.is === "accepted" ? handover.refused : [];
   return refused.length > 0 ? say`; the provider refused ${addresses(refused)}` : [];

@@ -1,9 +1,9 @@
 import type { Life } from "./life.ts";
 
-/** Where a content hash is on record: which version it was of, and when. */
+/** A place where a content hash is recorded: stage, version and time. */
 export type HashStage = { stage: "approved" | "queued" | "handed over"; version: number; sha256: string; at: string };
 
-/** The content hash from the approval to the hand-over, as far as it came. */
+/** Returns the recorded content hashes from the approval to the hand-over, as far as it got. */
 export function hashStages({ word, queued, handover }: Pick<Life, "word" | "queued" | "handover">): HashStage[] {
   const started = "started" in handover ? handover.started : null;
   return [
@@ -18,6 +18,6 @@ const stageOf = (
   { version, contentSha256: sha256, at }: { version: number; contentSha256: string; at: string },
 ): HashStage => ({ stage, version, sha256, at });
 
-/** Whether they are all of one version and one hash. */
+/** True if all have the same version and hash. */
 export const isOneContent = (stages: readonly HashStage[]): boolean =>
   stages.every(({ version, sha256 }) => version === stages[0]?.version && sha256 === stages[0].sha256);

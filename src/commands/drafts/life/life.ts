@@ -2,30 +2,30 @@ import type { Vote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
 import type { ApprovalRequest, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
 import type { Actor } from "#streams/event.ts";
 
-/** That a provider was asked to take a mail. */
+/** The recorded start of a hand-over. */
 export type Started = { at: string; provider: string; version: number; contentSha256: string; mimeSha256: string };
 
-/** How far an attempt to hand a mail over has come. `started` null: only its end is on record. Times are ISO strings. */
+/** Progress of an attempt to hand a mail over. `started` null: only its end is recorded. Times are ISO strings. */
 export type Handover =
   | { is: "none" }
-  /** What is known here does not tell. */
+  /** Not contained in the given history. */
   | { is: "untold" }
   | { is: "started"; started: Started }
   | { is: "abandoned"; at: string; because: string }
   | { is: "not handed over"; at: string; message: string }
   | { is: "accepted"; at: string; started: Started | null; response: string | null; refused: readonly string[] }
   | { is: "refused"; at: string; started: Started | null; message: string; isFinal: boolean }
-  /** Nobody knows whether the provider took it. */
+  /** Nobody knows whether the provider accepted it. */
   | { is: "unknown"; at: string; started: Started | null; message: string };
 
-/** What was told of a mail after the provider had taken it. */
+/** A delivery report after the provider accepted the mail. */
 export type Report = { type: ReportType; at: string; evidence: string };
 type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
 /**
- * Whose word authorised a version. `person`: one, by a mail link, a chat or signed in, as the actor tells. `people`: several, or the keys among
- * them. `key`: a program; `how`: it approved, it sent what nobody had approved, or it wrote and sent it by one call; null where that is not known.
- * `rule` and `setting`: nobody decided. `service`: none of these is on record.
+ * Authorisation of a version. `person`: one person, by a mail link, in a chat or signed in, as the actor says. `people`: several
+ * approvals, which may include one by API keys. `key`: an API key; `how`: it approved, it sent an unapproved draft, or it wrote and sent
+ * it by one call; null if unknown. `rule` and `setting`: no person decided. `service`: none of these is recorded.
  */
 export type Word = { at: string; version: number; contentSha256: string } & (
   | { by: "person" | "rule" | "service"; who: Actor }
@@ -34,7 +34,7 @@ export type Word = { at: string; version: number; contentSha256: string } & (
   | { by: "setting" }
 );
 
-/** A request for a decision that was made for a channel. Times are ISO strings. `reachedAt`: when the channel took it. */
+/** An approval request made to a channel. Times are ISO strings. `reachedAt`: when the channel accepted it. */
 export type Question = {
   id: string;
   version: number;
@@ -45,42 +45,42 @@ export type Question = {
   closed: { at: string; because: LinkClosure } | null;
 };
 
-/** An approval that counts towards several, and who gave it when. */
+/** An approval that counts towards a quorum, with its actor and time. */
 export type Vote = CountedVote & { who: Actor; at: string };
 
-/** The message that a draft went stale for. What it says of itself is null where the log of the draft alone is known. */
+/** The message that made a draft stale. Its fields are null if only the draft's own log was read. */
 export type NewerMessage = { id: string | null; from: string | null; receivedAt: string | null };
 
-/** What a draft's history proves, as far as it goes. */
+/** State of a draft proven by its history. */
 export type Life = {
   status: DraftStatus;
   kind: "draft" | DirectKind;
-  /** The id of the key that wrote what it says, and sent it by that same call; null for what was not made so. */
+  /** Id of the API key that wrote this content and sent it by the same call; otherwise null. */
   wroteAndSent: string | null;
   version: number;
   contentSha256: string;
-  /** Why there is this version; null for the first. */
+  /** Reason for this version; null for the first. */
   madeBecause: EditReason | null;
-  /** Since when this version has had no approval, or had none before its end; null if that is not known here. */
+  /** Time since which this version is, or was until its end, without approval; null if unknown here. */
   waitingSince: string | null;
-  /** Whom it goes to, hidden copies included; null if the content was not looked up. */
+  /** All recipients, bcc included; null if the content was not loaded. */
   recipients: readonly string[] | null;
-  /** Everything that was asked, of all versions, in order; null if that is not known here. */
+  /** Approval requests about all versions, in order; null if unknown here. */
   questions: readonly Question[] | null;
-  /** Approvals of this version while they are too few. `required`: as many as were asked for; null before the first. */
+  /** Approvals of this version while the quorum is not reached. `required`: the quorum; null before the first approval. */
   votes: readonly Vote[];
   required: number | null;
-  /** Whose word authorised this version; null while there is none. */
+  /** Authorisation of this version; null while there is none. */
   word: Word | null;
-  /** It leaves as soon as it may; null if that is not known here. */
+  /** True if it is sent as soon as possible; null if unknown here. */
   sendRequested: boolean | null;
-  /** ISO time: it leaves no earlier, so that who approved can take that back; null if it may leave at once. */
+  /** ISO time before which it is not sent, so that the approver can undo the approval; null if it may be sent at once. */
   sendAfter: string | null;
-  /** An approval that no longer holds, after which nobody has decided. `who`: who took their own back; null if it ended otherwise. */
+  /** An approval that is no longer valid, without a decision since. `who`: the person who undid it; null if it ended otherwise. */
   takenBack: { at: string; who: Actor | null; because: string } | null;
   held: { at: string | null; code: string; message: string | null } | null;
   queued: { at: string; who: Actor; version: number; contentSha256: string } | null;
-  /** The newest attempt to hand it over. */
+  /** The newest attempt to hand the mail over. */
   handover: Handover;
   reports: readonly Report[];
   sentAt: string | null;

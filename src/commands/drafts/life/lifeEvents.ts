@@ -4,20 +4,20 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 
-/** What a draft's history is made of: its own events, the claims to send it, and what became of each attempt. */
+/** Events of a draft's history: its own, the claims of its sends, and those of each attempt. */
 export type HistoryEvent =
   | DraftEvent
   | DeliveryEvent
   | Extract<ThreadEvent, { type: "SendClaimed" | "SendClaimReleased" }>;
 
-/** What no history shows: what a token could be tried against, where blobs are stored, what fences workers. */
+/** Fields that no history shows: secrets that a token could be tested against, blob keys, fences of workers. */
 type Hidden = "tokens" | "tokenSha256" | "confirmCode" | "listSha256" | "contentBlob" | "fence" | "instanceId";
 
-/** `content`: of the events that bring one; null where it was not looked up. */
+/** Event data as shown. `content`: only in events that have one; null if it was not loaded. */
 type Shown<Data> = Omit<Data, Hidden> &
   (Data extends { content: unknown } ? { content: DraftContent | null } : unknown);
 
-/** An event of a draft's life as its history shows it. `at`: an ISO time. */
+/** An event of a draft's life as its history shows it. `at`: ISO time. */
 export type LifeEvent = {
   [Type in HistoryEvent["type"]]: {
     type: Type;
@@ -28,7 +28,7 @@ export type LifeEvent = {
   };
 }[HistoryEvent["type"]];
 
-/** `content`: what the event brings, where it lies in the blob store. */
+/** Converts a recorded event. `content`: the event's content, if it was stored in the blob store. */
 export const lifeEvent = ({ type, data, metadata, position }: Recorded, content?: DraftContent): LifeEvent =>
   ({
     type,

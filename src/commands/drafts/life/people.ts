@@ -3,7 +3,7 @@ import { unreachable } from "#streams/unreachable.ts";
 import type { Question } from "./life.ts";
 import { type Phrase, say } from "./phrases.ts";
 
-/** Who did something, to follow "by", as far as the log proves it: a link or a key tells which one it was, not who held it. */
+/** Describes an actor, to follow "by", as far as the log proves it: a link or a key is identified, not the person who used it. */
 export function actorInWords(actor: Actor): Phrase[] {
   const { kind, id, name, channel, email } = actor;
   const known: Phrase = name === undefined ? { exact: id } : { said: name };
@@ -43,7 +43,7 @@ function linkInWords({ id, channel = "email" }: Pick<Actor, "id"> & { channel?: 
 
 const chatNames: Partial<Record<string, string>> = { telegram: "Telegram", slack: "Slack" };
 
-/** Where a request went: a mailbox, or a chat. A chat's address is a number or a hash, which tells a reader nothing. */
+/** Describes where a request was sent: a mailbox, or a chat. A chat's address is a number or a hash, so it is not shown. */
 export function channelInWords({ type, address }: Question["channel"]): Phrase[] {
   return type === "email" ? say`${{ exact: address }} by mail` : say`the ${chatNames[type] ?? "unknown"} channel`;
 }

@@ -3,17 +3,17 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 
 /**
- * A piece of a sentence about what was recorded. A string is always our own word. `at`: an ISO time. `said`: what somebody wrote, to be quoted.
- * `exact`: an address or an id, which is not quoted.
+ * Part of a sentence about recorded facts. A string is fixed text. `at`: ISO time. `said`: text by a user, to be quoted.
+ * `exact`: an address or id, shown unquoted.
  */
 export type Phrase = string | { at: string } | { said: string } | { exact: string };
 
-/** If a sentence quotes somebody, it stays a sentence. Characters. */
+/** Longest quotation in characters, so that the sentence stays readable. */
 export const mostQuoted = 300;
 
 type Part = Phrase | number | readonly Phrase[] | null | false;
 
-/** A sentence made of our own words and what was recorded. Nothing is said for null and false. */
+/** Composes a sentence from fixed text and recorded facts. null and false add nothing. */
 export const say = (strings: TemplateStringsArray, ...parts: Part[]): Phrase[] =>
   strings.flatMap((string, index) => [...phrasesOf(parts[index - 1] ?? null), ...(string === "" ? [] : [string])]);
 
@@ -27,7 +27,7 @@ function phrasesOf(part: Part): readonly Phrase[] {
 export const listed = (items: readonly (readonly Phrase[])[]): Phrase[] =>
   items.flatMap((item, index) => [...(index === 0 ? [] : [index === items.length - 1 ? " and " : ", "]), ...item]);
 
-/** The sentence as plain text of one line, times in UTC: safe for a terminal. */
+/** Renders the sentence as plain text on one line, times in UTC: safe for a terminal. */
 export const inText = (phrases: readonly Phrase[]): string => phrases.map(textOf).join("");
 
 function textOf(phrase: Phrase): string {

@@ -7,7 +7,7 @@ type QuestionEvent = Extract<
   { type: "ApproversAsked" | "ApproversNotified" | "NotificationFailed" | "ApprovalLinkClosed" }
 >;
 
-/** What was asked, and whether it arrived. */
+/** Applies a request's event to the list of requests. */
 export function applyQuestion(questions: readonly Question[], event: QuestionEvent): readonly Question[] {
   const { at } = event;
   const changed = (id: string, change: Partial<Question>) =>
@@ -22,7 +22,7 @@ export function applyQuestion(questions: readonly Question[], event: QuestionEve
       return changed(event.data.notificationId, { reachedAt: at, failure: null });
     case "NotificationFailed": {
       const { notificationId, error, final } = event.data;
-      // What was taken and came back has reached nobody.
+      // A request that was accepted and then bounced has reached no one.
       return changed(notificationId, { failure: { at, error, final }, reachedAt: null });
     }
     case "ApprovalLinkClosed":

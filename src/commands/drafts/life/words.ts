@@ -5,7 +5,7 @@ import type { LifeEvent } from "./lifeEvents.ts";
 
 type Event<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
 
-/** Whose word an approval is, given the life before it. */
+/** Returns the authorisation that an approval gives, from the life before it. */
 export function wordOf({ data, at, actor }: Event<"DraftApproved">, { votes, wroteAndSent }: Life): Word {
   const { version, contentSha256, quorum } = data;
   const about = { at, version, contentSha256 };
@@ -14,7 +14,7 @@ export function wordOf({ data, at, actor }: Event<"DraftApproved">, { votes, wro
   return { ...about, by: "people", required: quorum.required, given };
 }
 
-/** A single decision. `how`: what it was if a key made it. */
+/** Returns the authorisation by a single decision. `how`: used if an API key decided. */
 export function alone(actor: Actor, how: Extract<Word, { by: "key" }>["how"]) {
   switch (actor.kind) {
     case "email_link":
@@ -37,7 +37,7 @@ export function alone(actor: Actor, how: Extract<Word, { by: "key" }>["how"]) {
   }
 }
 
-/** Whose word a queued draft leaves on: the approval before it, or the key's that sent it. */
+/** Returns the authorisation under which a queued draft is sent: the earlier approval, or the API key's that sent it. */
 export function queuedWord({ data, at, actor }: Event<"DraftQueued">, { word, wroteAndSent }: Life): Word | null {
   const { version, contentSha256, authorisation } = data;
   switch (authorisation.kind) {

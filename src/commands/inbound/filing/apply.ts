@@ -10,7 +10,7 @@ import { putOnThread } from "./putOnThread.ts";
 import { type Failure, quarantine, recordSmallest } from "./repair.ts";
 import { noContent } from "./smallestForm.ts";
 
-/** Decisions about one identity's mail. `mails`: those that were read already, by their revision in the inbox. */
+/** Filing decisions about one identity's mail. `mails`: mails that were read already, by inbox revision. */
 type Decided = { identityId: string; decisions: readonly PendingFiling[]; mails: Map<number, ReadMail> };
 
 /** Records decisions, then applies them. False if another filer was faster: none of these counts. */
@@ -28,8 +28,8 @@ export async function recordAndApply(
 }
 
 /**
- * Appends decisions, all together; if that can never succeed, each separately, and in its smallest form the one that cannot be recorded. Returns
- * them as they are to be applied; undefined if another filer was faster.
+ * Appends all decisions together. If that can never succeed, appends each separately, and a decision that cannot be recorded in its
+ * smallest form. Returns the decisions to apply; undefined if another filer was faster.
  */
 async function record(
   deps: Dependencies,
@@ -90,7 +90,7 @@ async function stillPending(
   return state.pending.filter(({ number }) => numbers.has(number));
 }
 
-/** The mail of a decision, read unless it was read already or nothing of it is to be shown. */
+/** Returns the mail of a decision; reads it unless it was read already or its content is not shown. */
 async function mailOf(deps: Dependencies, { identityId, mails }: Decided, decision: PendingFiling): Promise<ReadMail> {
   const { inboxRevision } = decision;
   const known = mails.get(inboxRevision);
@@ -98,16 +98,16 @@ async function mailOf(deps: Dependencies, { identityId, mails }: Decided, decisi
   const event = await receivedAt(deps, identityId, inboxRevision);
   const isUnshown = isHeld(decision) || decision.quarantined !== undefined;
   const mail = isUnshown ? { event, parsed: noContent } : await readMail(deps, event);
-  // The alarm about a mail that was decided as lost was given when that was decided.
+  // For mail decided as lost the alarm was logged at the decision.
   if (decision.disposition !== "quarantined") alertLostMail(deps, [mail]);
   mails.set(inboxRevision, mail);
   return mail;
 }
 
 /**
- * Applies decisions in the order of their numbers on each thread, several threads at once. Every step may have been done before: threads refuse
- * numbers not above their newest. Returns the decisions that failed, and those that have to wait behind a failed one. Throws if a mail cannot be
- * read for now.
+ * Applies decisions in the order of their numbers on each thread, several threads at once. Every step may have been done before:
+ * threads refuse numbers not above their newest. Returns the decisions that failed, and those that have to wait behind a failed one.
+ * Throws if a mail cannot be read for now.
  */
 async function applyInOrder(
   deps: Dependencies,
@@ -120,7 +120,7 @@ async function applyInOrder(
   const turns = new Map<string, Promise<unknown>>();
   const failedOn = new Set<string>();
 
-  /** Nothing may reach a thread behind a mail that failed on it. */
+  /** Runs work unless an earlier mail failed on the same thread: nothing may be filed behind it. */
   const inTurn = async (decision: PendingFiling, work: () => Promise<void>): Promise<void> => {
     if (failedOn.has(decision.threadId)) return void waiting.push(decision);
     await work().catch((error: unknown) => {
@@ -142,7 +142,7 @@ async function applyInOrder(
     }
     const before = turns.get(decision.threadId);
     const reading = mailOf(deps, decided, decision);
-    // Awaited when its turn comes.
+    // Awaited in the thread's turn below; this only prevents an unhandled rejection.
     reading.catch(() => {});
     turns.set(
       decision.threadId,
@@ -157,7 +157,7 @@ async function applyInOrder(
   return { failures, waiting };
 }
 
-/** Rejects with the first that does, but not before all have ended. */
+/** Waits for all, then rejects with the first rejection, if any. */
 async function allEnded(turns: Iterable<Promise<unknown>>): Promise<void> {
   const ends = await Promise.allSettled(turns);
   const rejected = ends.find((end) => end.status === "rejected");
@@ -165,8 +165,8 @@ async function allEnded(turns: Iterable<Promise<unknown>>): Promise<void> {
 }
 
 /**
- * Freezes first, then tells the survivor: a caller who is redirected from a frozen thread finds everything there. For a quarantined mail each
- * merge is done that can be: the others' threads are told all the same, and one that cannot be read or told takes no send either.
+ * Freezes each absorbed thread, then informs the surviving one: a caller redirected from a frozen thread finds everything there. For a
+ * quarantined mail all possible merges are done; a thread that cannot be read or frozen accepts no send either.
  */
 async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: Cause): Promise<void> {
   for (const absorbedId of decision.absorbs) {

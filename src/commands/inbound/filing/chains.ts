@@ -11,18 +11,18 @@ import type { Dependencies } from "../../dependencies.ts";
 import { filingEvents } from "../filingEvents.ts";
 
 /**
- * What an identity's filing knows of Message-IDs and threads, over the pages of one run: what the index said of those that were asked for, and
- * every decision that the index has not seen yet. It grows with each decision.
+ * Known Message-IDs and threads of an identity's filing during one run: index entries for the requested ids, and every decision the index
+ * has not seen yet. Grows with each decision.
  */
 export type Chains = {
-  /** Decisions up to this revision of the filing stream are in here or in the index. */
+  /** Revision of the filing stream up to which decisions are included here or in the index. */
   learnedUpTo: number;
   threadOf: Map<string, string>;
   openedNumber: Map<string, number>;
   mergedInto: Map<string, string>;
-  /** Messages by Message-ID, then by what tells "the same again": many mails may carry one id. */
+  /** Messages by Message-ID, then by content digest, because several different mails may have the same id. */
   messages: Map<string, Map<string, string>>;
-  /** Of the ids it holds. */
+  /** Total length of the ids held. */
   characters: number;
 };
 
@@ -35,10 +35,12 @@ export const createChains = (): Chains => ({
   characters: 0,
 });
 
-/** Some thirty thousand ids of usual length; many identities are filed at once. Filing waits for an index that lags behind by more. */
+/** Limit in characters, some thirty thousand ids; many identities are filed at once. Filing waits for an index that is further behind. */
 const maxCharacters = 4_000_000;
 
-/** `ids`: whatever the mails of a page name; `own`: the threads that ids of ours carry; `mails`: what may have come before. */
+/**
+ * Query for known messages. `ids`: all ids named by a page's mails; `own`: threads named by our own ids; `mails`: possible earlier copies.
+ */
 export type Asked = {
   identityId: string;
   ids: readonly string[];
@@ -47,7 +49,7 @@ export type Asked = {
 };
 
 /**
- * Learns all that is decided so far about these. The filing stream is read from where the index, or the page before, has come to. Throws
+ * Loads all decisions about these ids. Reads the filing stream from the position that the index, or the previous page, has reached. Throws
  * Unavailable while the index is too far behind.
  */
 export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: Asked): Promise<void> {
@@ -59,16 +61,16 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: A
   for (const [id, threadId] of index.threadOf) lead(chains, id, threadId);
   for (const [threadId, number] of index.openedNumber) chains.openedNumber.set(threadId, number);
   const unseen = filingEvents(deps, identityId, chains.learnedUpTo + 1);
-  // What the index says from here on is no older than `index`; what it had not seen by then is in the stream.
+  // Index reads from here on are no older than `index`; decisions it had not seen then are in the stream.
   const [messages, survivors, first] = await Promise.all([
     messagesWithIds(deps.reads, identityId, mails),
     survivorsOf(deps.reads, own),
     unseen.next(),
   ]);
   for (const known of messages) remember(chains, known);
-  // Our own Message-IDs name a thread without a look-up; whether it still stands on its own has to be looked up.
+  // Our own Message-IDs name a thread without a look-up, but that thread may have been merged, so look it up.
   for (const { threadId, survivorId, openedNumber } of survivors) {
-    // An index that lags behind says 0 of a thread that it has not seen yet.
+    // A lagging index returns 0 for a thread it has not seen yet.
     if (!chains.openedNumber.has(survivorId)) chains.openedNumber.set(survivorId, openedNumber);
     if (survivorId !== threadId) chains.mergedInto.set(threadId, survivorId);
   }
@@ -84,7 +86,7 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: A
   await learnAges(deps, chains, asked);
 }
 
-/** A decision that the index has not seen may lead to a thread that was opened long ago. */
+/** Looks up the age of threads opened long ago that a decision unknown to the index refers to. */
 async function learnAges(deps: Dependencies, chains: Chains, { ids, own }: Asked): Promise<void> {
   const named = [...ids.map((id) => chains.threadOf.get(id)), ...own].filter((id) => id !== undefined);
   const ageless = [...new Set(named.map((id) => survivor(chains, id)))].filter((id) => !chains.openedNumber.has(id));
@@ -113,7 +115,7 @@ function remember(chains: Chains, { rfcMessageId, contentDigest, messageId }: Kn
   known.set(contentDigest, messageId);
 }
 
-/** What became of a thread, through any number of merges. Each thread on the way leads straight to the end from then on. */
+/** Returns the thread that this one was merged into, through any number of merges, and shortens the path for later calls. */
 export function survivor(chains: Chains, threadId: string): string {
   const { mergedInto } = chains;
   let end = threadId;

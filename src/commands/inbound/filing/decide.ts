@@ -9,15 +9,15 @@ import { holdWhereNeeded } from "../heldMail.ts";
 import type { ReadMail, Received } from "../readMail.ts";
 import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
 
-/** The decisions of one append, in bytes of JSON: well below what a store takes at once (eventStore.ts), metadata included. */
+/** Limit of one append's decisions in bytes of JSON: well below what a store accepts (eventStore.ts), metadata included. */
 const maxDecisionBytes = 500_000;
 
-/** Mails of one identity that are decided together. `lastNumber`: the newest filing number before them. */
+/** Mails of one identity to be decided together. `lastNumber`: the newest filing number before them. */
 export type Page = { identityId: string; lastNumber: number; mails: readonly Received[]; chains: Chains };
 
 /**
- * Decides by the headers alone where each mail of a page belongs, then which of them are held: a repeated or held mail is never read. Returns as
- * many decisions, from the first mail, as fit into one append; the next turn decides the rest.
+ * Decides by the headers alone where each mail of a page belongs, then which of them are held: a repeated or held mail is never read.
+ * Returns as many decisions, from the first mail, as fit into one append; the next turn decides the rest.
  */
 export async function decideFilings(deps: Dependencies, page: Page, cause: Cause): Promise<FilingDecision[]> {
   const { identityId } = page;
@@ -26,12 +26,12 @@ export async function decideFilings(deps: Dependencies, page: Page, cause: Cause
   return holdWhereNeeded(freshStates(deps), { workspaceId, identityId, decisions }, cause);
 }
 
-/** True for a mail whose content is to be shown, which has to be read for that. */
+/** True for a mail whose content will be shown, so it must be read. */
 export const isShown = (decision: FilingDecision): boolean => decision.disposition !== "duplicate" && !isHeld(decision);
 
 /**
- * Decides in order. The index of Message-IDs may lag behind; decisions that it has not seen yet are read from the filing stream itself, so that
- * two mails in a row find each other. Adds each decision to `chains`.
+ * Decides in order. The index of Message-IDs may lag behind; decisions that it has not seen yet are read from the filing stream itself, so
+ * that two mails in a row find each other. Adds each decision to `chains`.
  */
 async function decideByHeaders(
   deps: Dependencies,
@@ -56,7 +56,7 @@ async function decideByHeaders(
 
 const bytesOf = (decision: FilingDecision): number => Buffer.byteLength(JSON.stringify(decision));
 
-/** As many as fit into one append, from the first. */
+/** Returns as many decisions, from the first, as fit into one append. */
 export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[] {
   let bytes = 0;
   const end = decisions.findIndex((decision, index) => {
@@ -67,9 +67,10 @@ export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[
 }
 
 /**
- * The ids by which a mail belongs to a thread. A bounce belongs where the mail of ours is that it reports, else where its References and those
- * of the reported mail say. An id that it reports and that is not ours counts only where it names nothing else, and then the first alone:
- * several could join threads that have nothing to do with each other. The headers alone decide, never what is known so far: else the order of arrival would count.
+ * Returns the ids that determine a mail's thread. A bounce belongs to the thread of the sent mail it reports, otherwise where
+ * its References and those of the reported mail lead. A reported id that is not ours counts only if there is no other, and
+ * then only the first: several could join unrelated threads. Depends on the headers alone, not on what is known so far, so
+ * that the order of arrival does not matter.
  */
 function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders): string[] {
   const { reportedMessageIds, reportedReferences = [], threadIds } = headers;
@@ -83,7 +84,9 @@ function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders):
 const reportsOurs = ({ classification, isComplaint }: MailHeaders): boolean =>
   classification === "bounce" || isComplaint === true;
 
-/** The attempt whose mail bounced or was complained of: the mail that is enclosed, else the one that the report answers. */
+/**
+ * Returns the attempt whose mail bounced or caused a complaint: from the enclosed mail, otherwise from the mail that the report answers.
+ */
 function reportedAttempt(deps: Dependencies, identityId: string, headers: MailHeaders): string | null {
   if (!reportsOurs(headers)) return null;
   const ids = [...headers.reportedMessageIds, ...(headers.inReplyTo === null ? [] : [headers.inReplyTo])];
@@ -135,7 +138,7 @@ function decideFiling(
   };
 }
 
-/** The threads these ids lead to today, the one opened first at the front. */
+/** Returns the present threads of these ids, the oldest first. */
 function threadsOf(
   deps: Dependencies,
   { identityId, ids }: { identityId: string; ids: readonly string[] },
@@ -152,7 +155,7 @@ function threadsOf(
   return [...found].sort((a, b) => opened(a) - opened(b) || (a < b ? -1 : 1));
 }
 
-/** Our own Message-IDs carry where they come from; another identity's means nothing here. */
+/** Returns the origin encoded in our own Message-IDs; ids of another identity are ignored. */
 function ownMail(deps: Dependencies, identityId: string, ids: readonly string[]) {
   for (const id of ids) {
     const origin = deps.messageIds.open(id);
@@ -169,8 +172,8 @@ function reviewReason(headers: MailHeaders, found: { sameIdOtherContent: boolean
 }
 
 /**
- * A decision that shows a mail, changed by what was found when the mail was read: it cannot be read, or only a part of it. Without `mail` (it was not
- * read) the decision as it is.
+ * Changes a decision after its mail was read: it cannot be read, or only a part of it. Without `mail` (it was
+ * not read) returns the decision unchanged.
  */
 export function withReadResult(decision: FilingDecision, mail: ReadMail | undefined): FilingDecision {
   if (!mail) return decision;
@@ -184,7 +187,7 @@ export function withReadResult(decision: FilingDecision, mail: ReadMail | undefi
   return { ...decision, disposition: "threaded", reason, reviewReason };
 }
 
-/** The parts of a mail that were not read, in words; null if all of it was. */
+/** Describes the parts of a mail that were not read; null if all of it was. */
 function leftOut({ event, parsed }: ReadMail): string | null {
   const { cut = [] } = event.data.headers;
   const fields = cut.length > 0 ? [`only the first part was read of: ${cut.join(", ")}`] : [];

@@ -6,25 +6,25 @@ import type { Dependencies } from "../../dependencies.ts";
 
 const maxReasonLength = 500;
 
-/** True for a failure of the log, the database or a disk. It says nothing about a mail, and is retried until it passes. */
+/** True for a failure of the log, the database or a disk. Such a failure is not caused by the mail, and is retried until it passes. */
 export function isInfrastructure(error: unknown): boolean {
   if (error instanceof Unavailable || error instanceof StreamMoved) return true;
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   if (syscall !== undefined) return true;
-  // SQLSTATEs; classes 22 and 54 are about the data: wrong, or too much of it.
+  // SQLSTATEs; classes 22 and 54 concern the data: wrong, or too much of it.
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !/^(22|54)/.test(code);
 }
 
-/** A mail that was read when it was decided about, and cannot be any more. */
+/** A mail that could be read when its filing was decided, but cannot be read now. */
 export class NoLongerReadable extends Error {
   override readonly name = "NoLongerReadable";
 }
 
-/** True for an error that another try cannot cure. */
+/** True for an error that another try cannot resolve. */
 export const isForGood = (error: unknown): boolean =>
   error instanceof InvalidAppend || error instanceof Rejected || error instanceof NoLongerReadable;
 
-/** The reason that the ledger shows; the error itself is logged. */
+/** Returns the reason shown in the ledger; the error itself is logged. */
 export function reasonOf(error: unknown): string {
   if (error instanceof InvalidAppend) return "it could not be recorded: it does not fit into an event";
   if (error instanceof NoLongerReadable) return storableLine(error.message, maxReasonLength);
@@ -32,21 +32,21 @@ export function reasonOf(error: unknown): string {
   return "it could not be recorded";
 }
 
-/** So often an error that may pass is waited out, with the pauses of the runner some 9 s. */
+/** Tries for an error that may pass; with the runner's pauses some 9 s. */
 const maxTries = 4;
-/** Sends that wait at the barrier file too: tries that follow closer than this count as one, in milliseconds. */
+/** Milliseconds within which several tries count as one: sends waiting at the barrier also file. */
 const triesApartMs = 450;
-/** Counts of tries kept; the oldest go. A mail whose count is gone is tried a few times more. */
+/** Failure counts kept; the oldest are dropped. A mail whose count was dropped is tried a few times more. */
 const maxCounted = 1_000;
 
-/** How often something has failed for reasons of its own, and when it did last, in milliseconds of the monotonic clock. */
+/** Number of failures caused by the mail itself, and the time of the last in milliseconds of the monotonic clock. */
 type Failures = { failed: number; at: number };
 
 const failuresOf = new WeakMap<object, LRUCache<string, Failures>>();
 
 type Counting = Pick<Dependencies, "filings" | "clock">;
 
-/** Counts a failure of this. `isTheLast`: it is waited for no longer, from now on; `isOver`: it was not before either. */
+/** Counts a failure of `what`. `isTheLast`: this failure reaches the limit; `isOver`: the limit was reached before. */
 export function countFailure({ filings, clock }: Counting, what: string): { isTheLast: boolean; isOver: boolean } {
   const counts = failuresOf.get(filings) ?? new LRUCache<string, Failures>({ max: maxCounted });
   failuresOf.set(filings, counts);

@@ -5,13 +5,13 @@ import { applyPending, recordAndApply } from "./apply.ts";
 import { createChains } from "./chains.ts";
 import { decideFilings, isShown, type Page, withReadResult } from "./decide.ts";
 
-/** Mails decided and applied together: one append for all their decisions, one for "filed". */
+/** Mails decided and applied together: one append for all decisions, one for marking them as filed. */
 const pageSize = 50;
 
 /**
- * Files everything received for an identity, a page at a time: decide, read, record and apply (src/README.md, "Receiving and filing"). Safe to run
- * twice at once and to be cut off anywhere: the next run applies what is recorded. A mail that cannot be recorded is quarantined, and the mails
- * behind it are filed. Throws Unavailable if storage is away.
+ * Files all mail received for an identity, a page at a time: decide, read, record and apply (src/README.md, "Receiving and filing"). Safe
+ * to run twice at once and to interrupt anywhere: the next run applies what is recorded. A mail that cannot be recorded is quarantined,
+ * and later mails are filed. Throws Unavailable if storage is unreachable.
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   let chains = createChains();
@@ -31,7 +31,7 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
       if (received.length === 0) return;
       const { lastNumber } = filing;
       const filed = await filePage(deps, { identityId, lastNumber, mails: readTogether(received), chains }, cause);
-      // Mail received since then has its own event, which starts filing again.
+      // Mail received after that has its own event, which starts filing again.
       if (isRest && filed === received.length) return;
       // Decisions that were not recorded must not be remembered.
       if (filed === 0) chains = createChains();
@@ -39,7 +39,9 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
   }
 }
 
-/** Returns how many mails were filed, from the first; 0 if another filer was faster: the next turn applies its decisions. */
+/**
+ * Files a page and returns how many mails were filed, from the first; 0 if another filer was faster: the next turn applies its decisions.
+ */
 async function filePage(deps: Dependencies, page: Page, cause: Cause): Promise<number> {
   const { identityId } = page;
   const decided = await decideFilings(deps, page, cause);

@@ -18,21 +18,23 @@ const inlineBodyBytes = 48 * 1024;
 /** Characters of a body in the blob store that full-text search finds. */
 const searchedCharacters = 8_000;
 
-/** What was decided about a mail, and the mail as it may be shown. */
+/** A filing decision, and the mail as it may be shown. */
 type Filing = { decision: PendingFiling } & CleanMail;
 
-/** Puts a mail on the thread that was decided, without the approval links it holds: a message, or the marker of held or quarantined mail. */
+/**
+ * Files a mail on its decided thread, without the approval links it contains: as a message, or as the marker of held or quarantined mail.
+ */
 export async function putOnThread(
   deps: Dependencies,
   { decision, mail }: { decision: PendingFiling; mail: ReadMail },
   cause: Cause,
 ): Promise<void> {
   const { unreadable } = mail.parsed;
-  // It was shown to be readable, or it would have been decided otherwise: nobody is shown an empty mail for it.
+  // The mail was readable when its filing was decided, so it must not be shown as empty.
   const isLost = unreadable !== null && decision.disposition === "threaded" && decision.quarantined === undefined;
   if (isLost) throw new NoLongerReadable(unreadable);
   const shown = decision.quarantined === undefined ? mail : { event: shortened(mail.event), parsed: noContent };
-  // Right before anybody can read it: what is closed here stays so if this is cut off, and is found again.
+  // Close links right before anyone can read the mail: they stay closed if this is interrupted, and are found again.
   const { messageId, threadId, absorbs, opensThread } = decision;
   const filed = { messageId, threadIds: [threadId, ...absorbs], opensThread };
   const clean = await withoutApprovalLinks(deps, { mail: shown, filed });
@@ -77,7 +79,7 @@ async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }
 const notesOf = ({ unreadable, notes }: ParsedMail): string[] =>
   unreadable === null ? notes : [`The mail could not be read: ${unreadable}. Its source has all of it.`, ...notes];
 
-/** The customer's newer word, of which nothing is shown before it is released. */
+/** Records a held message on its thread: it makes drafts stale, but nothing of it is shown before its release. */
 async function holdMessage(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {
   const { event } = mail;
   const { identityId, headers } = event.data;
@@ -88,7 +90,7 @@ async function holdMessage(deps: Dependencies, { decision, mail }: Filing, cause
   await onItsThread(deps, { decision, event, command }, cause);
 }
 
-/** What is to be known of a thread that a mail opens; null if it joins one. */
+/** Returns the data of a thread that a mail opens; null if it joins one. */
 function opening({ opensThread }: FilingDecision, { data }: ReadMail["event"]) {
   if (!opensThread) return null;
   const { workspaceId, identityId, headers } = data;

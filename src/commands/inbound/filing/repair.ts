@@ -10,7 +10,7 @@ import type { Cause } from "../../handle.ts";
 import { countFailure, forgetFailures, isForGood, isInfrastructure, reasonOf } from "./failures.ts";
 import { smallestDecision } from "./smallestForm.ts";
 
-/** Records a decision that cannot be recorded as it is in its smallest form, with an alarm. Undefined if another filer was faster. */
+/** Records a decision in its smallest form if it cannot be recorded as it is, with an alarm. Undefined if another filer was faster. */
 export async function recordSmallest(
   deps: Dependencies,
   { identityId, decision, error }: { identityId: string; decision: FilingDecision; error: unknown },
@@ -25,7 +25,7 @@ export async function recordSmallest(
   return state.pending;
 }
 
-/** True once it has failed often enough to be the mail's fault. */
+/** True once `what` has failed often enough to blame the mail. */
 function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, error: unknown): boolean {
   const { isTheLast, isOver } = countFailure(deps, what);
   if (!isForGood(error) && !isTheLast && !isOver) return false;
@@ -33,13 +33,13 @@ function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, e
   return true;
 }
 
-/** A decision, and why it could not be applied. */
+/** A decision that could not be applied, and its error. */
 export type Failure = { decision: PendingFiling; error: unknown };
 
 /**
- * Decides that a marker is filed for a mail that cannot be recorded as decided: first on its thread, and if that fails too on a separate thread.
- * Threads that were merged for it stay merged. Throws the error if it may pass, and if not even a separate thread takes the marker: the mail is
- * tried again.
+ * Decides that a marker is filed for a mail that cannot be recorded as decided: first on its thread, and if that fails too on a
+ * separate thread. Threads that were merged for it stay merged. Throws the error if it may pass, and if not even a separate thread
+ * takes the marker: the mail is tried again.
  */
 export async function quarantine(
   deps: Dependencies,
@@ -68,9 +68,9 @@ function alertQuarantine(
 }
 
 /**
- * The content of a mail whose reading failed. Throws the error if it may pass, and a few times if not; then the mail is unreadable, with an alarm:
- * it is filed by its headers alone, and the mails behind it are filed. Throws Unavailable as long as storage or the readers are away. A mail that
- * was given up stays so until it is read: others that are read with it may still be retried.
+ * Decides what to do after reading a mail failed. Throws the error if it may pass, and a few times otherwise; then the mail is unreadable,
+ * with an alarm: it is filed by its headers alone, so later mails are filed. Throws Unavailable while storage or the readers are
+ * unreachable. A mail that was given up stays so until it is read: others read with it may still be retried.
  */
 export function retryOrQuarantine(deps: Dependencies, event: Recorded<InboxEvent>, error: unknown): ParsedMail {
   if (error instanceof ThreadsAway) throw new Unavailable(error.message, { cause: error });
@@ -90,6 +90,6 @@ export const forgetReadFailures = (deps: Dependencies, event: Recorded<InboxEven
 
 const readingOf = ({ data, revision }: Recorded<InboxEvent>): string => `${data.identityId}/reading/${revision}`;
 
-/** SQLSTATEs of class XX report damage: here of the one row that was asked for. */
+/** True if only this mail is affected. SQLSTATEs of class XX report damage: here of the one row that was read. */
 const isOfThisMail = (error: unknown): boolean =>
   !isInfrastructure(error) || /^XX/.test(String((error as { code?: unknown }).code));

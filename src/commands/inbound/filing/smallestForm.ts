@@ -9,14 +9,14 @@ const maxAddressLength = 320;
 const maxNameLength = 100;
 const maxSubjectLength = 200;
 const maxIdLength = 400;
-/** More merges than one mail names threads are none that was decided here. */
+/** Limit of merges: more than a filing decision can contain. */
 const maxAbsorbs = 60;
 const maxChainIds = 60;
 
-/** A mail that cannot be recorded shows nothing of its content. Its bytes stay as they came. */
+/** Content of a mail that cannot be recorded: nothing is shown. Its raw bytes are kept. */
 export const noContent = unreadableMail("it could not be recorded");
 
-/** A mail with no more of its headers than always fits into an event. */
+/** Reduces a mail's headers to what always fits into an event. */
 export const shortened = (event: Recorded<InboxEvent>): Recorded<InboxEvent> => ({
   ...event,
   data: { ...event.data, headers: shortenedHeaders(event.data.headers) },
@@ -47,8 +47,8 @@ function shortenedHeaders(headers: MailHeaders): MailHeaders {
 }
 
 /**
- * The same decision about a mail in a form that always fits: on the same thread, so that it makes stale what it would have made stale, and found
- * by those of its ids that can be recorded.
+ * Reduces a decision to a form that always fits. It keeps the thread, so that the same drafts become
+ * stale, and those ids that can be recorded.
  */
 export function smallestDecision(decision: FilingDecision, reason: string): FilingDecision {
   const { rfcMessageId, contentDigest, deliveryId, absorbs, chainIds } = decision;
