@@ -37,7 +37,7 @@ export type ProcessContext = {
   reached(position: number, of?: readonly ReadModel[]): Promise<boolean>;
   /** Counts the tries of this event, from 1. */
   attempt: number;
-  /** Aborted when this instance loses the lane's lease or shuts down. */
+  /** Aborted when this instance loses the lane, the handler runs too long, or the instance shuts down. */
   signal: AbortSignal;
 };
 
