@@ -11,7 +11,7 @@ import { webhookBase } from "./channels/telegram/updateMode.ts";
 import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
 import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
-import type { Dependencies, Settings } from "./commands/dependencies.ts";
+import type { Dependencies, CommandSettings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
 import { createRoom } from "./commands/room.ts";
@@ -64,7 +64,7 @@ import type { WebhookDeliveries } from "./platform/webhooks/deliveries.ts";
 import { createPostgresDeliveries } from "./platform/webhooks/postgresDeliveries.ts";
 import type { WebhookSender } from "./platform/webhooks/sender.ts";
 import { createUndiciSender } from "./platform/webhooks/undiciSender.ts";
-import type { Attended } from "./processes/attendTelegramBots.ts";
+import type { BotAttendance } from "./processes/attendTelegramBots.ts";
 import { deliveryTimer } from "./processes/deliverWebhooks.ts";
 import { readDepths } from "./runtime/projections/depths.ts";
 import { createWaitFor, type WaitFor } from "./runtime/projections/waitFor.ts";
@@ -85,9 +85,9 @@ export type Composition = {
   deps: Dependencies;
   /** The channels to approvers, by type. Shared by processes and hooks. */
   channels: Channels;
-  /** Telegram's bots: their registry, and the handling of their updates. */
-  telegram: Attended;
-  /** Requests to Slack, for the code that replies to people there. */
+  /** Telegram's bots: what is known of them, and what is done with what they are told. */
+  telegram: BotAttendance;
+  /** Requests to Slack, for whom answers are given to. */
   slack: SlackApi;
   /** Measures this machine's clock against PostgreSQL's, whose time all instances use. Must be awaited before any timer is due. */
   startClock(): Promise<void>;
@@ -245,7 +245,7 @@ function createProvider(config: Config, database: Database): MailProvider {
   return createOutboxProvider(database);
 }
 
-function telegramOf(config: Config, deps: Dependencies, database: Database): Attended {
+function telegramOf(config: Config, deps: Dependencies, database: Database): BotAttendance {
   const bots = telegramBots({ apiRoot: config.telegramApiRoot });
   const registry = postgresBotRegistry(database);
   return {
@@ -257,7 +257,7 @@ function telegramOf(config: Config, deps: Dependencies, database: Database): Att
   };
 }
 
-const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Omit<Channels, "slack"> => ({
+const channelsOf = (deps: Dependencies, provider: MailProvider, bots: BotAttendance["bots"]): Omit<Channels, "slack"> => ({
   email: emailChannel(
     (asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail }),
     (request) => roomForApproval(deps, request),
@@ -283,7 +283,7 @@ function createSendingDomains(config: Config): SendingDomains | undefined {
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
   serviceMailPerHour === "off" ? undefined : postgresMeasure(database, limitsOf(serviceMailPerHour));
 
-const settingsOf = (config: Config): Settings => ({
+const settingsOf = (config: Config): CommandSettings => ({
   sandboxDomain: config.sandboxDomain,
   inboundMxHost: config.inboundMxHost,
   spfInclude: config.spfInclude,

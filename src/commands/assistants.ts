@@ -8,7 +8,7 @@ import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
 import { requireProjected } from "./readModels.ts";
 
-type Named = { workspaceId: string; assistantId: string };
+type AssistantRef = { workspaceId: string; assistantId: string };
 
 export async function createAssistant(
   deps: Dependencies,
@@ -24,7 +24,7 @@ export async function createAssistant(
 /** Changes the given settings and keeps the rest. Throws Rejected not_found. */
 export async function updateAssistant(
   deps: Dependencies,
-  { workspaceId, assistantId, changes }: Named & { changes: Partial<AssistantSettings> },
+  { workspaceId, assistantId, changes }: AssistantRef & { changes: Partial<AssistantSettings> },
   cause: Cause,
 ): Promise<{ position: number }> {
   await loadAssistant(deps, { workspaceId, assistantId });
@@ -34,7 +34,7 @@ export async function updateAssistant(
 /** Deletes an assistant that no identity and no rule refers to. Throws Rejected not_found, and invalid_request as a conflict. */
 export async function deleteAssistant(
   deps: Dependencies,
-  { workspaceId, assistantId }: Named,
+  { workspaceId, assistantId }: AssistantRef,
   cause: Cause,
 ): Promise<{ position: number }> {
   await loadAssistant(deps, { workspaceId, assistantId });
@@ -83,7 +83,7 @@ export async function requireAssistantActive(
 
 async function loadAssistant(
   deps: Pick<Dependencies, "assistants">,
-  { workspaceId, assistantId }: Named,
+  { workspaceId, assistantId }: AssistantRef,
 ): Promise<Assistant> {
   const { state } = await deps.assistants.load(assistantId);
   if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;

@@ -5,7 +5,7 @@ import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { contactId } from "./ids.ts";
 
-type OfContact = { workspaceId: string; email: string };
+type ContactRef = { workspaceId: string; email: string };
 
 /** Returns a contact from its own stream (linearisable): unknown and without tags if nothing was ever recorded about it. */
 export async function contactOf(
@@ -21,7 +21,7 @@ export async function contactOf(
 /** Adds a tag; an existing one changes nothing. Throws Rejected invalid_request for an invalid tag, or one too many. */
 export async function tagContact(
   deps: Pick<Dependencies, "contacts">,
-  { workspaceId, email, tag }: OfContact & { tag: string },
+  { workspaceId, email, tag }: ContactRef & { tag: string },
   cause: Cause,
 ): Promise<{ position: number }> {
   requireTag(tag);
@@ -31,14 +31,14 @@ export async function tagContact(
 /** Changes the given fields and keeps the rest. */
 export const updateContact = (
   deps: Pick<Dependencies, "contacts">,
-  { workspaceId, email, changes }: OfContact & { changes: ContactChanges },
+  { workspaceId, email, changes }: ContactRef & { changes: ContactChanges },
   cause: Cause,
 ): Promise<{ position: number }> => handle(deps, { type: "UpdateContact", workspaceId, email, changes }, cause);
 
 /** Deletes a contact with its data; the next mail from the address creates it again. */
 export const deleteContact = (
   deps: Pick<Dependencies, "contacts">,
-  { workspaceId, email }: OfContact,
+  { workspaceId, email }: ContactRef,
   cause: Cause,
 ): Promise<{ position: number }> => handle(deps, { type: "DeleteContact", workspaceId, email }, cause);
 

@@ -18,7 +18,7 @@ import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
-import type { Room } from "./room.ts";
+import type { MemoryRoom } from "./room.ts";
 import type { AccountMail } from "./users/accountLetters.ts";
 
 /** Ports and states used by the commands; composed by src/compose.ts and the tests. */
@@ -57,20 +57,20 @@ export type Dependencies = StreamServices & {
   /** Log for alarms that belong to no request and no process. */
   log?: { warn?(details: object, message: string): void; error(details: object, message: string): void };
   /** Memory for mails that this process reads at once, in bytes as received; reading takes several times as much. */
-  mailRoom: Room;
+  mailRoom: MemoryRoom;
   /** Counts a mail whose stored bytes are lost, if no event records that it was quarantined for it. */
   countLostMail?: () => void;
   /** Limits notification mail; absent: unlimited. */
   mailMeasure?: MailMeasure | undefined;
   /** Counts a withheld notification mail by its kind and reason. */
   countWithheld?: (kind: string, why: string) => void;
-  settings: Settings;
+  settings: CommandSettings;
 };
 
 /** Permission to create accounts: anyone; invited people; nobody, so that only people with an account can be invited. */
 export type SignUp = "open" | "invited" | "closed";
 
-export type Settings = {
+export type CommandSettings = {
   /** Default: invited people only. */
   signUp?: SignUp;
   sandboxDomain: string | null;

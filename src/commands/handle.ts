@@ -5,7 +5,7 @@ import type { Actor, Event, Recorded } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";
 import { holdsMark } from "./ownEffect.ts";
-import { type Folded, type Loaded, nothingYet } from "./states/folded.ts";
+import { type FoldedState, type Loaded, nothingYet } from "./states/folded.ts";
 import { createStates, type States } from "./states/states.ts";
 
 /** Actor and trigger of a command. */
@@ -139,11 +139,11 @@ export function createStreamServices(deps: {
       if (mark === undefined) return false;
       return holdsMark(deps.store, { stream, revision }, { mark, begunAt: cause.begunAt });
     };
-    const load = (): Promise<Folded<State>> => states.load(kind, stream);
+    const load = (): Promise<FoldedState<State>> => states.load(kind, stream);
     const asTheFirstTime = async () => ({ ...loadedOf(await load()), changed: true });
 
     let fresh = cause.repeated === true;
-    const begun = (): Folded<State> | undefined => (begins(kind, command) ? nothingYet(kind.decider) : undefined);
+    const begun = (): FoldedState<State> | undefined => (begins(kind, command) ? nothingYet(kind.decider) : undefined);
     let folded = (fresh ? undefined : (states.peek<State>(stream) ?? begun())) ?? (await load());
     if (await isOwnEffect(folded)) return asTheFirstTime();
     for (let conflicts = 0; ; ) {
@@ -225,7 +225,7 @@ export function createStreamServices(deps: {
   };
 }
 
-const loadedOf = <State>({ state, revision, position }: Folded<State>): Loaded<State> => ({
+const loadedOf = <State>({ state, revision, position }: FoldedState<State>): Loaded<State> => ({
   state,
   revision,
   position,

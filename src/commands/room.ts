@@ -1,7 +1,7 @@
 import { createTally } from "#src/platform/tally.ts";
 
 /** Limit on this process's memory, for work on data whose size users control. */
-export type Room = {
+export type MemoryRoom = {
   /**
    * Runs `work` once its bytes fit in addition to running work, in order; work larger than the room runs alone. `share`: owner of
    * the work, if any. One owner uses at most half of the room (more only alone), and the owner using least is next, so that one
@@ -12,28 +12,28 @@ export type Room = {
   takeNow<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T> | undefined;
 };
 
-type Taken = { bytes: number; share: string | undefined };
-type Waiting = Taken & { begin(): void };
+type RoomUse = { bytes: number; share: string | undefined };
+type WaitingWork = RoomUse & { begin(): void };
 
-export function createRoom(totalBytes: number): Room {
-  const waiting: Waiting[] = [];
+export function createRoom(totalBytes: number): MemoryRoom {
+  const waiting: WaitingWork[] = [];
   const usedBy = createTally();
   let used = 0;
 
-  const ownOf = ({ share }: Taken): number => (share === undefined ? 0 : usedBy.of(share));
+  const ownOf = ({ share }: RoomUse): number => (share === undefined ? 0 : usedBy.of(share));
 
-  function hasShare(taken: Taken): boolean {
+  function hasShare(taken: RoomUse): boolean {
     const { bytes, share } = taken;
     if (share === undefined) return true;
     const own = ownOf(taken);
     return own === 0 || own + bytes <= totalBytes / 2;
   }
 
-  const fits = ({ bytes }: Taken): boolean => used === 0 || used + bytes <= totalBytes;
+  const fits = ({ bytes }: RoomUse): boolean => used === 0 || used + bytes <= totalBytes;
 
   /** Returns the longest waiting work of the owner using least. */
-  function nextIn(): Waiting | undefined {
-    let next: Waiting | undefined;
+  function nextIn(): WaitingWork | undefined {
+    let next: WaitingWork | undefined;
     for (const each of waiting) if (hasShare(each) && (!next || ownOf(each) < ownOf(next))) next = each;
     return next;
   }
@@ -48,12 +48,12 @@ export function createRoom(totalBytes: number): Room {
     }
   }
 
-  function use({ share }: Taken, bytes: number): void {
+  function use({ share }: RoomUse, bytes: number): void {
     used += bytes;
     if (share !== undefined) usedBy.add(share, bytes);
   }
 
-  async function giveBack<T>(taken: Taken, work: () => Promise<T>): Promise<T> {
+  async function giveBack<T>(taken: RoomUse, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } finally {

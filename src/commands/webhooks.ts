@@ -13,7 +13,7 @@ const secretBytes = 32;
 /** Milliseconds for which a replaced secret also signs. */
 const bothValidMs = 24 * 3_600_000;
 
-type Named = { workspaceId: string; webhookId: string };
+type WebhookRef = { workspaceId: string; webhookId: string };
 
 /** A webhook and its secret in plain text, shown only this once. */
 export type WithSecret = { webhookId: string; secret: string; position: number };
@@ -36,7 +36,7 @@ export async function createWebhook(
 /** Changes the given settings and keeps the rest. */
 export async function updateWebhook(
   deps: Dependencies,
-  { workspaceId, webhookId, changes }: Named & { changes: Partial<WebhookSettings> },
+  { workspaceId, webhookId, changes }: WebhookRef & { changes: Partial<WebhookSettings> },
   cause: Cause,
 ): Promise<{ position: number }> {
   await requireSound(deps, workspaceId, changes);
@@ -46,7 +46,7 @@ export async function updateWebhook(
 /** Creates a new secret; the previous one also signs for 24 h. */
 export async function rotateWebhookSecret(
   deps: Dependencies,
-  named: Named,
+  named: WebhookRef,
   cause: Cause,
 ): Promise<WithSecret & { previousUntil: string }> {
   const previousUntil = new Date(deps.clock.now().getTime() + bothValidMs).toISOString();
@@ -62,7 +62,7 @@ export async function rotateWebhookSecret(
   };
 }
 
-export const deleteWebhook = (deps: Dependencies, { webhookId }: Named, cause: Cause) =>
+export const deleteWebhook = (deps: Dependencies, { webhookId }: WebhookRef, cause: Cause) =>
   deps.webhooks.handle(webhookId, { type: "DeleteWebhook" }, cause);
 
 /** Disables a webhook on the service's own initiative. */
@@ -75,7 +75,7 @@ export const disableWebhook = (
 /** Sends an event of type `webhook.test`, before all waiting deliveries. Returns its delivery's id. */
 export async function testWebhook(
   deps: Dependencies & { webhookDeliveries: WebhookDeliveries },
-  { workspaceId, webhookId }: Named,
+  { workspaceId, webhookId }: WebhookRef,
   cause: Cause,
 ): Promise<string> {
   await requireActive(deps, webhookId);
@@ -118,17 +118,17 @@ export const signingSecrets = (
 };
 
 /** Owner and field for which a webhook's secrets are encrypted. */
-export const secretOwner = ({ workspaceId, webhookId }: Named) => ({
+export const secretOwner = ({ workspaceId, webhookId }: WebhookRef) => ({
   workspaceId,
   field: `webhook.${webhookId}.secret`,
 });
 
-function newSecret(deps: Dependencies, named: Named, cause: Cause): WebhookSecret {
+function newSecret(deps: Dependencies, named: WebhookRef, cause: Cause): WebhookSecret {
   const plain = `whsec_${deps.ids.random(secretBytes).toString("base64")}`;
   return { id: newId(deps, cause, "webhookSecret"), sealed: deps.keyRing.seal(plain, secretOwner(named)) };
 }
 
-const open = (deps: Dependencies, named: Named, { sealed }: WebhookSecret): string =>
+const open = (deps: Dependencies, named: WebhookRef, { sealed }: WebhookSecret): string =>
   deps.keyRing.open(sealed, secretOwner(named));
 
 async function requireSound(
@@ -145,7 +145,7 @@ async function requireSound(
   }
 }
 
-async function takeWebhookSlot(deps: Dependencies, { workspaceId, webhookId }: Named, cause: Cause): Promise<void> {
+async function takeWebhookSlot(deps: Dependencies, { workspaceId, webhookId }: WebhookRef, cause: Cause): Promise<void> {
   const stateOf = async (holderId: string): Promise<HolderState> => {
     const { state } = await deps.webhooks.load(holderId);
     if (!state.exists) return "unborn";

@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
 import { listEvaluations } from "#projections/ruleEvaluations/queries.ts";
 import { listRules, type RuleRow, ruleById } from "#projections/rules/queries.ts";
-import { maxTested, type Tried, tryRule } from "#src/commands/rules/backTest.ts";
+import { maxTested, type TriedEvent, tryRule } from "#src/commands/rules/backTest.ts";
 import { maskedActions } from "#src/commands/rules/ruleSecrets.ts";
 import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules/rules.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -165,7 +165,7 @@ const shown = (deps: HttpDependencies, row: RuleRow) => ({
   warnings: warningsOf(row),
 });
 
-const shownTry = (triggerEvent: string, { at, subject, matched, actions }: Tried) => ({
+const shownTry = (triggerEvent: string, { at, subject, matched, actions }: TriedEvent) => ({
   at: timestamp(at),
   trigger_event: triggerEvent,
   identity_id: subject.identityId,

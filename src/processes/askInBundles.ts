@@ -3,7 +3,7 @@ import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers } from "#src/commands/approvals/askApprovers.ts";
 import { type AskedAlone, askTogether } from "#src/commands/approvals/bundleAsking.ts";
 import { isAskedSoon } from "#src/commands/approvals/bundles.ts";
-import { type GivenUp, giveUpAsking } from "#src/commands/approvals/bundlesGivenUp.ts";
+import { type AbandonedRequests, giveUpAsking } from "#src/commands/approvals/bundlesGivenUp.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
@@ -12,7 +12,7 @@ import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
-import type { Answer, Process, ProcessContext, Timer, WaitFor } from "./process.ts";
+import type { HandlerResult, Process, ProcessContext, Timer, WaitForModels } from "./process.ts";
 
 /**
  * Milliseconds after the newest version before the bundle mail is sent: several drafts of one identity are often submitted within moments.
@@ -21,9 +21,9 @@ const quietMs = 10_000;
 /** Longest wait in milliseconds. While many requests are open, the next mail is sent at a whole quarter of an hour. */
 const latestMs = 15 * 60_000;
 
-type Alone = { draftId: string; slot: AskedAlone["slot"]; since: string; causedBy: string; tries: number };
+type LoneRequest = { draftId: string; slot: AskedAlone["slot"]; since: string; causedBy: string; tries: number };
 /** `position`: log position that the read models must have reached before the waiting requests are read. */
-type Payload = { position: number } & ({ address: string } | { alone: Alone });
+type Payload = { position: number } & ({ address: string } | { alone: LoneRequest });
 
 /**
  * Requests that do not get their own mail (src/commands/approvals/bundles.ts) wait a little; then one mail per mailbox for the whole
@@ -42,7 +42,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     if (await isAskedSoon(deps, idOf(event.stream))) await timers.set({ ...timer, name: "soon", inMs: quietMs });
   }
 
-  async function onTimer(key: string, payload: Payload, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onTimer(key: string, payload: Payload, context: ProcessContext): Promise<WaitForModels | undefined> {
     const of = ["drafts", "messages", "identities"] as const;
     if (!(await context.reached(payload.position, of))) return { waitFor: payload.position, of };
     await requireNotPaused(deps);
@@ -68,7 +68,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     } while (after !== undefined);
   }
 
-  async function askAlone(key: string, alone: Alone, context: ProcessContext): Promise<void> {
+  async function askAlone(key: string, alone: LoneRequest, context: ProcessContext): Promise<void> {
     const { draftId, slot, since, causedBy, tries } = alone;
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(causedBy, slot))) return;
@@ -84,7 +84,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
 
   async function again(
     timer: { key: string; name: string; inMs: number },
-    what: { address: string } | { alone: Alone },
+    what: { address: string } | { alone: LoneRequest },
     { timers }: ProcessContext,
   ): Promise<void> {
     const payload: Payload = { ...what, position: await deps.store.head() };
@@ -97,7 +97,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     keyOf,
     concerns: ({ data }) => isWaiting(data as ApprovalRequest),
     on: { ApproversAsked: onWaiting },
-    onTimer: ({ key, payload }, context): Answer => onTimer(key, payload as Payload, context),
+    onTimer: ({ key, payload }, context): HandlerResult => onTimer(key, payload as Payload, context),
     // Drafts given up here are shown as not reached, which triggers escalation. A parked item alone would only be seen by an operator.
     givingUp: (item, { cause }) => giveUpAsking(deps, givenUp(item, cause.workspaceId as string), cause),
   };
@@ -110,8 +110,8 @@ const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true 
 const addressOf = ({ channel }: ApprovalRequest): string => channel.address.toLowerCase();
 
 /** Returns the drafts that a failed event or timer was to ask about. */
-function givenUp(item: Recorded | Timer, workspaceId: string): GivenUp {
-  if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as ApprovalRequest).channel.slot };
+function givenUp(item: Recorded | Timer, workspaceId: string): AbandonedRequests {
+  if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as Asked).channel.slot };
   const payload = item.payload as Payload;
   return "alone" in payload ? payload.alone : { workspaceId, address: payload.address };
 }

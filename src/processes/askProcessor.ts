@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "#src/platform/payments/paymentProcessor.ts";
-import type { Again, ProcessContext } from "./process.ts";
+import type { RetryLater, ProcessContext } from "./process.ts";
 
 /** Seconds before each further try; the last value repeats without end. */
 const untilAvailable = [2, 5, 10, 20, 40, 60];
@@ -15,7 +15,7 @@ export async function askProcessor(
   deps: Pick<Dependencies, "log">,
   { cause, attempt }: Pick<ProcessContext, "cause" | "attempt">,
   work: () => Promise<void>,
-): Promise<Again | undefined> {
+): Promise<RetryLater | undefined> {
   try {
     await work();
     return undefined;
@@ -35,6 +35,6 @@ export async function askProcessor(
   }
 }
 
-const pauseOf = (seconds: readonly number[], attempt: number): Again => ({
+const pauseOf = (seconds: readonly number[], attempt: number): RetryLater => ({
   againInMs: 1_000 * (seconds[Math.min(attempt, seconds.length) - 1] as number),
 });

@@ -16,7 +16,7 @@ import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { NotYet, Process, ProcessContext } from "./process.ts";
 
 /** `webhookBase`: URL prefix of the bots' webhooks, to which the bot's id is appended; null: updates are fetched by polling. */
-export type Attended = Pick<TelegramDesk, "bots" | "registry"> & {
+export type BotAttendance = Pick<TelegramDesk, "bots" | "registry"> & {
   updates: TelegramUpdates;
   secrets: WebhookSecrets;
   webhookBase: string | null;
@@ -42,7 +42,7 @@ const triesOfUpdate = 3;
  * instance at a time. The webhook of a bot that no identity uses any more is removed. Known bots are stored as rows; each is checked when
  * its uses change, and every `lookAgainMs`.
  */
-export function attendTelegramBots(deps: Dependencies, attended: Attended): Process {
+export function attendTelegramBots(deps: Dependencies, attended: BotAttendance): Process {
   const { registry } = attended;
 
   async function noteUses(event: Recorded, { timers }: ProcessContext): Promise<void> {
@@ -74,7 +74,7 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
     if (kind === "refused") deps.log?.error({ bot: botId, reason: message }, "a Telegram bot cannot be used");
   }
 
-  async function keepWebhook({ known, bot }: At): Promise<number> {
+  async function keepWebhook({ known, bot }: AttendedBot): Promise<number> {
     const webhook = { url: `${attended.webhookBase}${known.botId}`, secret: attended.secrets.of(known.botId) };
     const wanted = createHash("sha256").update(JSON.stringify(webhook)).digest("hex");
     if (known.registered !== wanted) {
@@ -84,7 +84,7 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
     return lookAgainMs;
   }
 
-  async function poll({ known, bot }: At, { signal, attempt }: ProcessContext): Promise<number> {
+  async function poll({ known, bot }: AttendedBot, { signal, attempt }: ProcessContext): Promise<number> {
     if (known.registered !== "polling") {
       await bot.deleteWebhook();
       await registry.setRegistered(known.botId, "polling");
@@ -131,7 +131,7 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
   };
 }
 
-type At = { known: KnownBot; bot: Bot };
+type AttendedBot = { known: KnownBot; bot: Bot };
 
 /** Removes the bot's webhook if Telegram still accepts a stored token, then deletes the bot's row. */
 async function leave(registry: BotRegistry, { botId, registered }: KnownBot, bot: Bot | undefined): Promise<void> {

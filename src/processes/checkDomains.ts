@@ -6,7 +6,7 @@ import { ProviderAway } from "#src/mail/out/sendingDomains.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
 import { idOf } from "#streams/event.ts";
-import type { Acting, Again, Process } from "./process.ts";
+import type { Acting, RetryLater, Process } from "./process.ts";
 
 const timer = "check";
 /** Milliseconds after which a provider that did not answer is asked again to delete a domain. */
@@ -60,7 +60,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
         if (domain.status === "verified") return;
         await loseNames(deps, { domainId: idOf(event.stream), names: domain }, cause);
       },
-      DomainDeleted: async (event, { cause, timers }): Promise<Again | undefined> => {
+      DomainDeleted: async (event, { cause, timers }): Promise<RetryLater | undefined> => {
         const domainId = idOf(event.stream);
         await timers.cancel(domainId, timer);
         const domain = await load(domainId);

@@ -4,7 +4,7 @@ import { requeueSend } from "#src/commands/sends/queueSend.ts";
 import { undoSend } from "#src/commands/sends/undoSend.ts";
 import { claimedAttempt } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { Failure } from "./handOver.ts";
+import type { DraftFailure } from "./handOver.ts";
 import type { Timer } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
@@ -22,7 +22,7 @@ export async function claimAnew(
   deps: Dependencies,
   { draftId, draft, tries }: Sending & { tries: number },
   cause: Cause,
-): Promise<Failure | undefined> {
+): Promise<DraftFailure | undefined> {
   const { attemptId: replaces } = draft;
   try {
     await requeueSend(deps, { draftId, replaces, tries }, cause);

@@ -9,7 +9,7 @@ import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-type Card = { draftId: string; notificationId: string; happenedAt: string; tries: number };
+type ChatCard = { draftId: string; notificationId: string; happenedAt: string; tries: number };
 
 /**
  * Replaces the buttons of an approval request in a chat, once they decide nothing any more, with a text: who decided, when and where, and
@@ -31,7 +31,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     }
   }
 
-  async function conclude(card: Card, { timers }: ProcessContext): Promise<void> {
+  async function conclude(card: ChatCard, { timers }: ProcessContext): Promise<void> {
     const { draftId, notificationId, happenedAt, tries } = card;
     if (isOldNews(deps, happenedAt)) return;
     const { state: draft } = await deps.drafts.load(draftId);
@@ -54,7 +54,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     concerns: ({ type, data }, { furtherChannels }) =>
       furtherChannels && (type !== "ApproversNotified" || data.message !== undefined),
     on: Object.fromEntries(telling.map((type) => [type, onEvent])),
-    onTimer: ({ key: draftId, payload }, context) => conclude({ draftId, ...payload } as Card, context),
+    onTimer: ({ key: draftId, payload }, context) => conclude({ draftId, ...payload } as ChatCard, context),
   };
 }
 

@@ -9,14 +9,14 @@ import type { ThreadEvent } from "#streams/thread/events.ts";
 import { claimAnew, claimOf, type LoneClaim, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
-import { type Begun, type Failure, handOvers } from "./handOver.ts";
+import { type BeginResult, type DraftFailure, handOvers } from "./handOver.ts";
 import type { Acting, LaterTimer, Process, ProcessContext, SetAside, Timer } from "./process.ts";
 import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
 import type { Sending } from "./writePermission.ts";
 
 /** Data of the event that `onClaimed` handles. */
-type Claimed = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
+type SendClaimedData = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
 
 /** Milliseconds from a claim until it is checked: longer than queueing takes, so by then the draft is queued or its maker was cut off. */
 const claimAloneMs = 6_000;
@@ -25,7 +25,7 @@ const claimAloneMs = 6_000;
  * Result of one step: "again" runs the next step at once; SetAside waits for an event; undefined means
  * nothing to do until the next event or timer.
  */
-type Step = "again" | SetAside | undefined;
+type StepResult = "again" | SetAside | undefined;
 
 /**
  * Hands a queued draft over, at most once per attempt, and records its delivery's outcome on the draft (src/README.md, "The send path").
@@ -48,7 +48,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     }
   }
 
-  async function step(sending: Sending, delivery: Delivery, acting: Advancing): Promise<Step> {
+  async function step(sending: Sending, delivery: Delivery, acting: Advancing): Promise<StepResult> {
     const { draftId, draft } = sending;
     const { attemptId } = draft;
     switch (delivery.phase) {
@@ -78,7 +78,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /** Handles the result of beginning an attempt. If nothing was handed over, the attempt is closed on its own stream first. */
-  async function begun(sending: Sending, begun: Begun, acting: Advancing): Promise<Step> {
+  async function begun(sending: Sending, begun: BeginResult, acting: Advancing): Promise<StepResult> {
     if (begun === "went on") return "again";
     if ("ended" in begun) {
       const { ended: delivery } = begun;
@@ -114,7 +114,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /** Replaces the closed attempt with a new one. */
-  async function again({ draftId, draft }: Sending, tries: number, acting: Acting): Promise<Step> {
+  async function again({ draftId, draft }: Sending, tries: number, acting: Acting): Promise<StepResult> {
     const withdrawn = await claimAnew(deps, { draftId, draft, tries }, acting.cause);
     return withdrawn ? fail({ draftId, draft }, withdrawn, acting.cause) : "again";
   }
@@ -123,7 +123,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
    * Schedules the next try: counted from the end of the attempt, and not before the time the provider asked
    * for. After the last try the draft fails.
    */
-  async function later(sending: Sending, why: Failure & { waitSeconds?: number }, acting: Acting): Promise<Step> {
+  async function later(sending: Sending, why: DraftFailure & { waitSeconds?: number }, acting: Acting): Promise<StepResult> {
     const { draftId, draft } = sending;
     const { waitSeconds = 0, ...failure } = why;
     const pause = settings.retrySeconds[draft.tries];
@@ -136,7 +136,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return undefined;
   }
 
-  async function fail({ draftId, draft }: Sending, why: Failure, cause: Cause): Promise<undefined> {
+  async function fail({ draftId, draft }: Sending, why: DraftFailure, cause: Cause): Promise<undefined> {
     await endFailed(deps, { draftId, attemptId: draft.attemptId, ...why }, cause);
   }
 
@@ -160,7 +160,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   /** Sets a timer that finds a claim without its queueing: its maker was cut off. */
   function onClaimed(event: Recorded): LaterTimer {
-    const { attemptId, quotaStream, replaces } = event.data as Claimed;
+    const { attemptId, quotaStream, replaces } = event.data as SendClaimedData;
     const claim: LoneClaim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
     return { name: attemptId, inMs: claimAloneMs, payload: { claim } };
   }
@@ -228,10 +228,10 @@ const whyLater = ({ code, message, retryAfterSeconds }: Delivery & { phase: "ref
   waitSeconds: retryAfterSeconds,
 });
 
-const refusalOf = ({ code, message }: Delivery & { phase: "refused" }): Failure => ({
+const refusalOf = ({ code, message }: Delivery & { phase: "refused" }): DraftFailure => ({
   code: code || "provider_refused",
   message,
 });
 
-const unconfirmed: Failure = { code: "unconfirmed", message: "it is unknown whether the provider took it" };
-const internal: Failure = { code: "internal", message: "an internal error prevented this mail from being sent" };
+const unconfirmed: DraftFailure = { code: "unconfirmed", message: "it is unknown whether the provider took it" };
+const internal: DraftFailure = { code: "internal", message: "an internal error prevented this mail from being sent" };

@@ -6,7 +6,7 @@ import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/platfo
 import { Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
 import { nextTryAfterMs } from "#streams/webhook/retrySchedule.ts";
-import type { Again, Process, ProcessContext } from "./process.ts";
+import type { RetryLater, Process, ProcessContext } from "./process.ts";
 
 export type DeliverWebhooksOptions = {
   deliveries: WebhookDeliveries;
@@ -45,7 +45,7 @@ export const deliveryTimer = ({
 export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOptions): Process {
   const { deliveries, sender, retrySeconds } = options;
 
-  async function deliverAll(key: string, context: ProcessContext): Promise<Again | undefined> {
+  async function deliverAll(key: string, context: ProcessContext): Promise<RetryLater | undefined> {
     const [webhookId, subject] = key.split(" ") as [string, string];
     const { signal, timers } = context;
     const cutting = abortedLater(signal, stopGraceMs);
@@ -72,9 +72,9 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     return { againInMs: 0 };
   }
 
-  type To = { webhookId: string; webhook: Webhook; cutting: AbortSignal; context: ProcessContext };
+  type DeliveryTarget = { webhookId: string; webhook: Webhook; cutting: AbortSignal; context: ProcessContext };
 
-  async function deliver(delivery: BegunDelivery, to: To): Promise<Verdict> {
+  async function deliver(delivery: Begun, to: DeliveryTarget): Promise<Verdict> {
     const at = deps.clock.now();
     const startedAt = deps.clock.monotonic();
     const answer = await post(delivery, to, at);
@@ -87,7 +87,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     return verdict;
   }
 
-  async function post({ event_id: id, body }: BegunDelivery, to: To, at: Date): Promise<WebhookAnswer> {
+  async function post({ event_id: id, body }: Begun, to: DeliveryTarget, at: Date): Promise<WebhookAnswer> {
     const { webhookId, webhook, cutting } = to;
     let secrets: string[];
     try {
@@ -113,7 +113,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
   /** Random number from 0 to 1 that spreads retries. */
   const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
-  async function disable({ event_id }: BegunDelivery, { webhookId, context }: To): Promise<void> {
+  async function disable({ event_id }: Begun, { webhookId, context }: DeliveryTarget): Promise<void> {
     const cause = { ...context.cause, correlationId: event_id, causationId: event_id };
     await disableWebhook(deps, { webhookId, because: gone }, cause).catch((error) => {
       // The webhook was deleted meanwhile: nothing to disable.

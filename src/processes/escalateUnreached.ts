@@ -7,7 +7,7 @@ import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-type Unreached = { draftId: string; draft: Draft; notificationId: string };
+type UnreachedRequest = { draftId: string; draft: Draft; notificationId: string };
 
 /**
  * Escalates an approval request that finally reached nobody to the identity's secondary channel at once. If there is none,
@@ -34,7 +34,7 @@ export function escalateUnreached(deps: Dependencies): Process {
   }
 
   /** Returns false if there is no secondary channel, or it was asked about this version and could not be reached. */
-  async function escalate({ draftId, draft, notificationId }: Unreached, cause: Cause): Promise<boolean> {
+  async function escalate({ draftId, draft, notificationId }: UnreachedRequest, cause: Cause): Promise<boolean> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, deleted } = identity;
     if (channel === null || deleted || failedThereBefore(draft, notificationId)) return false;

@@ -3,7 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { PaymentProcessor } from "#src/platform/payments/paymentProcessor.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { askProcessor } from "./askProcessor.ts";
-import type { Again, Process, ProcessContext } from "./process.ts";
+import type { RetryLater, Process, ProcessContext } from "./process.ts";
 
 const timer = "read again";
 
@@ -13,7 +13,7 @@ const timer = "read again";
  * period should have ended, and once a day.
  */
 export function followSubscriptions(deps: Dependencies, payments: PaymentProcessor): Process {
-  const look = (workspaceId: string, context: ProcessContext): Promise<Again | undefined> =>
+  const look = (workspaceId: string, context: ProcessContext): Promise<RetryLater | undefined> =>
     askProcessor(deps, context, async () => {
       const next = await follow(deps, { workspaceId, payments }, { ...context.cause, workspaceId });
       if (next === null) await context.timers.cancel(workspaceId, timer);

@@ -19,38 +19,38 @@ import type { ProcessContext, SetAside } from "./process.ts";
 import { type Sending, writePermission } from "./writePermission.ts";
 
 /** Reason why a draft fails: its code, and a sentence. */
-export type Failure = { code: string; message: string };
+export type DraftFailure = { code: string; message: string };
 
 /**
  * Result of beginning an attempt. `went on`: another run took it over; its delivery's stream says how it ended. `ended`: it was handed
  * over here, with this recorded state. Otherwise nothing was handed over: an obstacle prevents it, there was no room at the provider
  * (NoRoom), the provider could not be reached, the customer wrote again, or the draft cannot be sent.
  */
-export type Begun =
+export type BeginResult =
   | "went on"
   | { ended: Delivery }
   | SetAside
   | NoRoomMade
   | NoConnectionMade
   | { staleBy: string }
-  | { fails: Failure };
+  | { fails: DraftFailure };
 
 /** `lookedAt`: monotonic time at which it was checked that the mail may be sent. */
-type Started = { lookedAt: number } | Exclude<Begun, { ended: Delivery }>;
+type StartResult = { lookedAt: number } | Exclude<BeginResult, { ended: Delivery }>;
 
 export type NoConnectionMade = { noConnection: NoConnection; message: string };
 
 /** `away`: the provider is unreachable for everyone. `otherwise`: the result for a draft that has waited long enough. */
 export type NoRoomMade = { noRoom: { away: boolean; otherwise: NoConnectionMade } };
 
-type Told = Pick<ProcessContext, "cause" | "signal">;
+type HandOverContext = Pick<ProcessContext, "cause" | "signal">;
 
 export type HandOvers = {
   /**
    * Begins an attempt that was not started, and waits for one already under way in this process. Throws the signal's reason at once if it
    * is aborted before the start (shutdown, takeover by another instance, or timeout); work it was waiting for then starts nothing.
    */
-  begin(sending: Sending, told: Told): Promise<Begun>;
+  begin(sending: Sending, told: HandOverContext): Promise<BeginResult>;
   /** Takes over a started attempt: waits for it if it is under way here; otherwise records its outcome as unknown. */
   takeOver(attemptId: string, delivery: Delivery & { phase: "started" }, cause: Cause): Promise<void>;
   /** Resolves when this attempt is not under way here. */
@@ -64,11 +64,11 @@ export type HandOvers = {
  */
 export function handOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
   const { provider, instanceId, handOverSeconds } = settings;
-  const runs = createSingleFlight<Begun>();
+  const runs = createSingleFlight<BeginResult>();
   /** Fences by attempt of starts whose append had an unknown result: nothing was handed over after them. */
   const unused = new Map<string, string>();
 
-  async function beginOnce(sending: Sending, told: Told): Promise<Begun> {
+  async function beginOnce(sending: Sending, told: HandOverContext): Promise<BeginResult> {
     const { draft } = sending;
     const { cause, signal } = told;
     // Checked again below; the early check keeps a draft that cannot be sent yet from taking a connection.
@@ -119,7 +119,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   }
 
   /** Checks, then starts the attempt; repeats both if a stream that was checked has moved. */
-  async function start(sending: Sending, mail: FrozenMail, told: Told): Promise<Started> {
+  async function start(sending: Sending, mail: FrozenMail, told: HandOverContext): Promise<StartResult> {
     for (;;) {
       try {
         return await keptFirst(deps, (loader) => startBy(loader, { sending, mail }, told));
@@ -132,8 +132,8 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   async function startBy(
     loader: Loader,
     { sending, mail }: { sending: Sending; mail: FrozenMail },
-    { cause, signal }: Told,
-  ): Promise<Started> {
+    { cause, signal }: HandOverContext,
+  ): Promise<StartResult> {
     const lookedAt = deps.clock.monotonic();
     const verdict = await unlessAborted(signal, mayLeaveBy(loader, { moment: "started", ...sending }, cause));
     if (verdict.no?.question === "claim") {
@@ -182,7 +182,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     connection: ReadyConnection,
     { sending, mail, lookedAt }: { sending: Sending; mail: FrozenMail; lookedAt: number },
     cause: Cause,
-  ): Promise<Begun> {
+  ): Promise<BeginResult> {
     const { attemptId } = sending.draft;
     crashPoint("deliver:started");
     const permission = writePermission(deps, { sending, lookedAt }, cause);
@@ -241,7 +241,7 @@ const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
     : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
 
 /** Converts a failed check before the start to the result of the attempt. */
-function begunBy(no: No): SetAside | { staleBy: string } | { fails: Failure } {
+function begunBy(no: No): SetAside | { staleBy: string } | { fails: DraftFailure } {
   const { question, refusal, obstacle, endedBy = [] } = no;
   if (question === "stale") return { staleBy: newMessageOf(no) };
   if (obstacle === "identity_deleted") {

@@ -5,7 +5,7 @@ import type { WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import type { WebhookSender } from "#src/platform/webhooks/sender.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
-import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";
+import { type BotAttendance, attendTelegramBots } from "./attendTelegramBots.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
 import { concludeCards } from "./concludeCards.ts";
@@ -38,7 +38,7 @@ import { tellOwners } from "./tellOwners.ts";
 import { testChannels } from "./testChannels.ts";
 
 export type ProcessSettings = {
-  telegram: Attended;
+  telegram: BotAttendance;
   channels: Channels;
   provider: MailProvider;
   instanceId: string;

@@ -10,14 +10,14 @@ import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /** Data kept for another try. The link is not stored: each try makes a new one. */
-type Invited = { workspaceId: string; memberId: string; eventId: string; at: string; by: string | null };
+type PendingInvitation = { workspaceId: string; memberId: string; eventId: string; at: string; by: string | null };
 
 /**
  * Mails an invitation link to each invited person, and a new link when the invitation is renewed. Invitations by an operator are not
  * mailed: the operator hands the link over. If a mail is sent twice, the later one has the valid link.
  */
 export function mailInvitations(deps: Dependencies, provider: MailProvider): Process {
-  async function mail(invited: Invited, tries: number, context: ProcessContext): Promise<void> {
+  async function mail(invited: PendingInvitation, tries: number, context: ProcessContext): Promise<void> {
     const { workspaceId, memberId, eventId, at, by } = invited;
     const member = await memberState(deps, { workspaceId, memberId });
     // Withdrawn or accepted meanwhile, or too old to be useful.
@@ -44,7 +44,7 @@ export function mailInvitations(deps: Dependencies, provider: MailProvider): Pro
     categories: ["member"],
     keyOf: (event) => idOf(event.stream),
     on: { MemberInvited: onInvited, InvitationRenewed: onInvited },
-    onTimer: ({ payload }, context) => mail(payload.invited as Invited, payload.tries as number, context),
+    onTimer: ({ payload }, context) => mail(payload.invited as PendingInvitation, payload.tries as number, context),
   };
 }
 

@@ -13,12 +13,12 @@ import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
-import type { Process, ProcessContext, WaitFor } from "./process.ts";
+import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 
 /** Read models, besides the streams, from which the approval request is rendered. */
 const shown: readonly ReadModel[] = ["drafts", "messages", "threads"];
 
-type Asking = {
+type ApproverQuestion = {
   draftId: string;
   slot: ChannelSlot;
   tries: number;
@@ -37,9 +37,9 @@ type Asking = {
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
-    { draftId, slot, tries, version, happenedAt, unlessAsked }: Asking,
+    { draftId, slot, tries, version, happenedAt, unlessAsked }: ApproverQuestion,
     { cause, timers, reached }: ProcessContext,
-  ): Promise<WaitFor | undefined> {
+  ): Promise<WaitForModels | undefined> {
     const { state: draft, position } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
@@ -87,7 +87,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return ask({ ...asking, slot: "secondary", ...(unlessAsked && { unlessAsked }) }, context);
   };
   /** If several approvals are required, asks both channels: the secondary one was asked from the start. */
-  async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const waiting = await onDraft(event, context);
     if (waiting) return waiting;
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
@@ -99,7 +99,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
    * it. If the draft had escalated, the secondary channel's request or retry may have fallen into the time it was
    * approved, when nobody is asked: it is asked now.
    */
-  async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
     const isWith = (slot: ChannelSlot) => standing(deps, { draft, identity, slot }).length > 0;
@@ -110,7 +110,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   /** Does not ask an approver who edited the draft and thereby approved it, if others still have to approve. */
-  async function onEdited(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onEdited(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { approvalChannel: channel } = identity;
@@ -124,7 +124,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return ask({ ...asking, slot: "secondary", unlessAsked: "before" }, context);
   };
 
-  async function onLinkClosed(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onLinkClosed(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const draftId = idOf(event.stream);
     const { state: draft } = await deps.drafts.load(draftId);
     const { notificationId } = event.data as { notificationId: string };
@@ -135,7 +135,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   /** Asks the approvers of a changed channel: those asked before cannot decide any more, so pending drafts would wait for ever. */
-  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { changes } = event.data as { changes: Partial<IdentitySettings> };
     const slots = changedSlots(changes);
     if (slots.length === 0) return undefined;
@@ -145,7 +145,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   /** Asks approvers who could not be reached while their mail was stopped. */
-  async function onResumed(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onResumed(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const of: readonly ReadModel[] = ["identities", "drafts"];
     if (!(await context.reached(event.position, of))) return { waitFor: event.position, of };
     for (const naming of await identitiesNaming(deps, event.data as ServiceMailEvent["data"])) {
@@ -186,7 +186,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       IdentityUpdated: onIdentityUpdated,
       ServiceMailResumed: onResumed,
     },
-    onTimer: ({ key, payload }, context) => ask({ ...(payload as Omit<Asking, "draftId">), draftId: key }, context),
+    onTimer: ({ key, payload }, context) => ask({ ...(payload as Omit<ApproverQuestion, "draftId">), draftId: key }, context),
   };
 }
 

@@ -3,7 +3,7 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 
 /** How a draft ended, as mailed to approvers. */
-export type Outcome = {
+export type OutcomeNews = {
   /** Fixed text only: nothing written by tenants or customers. */
   subject: string;
   sentences: string[];
@@ -16,7 +16,7 @@ export type Outcome = {
 type History = readonly Recorded<DraftEvent>[];
 
 /** Returns what approvers are mailed about an event, given the draft's history up to it; null if nothing. */
-export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Outcome | null {
+export function outcomeToTell(event: Recorded<DraftEvent>, history: History): OutcomeNews | null {
   const actor = event.metadata.actor;
   switch (event.type) {
     case "DraftSent": {
@@ -77,11 +77,11 @@ export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Ou
   }
 }
 
-type Approved = Recorded<Extract<DraftEvent, { type: "DraftApproved" | "DraftQueued" }>>;
+type ApprovingEvent = Recorded<Extract<DraftEvent, { type: "DraftApproved" | "DraftQueued" }>>;
 
 /** Returns the event that authorised the send: an approval, or an API key's send of a draft without one. */
-const decisionIn = (history: History): Approved | undefined =>
-  history.findLast((event): event is Approved => event.type === "DraftApproved" || isByKey(event));
+const decisionIn = (history: History): ApprovingEvent | undefined =>
+  history.findLast((event): event is ApprovingEvent => event.type === "DraftApproved" || isByKey(event));
 
 const isByKey = (event: Recorded<DraftEvent>): boolean =>
   event.type === "DraftQueued" && event.data.authorisation.kind === "api_key";
@@ -90,14 +90,14 @@ const isByKey = (event: Recorded<DraftEvent>): boolean =>
 const isToldApproval = (event: Recorded<DraftEvent>): boolean =>
   event.type === "DraftApproved" && !event.data.sendRequested;
 
-const approvedBy = (decision: Approved | undefined): string[] =>
+const approvedBy = (decision: ApprovingEvent | undefined): string[] =>
   decision ? [`It was approved by ${nameOf(decision.metadata.actor)}.`] : [];
 
 /**
  * Returns the versions whose approvers are mailed: the newest, and those before it that were replaced by the service or by an edit
  * approved at once, which they were not mailed about. `who` saw it on the page.
  */
-function toThoseAsked(history: History, who?: Actor): Pick<Outcome, "versions" | "except"> {
+function toThoseAsked(history: History, who?: Actor): Pick<OutcomeNews, "versions" | "except"> {
   const made = history.filter((event) => event.type === "DraftSubmitted" || event.type === "DraftEdited");
   const isWritten = (event: Recorded<DraftEvent>) =>
     event.type === "DraftSubmitted" ||

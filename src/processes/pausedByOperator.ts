@@ -1,8 +1,8 @@
 import { PausedByOperator } from "#src/commands/installation.ts";
-import type { Answer, NotYet, Process } from "./process.ts";
+import type { HandlerResult, NotYet, Process } from "./process.ts";
 
 /** A process's handler with any arguments. */
-type Handler<Given extends unknown[]> = (...given: Given) => Answer;
+type Handler<Given extends unknown[]> = (...given: Given) => HandlerResult;
 
 /**
  * Wraps a process so that handlers that would send mail are set aside while the operator has paused all

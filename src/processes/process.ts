@@ -61,16 +61,16 @@ export type SetAside = { setAside: readonly Obstacle[] };
  * Returned by a handler if read models must reach a position first. The lane stays queued without occupying
  * a worker, and is handed over again then.
  */
-export type WaitFor = { waitFor: number; of?: readonly ReadModel[] };
+export type WaitForModels = { waitFor: number; of?: readonly ReadModel[] };
 
 /** Returned by a handler to be called again after `againInMs`. Not a failure; everything behind it under its key waits. */
-export type Again = { againInMs: number };
+export type RetryLater = { againInMs: number };
 
 /** Reasons why a handler is not done yet. */
-export type NotYet = SetAside | WaitFor | Again;
+export type NotYet = SetAside | WaitForModels | RetryLater;
 
 /** Result of a handler: undefined if it is done. */
-export type Answer = Promise<NotYet | undefined> | Promise<void>;
+export type HandlerResult = Promise<NotYet | undefined> | Promise<void>;
 
 /**
  * A rule: events in, commands out. At-least-once, in order per key, concurrent across keys; so every handler must be idempotent
@@ -90,7 +90,7 @@ export type Process = {
   /**
    * Handlers by event type. `any`: the type's name determines the data, and each handler names it; the runner passes what the log holds.
    */
-  on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
+  on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => HandlerResult };
   /**
    * Events that are checked later, because by then the log usually makes the check unnecessary, by type. Each sets a timer under its key
    * in the transaction that plans it; no handler is called.
@@ -117,7 +117,7 @@ export type Process = {
   concurrency?: number;
   /** Limit of `concurrency` for one owner, the part of the key before its first space. Default: none. */
   ownerConcurrency?: number;
-  onTimer?: (timer: Timer, context: ProcessContext) => Answer;
+  onTimer?: (timer: Timer, context: ProcessContext) => HandlerResult;
   /**
    * What happens when an event (or timer) fails too often. Default: it is parked with its error, listed, and retried by
    * the operator (`npm run processes`). "never": retried with backoff without end (filing). A function performs the

@@ -4,7 +4,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import type { Recorded } from "#streams/event.ts";
-import type { Process, ProcessContext, WaitFor } from "./process.ts";
+import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 
 /** Queues published events for every webhook subscribed to them, in log order per draft, thread or domain. */
 export function queueWebhooks(
@@ -14,7 +14,7 @@ export function queueWebhooks(
   async function queue(
     { position, metadata: { workspaceId } }: Recorded,
     { reached }: ProcessContext,
-  ): Promise<WaitFor | undefined> {
+  ): Promise<WaitForModels | undefined> {
     if (workspaceId === null) return undefined;
     // The feed numbers the published events; an event it has not read yet has no number.
     if (!(await reached(position, ["feed", "webhooks"]))) return { waitFor: position, of: ["feed", "webhooks"] };

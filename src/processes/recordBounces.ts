@@ -4,7 +4,7 @@ import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { ApprovalReplyEvent } from "#streams/approvalReply/events.ts";
 import { idOf } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import type { Process, WaitFor } from "./process.ts";
+import type { Process, WaitForModels } from "./process.ts";
 
 /**
  * Records bounces of mail sent by the service, recognised by the Message-ID they report; it does not matter if the bounce itself is held.
@@ -25,7 +25,7 @@ export const recordBounces = (deps: Dependencies): Process => ({
       const evidence = `${isComplaint ? "a complaint" : "a bounce"} came back (delivery ${deliveryId})`;
       await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome, evidence }, cause);
     },
-    ApprovalReplyReceived: async (event, { cause, reached }): Promise<WaitFor | undefined> => {
+    ApprovalReplyReceived: async (event, { cause, reached }): Promise<WaitForModels | undefined> => {
       // For a bundle mail, the drafts say which requests it contained.
       const of = ["drafts"] as const;
       if (!(await reached(event.position, of))) return { waitFor: event.position, of };

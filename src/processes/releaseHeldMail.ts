@@ -6,7 +6,7 @@ import { hasInboundRoom } from "#src/commands/plans/quotas.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import type { Acting, Process, ProcessContext, WaitFor } from "./process.ts";
+import type { Acting, Process, ProcessContext, WaitForModels } from "./process.ts";
 
 /**
  * Releases held mail when the identity or the plan allows it: the identity is active again, another plan is set, a new period began, or
@@ -15,7 +15,7 @@ import type { Acting, Process, ProcessContext, WaitFor } from "./process.ts";
 export function releaseHeldMail(deps: Dependencies): Process {
   /** Releases mail held for quota in one queue per workspace: the oldest first, whichever identity it is for. */
   async function release(
-    { workspaceId, position }: Reached,
+    { workspaceId, position }: WorkspacePosition,
     identityIds: readonly string[],
     acting: Acting,
   ): Promise<undefined> {
@@ -24,23 +24,23 @@ export function releaseHeldMail(deps: Dependencies): Process {
   }
 
   /** Sets a timer for the next billing period. A period that is already over is ended by an event from the payment processor. */
-  async function lookAgain({ workspaceId, position }: Reached, { timers }: Acting): Promise<undefined> {
+  async function lookAgain({ workspaceId, position }: WorkspacePosition, { timers }: Acting): Promise<undefined> {
     const { period } = await currentPlan(deps, workspaceId);
     if (period === null || period.end <= deps.clock.now()) return;
     await timers.set({ key: workspaceId, name: "new period", dueAt: period.end, payload: { position } });
   }
 
   async function releaseAll(
-    { workspaceId, position, beside = [] }: Reached & { beside?: readonly string[] },
+    { workspaceId, position, beside = [] }: WorkspacePosition & { beside?: readonly string[] },
     context: ProcessContext,
-  ): Promise<WaitFor | undefined> {
+  ): Promise<WaitForModels | undefined> {
     if (!(await context.reached(position, ["inbound"]))) return { waitFor: position, of: ["inbound"] };
     const held = await heldIdentities(deps.reads, workspaceId);
     return release({ workspaceId, position }, [...new Set([...held, ...beside])], context);
   }
 
   /** The identity or the plan may have changed while the filing was decided, so check again. */
-  async function onHeld(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onHeld(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { disposition } = event.data as FilingDecision;
     const [at, identityId] = [placeOf(event), idOf(event.stream)];
     if (disposition === "held_identity_disabled") return release(at, [identityId], context);
@@ -71,9 +71,9 @@ export function releaseHeldMail(deps: Dependencies): Process {
 }
 
 /** A workspace, and the log position up to which its held mail must be in the read model. */
-type Reached = { workspaceId: string; position: number };
+type WorkspacePosition = { workspaceId: string; position: number };
 
-const placeOf = (event: Recorded): Reached => ({ workspaceId: workspaceOf(event), position: event.position });
+const placeOf = (event: Recorded): WorkspacePosition => ({ workspaceId: workspaceOf(event), position: event.position });
 
 const workspaceOf = (event: Recorded): string =>
   categoryOf(event.stream) === "workspace" ? idOf(event.stream) : (event.metadata.workspaceId as string);

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { PausedByOperator } from "#src/commands/installation.ts";
-import { type About, aboutDraft, aboutMessage, askedMessage } from "#src/commands/rules/ruleFacts.ts";
+import { type RuleInput, aboutDraft, aboutMessage, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
@@ -14,10 +14,10 @@ import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
-import type { Acting, Again, Process, ProcessContext, WaitFor } from "./process.ts";
-import { createSubmissions, type Telling } from "./runSubmissionRules.ts";
+import type { Acting, RetryLater, Process, ProcessContext, WaitForModels } from "./process.ts";
+import { createSubmissions, type PendingNotices } from "./runSubmissionRules.ts";
 
-type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
+type AuthenticatedData = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
 
 /** Tries, and milliseconds between them, in which the rules about a delivery wait until its draft is recorded as sent. */
 const sentWithin = { tries: 10, againInMs: 200 };
@@ -31,7 +31,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
 
   async function run(
     event: Recorded,
-    { trigger, key, runId, about }: { trigger: TriggerEvent; key: string; runId: string; about: () => Promise<About> },
+    { trigger, key, runId, about }: { trigger: TriggerEvent; key: string; runId: string; about: () => Promise<RuleInput> },
     acting: Acting,
   ): Promise<undefined> {
     const { cause } = acting;
@@ -42,7 +42,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     await tellPeople({ key, runId, tries: 0 }, acting);
   }
 
-  async function tellPeople({ key, runId, tries }: Telling, { cause, timers }: Acting): Promise<undefined> {
+  async function tellPeople({ key, runId, tries }: PendingNotices, { cause, timers }: Acting): Promise<undefined> {
     const payload = { kind: "notices", runId };
     let complete: boolean;
     try {
@@ -59,10 +59,10 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
   }
 
   async function onReceived(event: Recorded, context: ProcessContext): Promise<undefined> {
-    const { messageId, classification, contactStatus, received } = event.data as Authenticated;
+    const { messageId, classification, contactStatus, received } = event.data as AuthenticatedData;
     if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
     const workspaceId = event.metadata.workspaceId as string;
-    const about = async (): Promise<About> => {
+    const about = async (): Promise<RuleInput> => {
       const mail = await mailAt(deps, received, { workspaceId, messageId });
       if (!mail) throw new Error(`message ${messageId} was not found on its thread`);
       return aboutMessage(deps, await askedMessage(deps, mail));
@@ -74,7 +74,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
   /** Notes the draft on its thread first, so that rules see the current thread and may change it. */
   const onDraft =
     (trigger: TriggerEvent) =>
-    (event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> =>
+    (event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> =>
       aboutOneDraft(
         event,
         // The handler is registered for draft events only, so this is one.
@@ -86,13 +86,13 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     event: Recorded,
     { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
-  ): Promise<WaitFor | undefined> {
+  ): Promise<WaitForModels | undefined> {
     // Earlier runs about the draft are read from this read model.
     if (!(await context.reached(event.position, ["ruleEvaluations"])))
       return { waitFor: event.position, of: ["ruleEvaluations"] };
     const { state: draft } = await deps.drafts.load(draftId);
     const { threadId, status } = draft;
-    const about = async (): Promise<About> => {
+    const about = async (): Promise<RuleInput> => {
       const { cause } = context;
       const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(status) };
       if (noted) await noteDraft(deps, { ...note, outcome: noted }, cause);
@@ -105,7 +105,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
   }
 
   /** Waits for the draft to be recorded as sent: the provider may confirm a delivery before that. */
-  async function onDelivered(event: Recorded, context: ProcessContext): Promise<WaitFor | Again | undefined> {
+  async function onDelivered(event: Recorded, context: ProcessContext): Promise<WaitForModels | RetryLater | undefined> {
     const draftId = event.data.draftId as string;
     const { state: draft } = await deps.drafts.load(draftId);
     const { tries, againInMs } = sentWithin;
@@ -114,7 +114,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
   }
 
   /** Waits until an approval cannot be undone any more; until then it does not count for rules. */
-  async function onApproved(event: Recorded, context: ProcessContext): Promise<WaitFor | Again | undefined> {
+  async function onApproved(event: Recorded, context: ProcessContext): Promise<WaitForModels | RetryLater | undefined> {
     const { sendAfter } = event.data as { sendAfter?: string };
     if (sendAfter === undefined) return onDraft("draft.approved")(event, context);
     const againInMs = Date.parse(sendAfter) - deps.clock.now().getTime();
@@ -127,7 +127,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
   }
 
   /** An auto-approved draft counts as approved once its own rules leave it approved. */
-  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     return draft.autoApproved ? onDraft("draft.approved")(event, context) : undefined;
   }

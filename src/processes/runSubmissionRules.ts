@@ -6,7 +6,7 @@ import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { workingRules } from "#src/commands/rules/workingRules.ts";
-import { answeredBy, type Proof, proofOf } from "#src/commands/threads/answered.ts";
+import { answeredBy, type AuthenticationState, proofOf } from "#src/commands/threads/answered.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -22,12 +22,12 @@ import type { Acting, ProcessContext } from "./process.ts";
 type Mode = "auto" | "manual" | null;
 
 /** Notices from a run of rules to be sent: the lane's key, and the number of earlier tries. */
-export type Telling = { key: string; runId: string; tries: number };
+export type PendingNotices = { key: string; runId: string; tries: number };
 
 /** Functions of runRules.ts that submissions use. */
-type Beside = {
+type RuleRunFunctions = {
   onReceived(event: Recorded, context: ProcessContext): Promise<undefined>;
-  tellPeople(telling: Telling, acting: Acting): Promise<void>;
+  tellPeople(telling: PendingNotices, acting: Acting): Promise<void>;
 };
 
 /** Longest wait, in milliseconds, of a draft's rules for the authentication of the message it answers; and the interval between checks. */
@@ -39,7 +39,7 @@ const lookEveryMs = 500;
  * Their beginning and end are recorded on the draft: an auto-approved draft is not sent before, even if there are no rules. If there were
  * none at its submission, the submission records that they have run (isWithoutRules).
  */
-export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: Beside) {
+export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: RuleRunFunctions) {
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<undefined> {
     const { cause } = context;
     const draftId = idOf(event.stream);
@@ -49,7 +49,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     if (draft.autoApproved && draft.rulesApplied && !(await deps.ruleRuns.load(runId)).state.evaluated)
       return undefined;
     const mail = await answeredBy(deps, draft);
-    const proof: Proof = mail === null ? { said: null, isAwaited: false } : await proofOf(deps, mail);
+    const proof: AuthenticationState = mail === null ? { said: null, isAwaited: false } : await proofOf(deps, mail);
     if (proof.isAwaited && deps.clock.now() < until && (await proofMatters(draft))) {
       const due = new Date(Math.min(until.getTime(), deps.clock.now().getTime() + lookEveryMs));
       await context.timers.set({
@@ -102,7 +102,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
   /**
    * Runs the message's rules now if they could set a mode: its authentication may be newer than the draft, so they may not have run yet.
    */
-  async function ensureReceived(draft: Draft, { said }: Proof, context: ProcessContext): Promise<void> {
+  async function ensureReceived(draft: Draft, { said }: AuthenticationState, context: ProcessContext): Promise<void> {
     if (said !== null && (await messageMaySetMode(draft))) await beside.onReceived(said, context.because(said));
   }
 

@@ -10,7 +10,7 @@ import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
-import type { Process, ProcessContext, WaitFor } from "./process.ts";
+import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
 /**
@@ -52,7 +52,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
   }
 
   /** Mails each mailbox once, however many identities it approves for, except identities that require human approval themselves. */
-  async function onWaived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onWaived(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     if (!(await context.reached(event.position, ["identities"])))
       return { waitFor: event.position, of: ["identities"] };
     const told = new Set<string>();

@@ -6,14 +6,14 @@ import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
-import type { Process, ProcessContext, WaitFor } from "./process.ts";
+import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
 /** An approver stopped the workspace's mail to an address: mails the other approvers of the same identities, once each. */
 export function tellOfStops(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createTelling(deps, provider);
 
-  async function onStopped(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  async function onStopped(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     if (!(await context.reached(event.position, ["identities"])))
       return { waitFor: event.position, of: ["identities"] };
     const { workspaceId, address } = event.data as ServiceMailEvent["data"];

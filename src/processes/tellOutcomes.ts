@@ -8,7 +8,7 @@ import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { delivered } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { type Outcome, outcomeToTell } from "./outcomes.ts";
+import { type OutcomeNews, outcomeToTell } from "./outcomes.ts";
 import type { Process, ProcessContext } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
@@ -47,7 +47,7 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
    * Returns the approvers who received a request about the outcome's versions and still are approvers of this
    * identity, except those who know the outcome.
    */
-  async function mailboxes(draft: Draft, { versions, except }: Outcome): Promise<string[]> {
+  async function mailboxes(draft: Draft, { versions, except }: OutcomeNews): Promise<string[]> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const asked = versions
       .flatMap((version) => delivered(draft, version))

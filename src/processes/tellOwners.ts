@@ -7,12 +7,12 @@ import { type MemberMail, quoted, sendMemberMail, tryAgain } from "./memberMail.
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-type News = { mail: MemberMail; happenedAt: string };
+type OwnerNews = { mail: MemberMail; happenedAt: string };
 type Joining = Extract<MemberEvent, { type: "InvitationAccepted" | "MemberJoined" }>;
 
 /** Mails every owner about each new member. */
 export function tellOwners(deps: Dependencies, provider: MailProvider): Process {
-  async function tell(news: News, tries: number, context: ProcessContext): Promise<void> {
+  async function tell(news: OwnerNews, tries: number, context: ProcessContext): Promise<void> {
     const { mail, happenedAt } = news;
     if (isOldNews(deps, happenedAt)) return;
     const outcome = await sendMemberMail(deps, provider, mail);
@@ -42,7 +42,7 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
     categories: ["member"],
     keyOf: (event) => idOf(event.stream),
     on: { InvitationAccepted: onJoined, MemberJoined: onJoined },
-    onTimer: ({ payload }, context) => tell(payload.news as News, payload.tries as number, context),
+    onTimer: ({ payload }, context) => tell(payload.news as OwnerNews, payload.tries as number, context),
   };
 }
 

@@ -11,7 +11,7 @@ import { reachAgainAfter } from "./peopleRetries.ts";
 import type { ProcessContext, Timer } from "./process.ts";
 
 /** One mail to one approver about one event. `text`: paragraphs separated by an empty line. */
-export type News = {
+export type ApproverNews = {
   /**
    * Default: outcome. Mail about loosened approval settings is sent as an outcome too: neither a quota nor a pause keeps
    * it from approvers who lose their control.
@@ -27,12 +27,12 @@ export type News = {
   text: string;
 };
 
-/** Event id and time for `News`. */
+/** Event id and time for `ApproverNews`. */
 export const about = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
 
 /** Mails news to approvers and retries a few times. The same news has the same Message-ID. Events older than a day are not mailed. */
 export function createTelling(deps: Dependencies, provider: MailProvider) {
-  async function tell(news: News, { timers }: ProcessContext, tries = 0): Promise<void> {
+  async function tell(news: ApproverNews, { timers }: ProcessContext, tries = 0): Promise<void> {
     const { kind = "outcome", identityId, threadId, eventId, happenedAt, to, subject } = news;
     if (isOldNews(deps, happenedAt)) return;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
@@ -51,6 +51,6 @@ export function createTelling(deps: Dependencies, provider: MailProvider) {
   return {
     tell,
     onTimer: ({ payload }: Timer, context: ProcessContext) =>
-      tell(payload.news as News, context, payload.tries as number),
+      tell(payload.news as ApproverNews, context, payload.tries as number),
   };
 }

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect } from "chai";
 import express from "express";
-import type { Post } from "#src/commands/inbound/postedMail.ts";
+import type { ProviderPost } from "#src/commands/inbound/postedMail.ts";
 import { type SendGridInboundOptions, sendGridInbound } from "#src/http/hooks/sendGrid/inbound.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import { inFull } from "#test/support/full.ts";
@@ -32,7 +32,7 @@ describe("the door for SendGrid's posts", () => {
 
   /** The hook by itself on a real socket, in front of nobody. */
   async function open(options: Partial<SendGridInboundOptions> = {}) {
-    const taken: Post[] = [];
+    const taken: ProviderPost[] = [];
     const told: string[] = [];
     const unknown = { count: 0 };
     const app = express();

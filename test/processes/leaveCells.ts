@@ -2,7 +2,7 @@ import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
 import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
-import type { Asked } from "#src/commands/sends/mayLeave.ts";
+import type { SendCheck } from "#src/commands/sends/mayLeave.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { linkVoter } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
@@ -180,7 +180,7 @@ export async function worldOf(name: WayName): Promise<StandingWorld> {
 }
 
 /** A draft that this moment is next for: approved in this way, or on its way out, or handed over right now. */
-export async function standingAt(world: StandingWorld, name: WayName, moment: Asked["moment"]): Promise<string> {
+export async function standingAt(world: StandingWorld, name: WayName, moment: SendCheck["moment"]): Promise<string> {
   const way: Way = allWays[name];
   const { processes } = world.node;
   processes.splice(0, processes.length, ...processes.filter(({ name }) => name !== "deliver"));

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { type Asked, draftMoments, mayLeave, senderMoments } from "#src/commands/sends/mayLeave.ts";
+import { type SendCheck, draftMoments, mayLeave, senderMoments } from "#src/commands/sends/mayLeave.ts";
 import {
   type Cell,
   changedAt,
@@ -78,10 +78,10 @@ describe("the table of the send path", () => {
       it(`turns to "no" by its question: ${moment}, ${question}`, async () => {
         const { way, change } = turns[question]!;
         const world = await worldOf(way);
-        const draftId = await standingAt(world, way, moment as Asked["moment"]);
+        const draftId = await standingAt(world, way, moment as SendCheck["moment"]);
         const ask = async () => {
           const draft = await world.state.draft(draftId);
-          const { no } = await mayLeave(world.node, { moment: moment as Asked["moment"], draftId, draft }, cause);
+          const { no } = await mayLeave(world.node, { moment: moment as SendCheck["moment"], draftId, draft }, cause);
           return no?.question ?? "yes";
         };
         expect(await ask()).to.equal("yes");

@@ -4,7 +4,7 @@ import { createStreamServices } from "#src/commands/handle.ts";
 import { takeAction } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
-import { type Answered, answeredBy } from "#src/commands/threads/answered.ts";
+import { type FiledMail, answeredBy } from "#src/commands/threads/answered.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
@@ -169,7 +169,7 @@ describe("rules under repetition", () => {
   async function lookAlike(draftId: string, event: Recorded, workspaceId: string) {
     const { state } = await rules.service.deps.drafts.load(draftId);
     const { deps } = rules.service;
-    const message = async () => askedMessage(deps, (await answeredBy(deps, state)) as Answered);
+    const message = async () => askedMessage(deps, (await answeredBy(deps, state)) as FiledMail);
     const about = async () =>
       aboutDraft(deps, { trigger: "draft.approved", draftId, draft: state, message: await message() });
     const trigger = { trigger: "draft.approved", runId: randomUUID(), triggerEventId: event.id, workspaceId } as const;

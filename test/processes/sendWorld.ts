@@ -15,7 +15,7 @@ import { deliver } from "#src/processes/deliver.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
-import type { Answer, Obstacle, Process, Timer } from "#src/processes/process.ts";
+import type { HandlerResult, Obstacle, Process, Timer } from "#src/processes/process.ts";
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
@@ -60,7 +60,7 @@ export const ann = signedIn("ann", "Ann Example");
 export const bob = signedIn("bob", "Bob Example");
 
 export type Hand = { attemptId: string; outcome: Outcome };
-type Work = (process: Process) => Answer | undefined;
+type Work = (process: Process) => HandlerResult | undefined;
 export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>; processes: Process[] };
 
 export type WorldOptions = {

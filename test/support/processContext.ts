@@ -1,5 +1,5 @@
 import { systemClock } from "#src/platform/clock.ts";
-import type { Answer, Process, ProcessContext, Timer } from "#src/processes/process.ts";
+import type { HandlerResult, Process, ProcessContext, Timer } from "#src/processes/process.ts";
 import { concerns } from "#src/runtime/work/concerns.ts";
 import { type Handling, handlerContext } from "#src/runtime/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -25,12 +25,12 @@ export const contextOf = (
     subject,
   );
 
-/** Passes an event to a process as the runner does: undefined if the process ignores it or defers it. */
-export const tell = (process: Process, event: Recorded<any>, more: More = {}): Answer | undefined =>
+/** Hands an event over, as the runner does: nothing happens where it does not concern the process, or is looked at later. */
+export const tell = (process: Process, event: Recorded<any>, more: More = {}): HandlerResult | undefined =>
   concerns(process, event)
     ? process.on[event.type]?.(structuredClone(event), contextOf(process, event, more))
     : undefined;
 
-/** Passes a due timer to a process. */
-export const fire = (process: Process, timer: Timer, more: More = {}): Answer | undefined =>
+/** Hands a timer over that is due. */
+export const fire = (process: Process, timer: Timer, more: More = {}): HandlerResult | undefined =>
   process.onTimer?.(timer, contextOf(process, timer, more));

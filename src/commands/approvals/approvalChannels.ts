@@ -18,10 +18,10 @@ export const wireNames = {
   approvalChannel: "approval_channel",
   secondaryApprovalChannel: "secondary_approval_channel",
 } as const;
-type Slot = keyof typeof wireNames;
-const slots = Object.keys(wireNames) as Slot[];
-type Channels = Partial<Pick<IdentitySettings, Slot>>;
-type Owner = { workspaceId: string; slot: Slot };
+type ChannelSetting = keyof typeof wireNames;
+const slots = Object.keys(wireNames) as ChannelSetting[];
+type ChannelSettings = Partial<Pick<IdentitySettings, ChannelSetting>>;
+type SecretOwner = { workspaceId: string; slot: ChannelSetting };
 
 /**
  * Encrypts the secrets of the given channels. A masked value sent back keeps the stored secret. Throws Rejected invalid_request for a mask
@@ -29,9 +29,9 @@ type Owner = { workspaceId: string; slot: Slot };
  */
 export function sealChannels(
   deps: Dependencies,
-  { workspaceId, given, stored }: { workspaceId: string; given: Channels; stored: Channels | null },
-): Channels {
-  const sealed: Channels = {};
+  { workspaceId, given, stored }: { workspaceId: string; given: ChannelSettings; stored: ChannelSettings | null },
+): ChannelSettings {
+  const sealed: ChannelSettings = {};
   for (const slot of slots) {
     const channel = given[slot];
     if (channel === undefined) continue;
@@ -43,7 +43,7 @@ export function sealChannels(
 
 function seal(
   deps: Dependencies,
-  { workspaceId, slot }: Owner,
+  { workspaceId, slot }: SecretOwner,
   { channel, stored }: { channel: ApprovalChannel; stored: ApprovalChannel | null },
 ): ApprovalChannel {
   const config = Object.entries(channel.config).map(([field, value]) => {
@@ -84,10 +84,10 @@ export function requireBotToken(path: string, value: string): void {
 
 /** Returns the channels with every secret encrypted again by `again`. */
 export function resealedChannels(
-  { workspaceId, ...channels }: Pick<IdentitySettings, Slot> & { workspaceId: string },
+  { workspaceId, ...channels }: Pick<IdentitySettings, ChannelSetting> & { workspaceId: string },
   again: Reseal,
-): Channels {
-  const resealed = (slot: Slot, channel: ApprovalChannel): ApprovalChannel =>
+): ChannelSettings {
+  const resealed = (slot: ChannelSetting, channel: ApprovalChannel): ApprovalChannel =>
     withSecrets(channel, (value, field) => again(value, { workspaceId, field: `${slot}.${field}` }));
   return Object.fromEntries(
     slots.map((slot) => [slot, channels[slot] === null ? null : resealed(slot, channels[slot])]),
@@ -121,7 +121,7 @@ export function openedChannel(
 /** Returns a channel as shown on the wire: secrets as **** and their last 4 characters. */
 export function maskedChannel(
   deps: Pick<Dependencies, "keyRing">,
-  { workspaceId, slot }: Owner,
+  { workspaceId, slot }: SecretOwner,
   channel: ApprovalChannel | null,
 ): ApprovalChannel | null {
   if (channel === null) return null;

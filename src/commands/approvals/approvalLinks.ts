@@ -18,13 +18,13 @@ import type { Draft } from "#streams/draft/draft.ts";
 import { findToken } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { type Changed, changeDraft } from "../drafts/changeDraft.ts";
+import { type ChangedDraft, changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
 import { requireProjected } from "../readModels.ts";
 import { endStale, mayLeave, newMessageOf } from "../sends/mayLeave.ts";
 import { newerWordOf } from "../sends/newerWords.ts";
-import { type Linked, linked } from "./approvalTokens.ts";
+import { type LinkedDraft, linked } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { channelOf } from "./askApprovers.ts";
 import { withCard } from "./cards.ts";
@@ -108,11 +108,11 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
 }
 
 /** A decision about to be judged by the draft's stream, with the confirmation code that was typed. */
-type CodedPress = Linked & { codeMacs: readonly string[] | undefined; isWrongCode: boolean };
+type CodedPress = LinkedDraft & { codeMacs: readonly string[] | undefined; isWrongCode: boolean };
 
 function judgedCode(
   deps: Dependencies,
-  { notificationId, confirmCode }: Linked["asked"],
+  { notificationId, confirmCode }: LinkedDraft["asked"],
   code: string | undefined,
 ): Pick<CodedPress, "codeMacs" | "isWrongCode"> {
   const codeMacs = code === undefined ? undefined : confirmCodeMacs(deps, notificationId, code);
@@ -146,7 +146,7 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
 /** Result for an approval that leaves the quorum unreached. */
 async function voteCounted(
   deps: Deps,
-  { draftId, identity, handled }: { draftId: string; identity: Identity; handled: Changed },
+  { draftId, identity, handled }: { draftId: string; identity: Identity; handled: ChangedDraft },
 ): Promise<DecisionResult> {
   await requireShown(deps, handled.position, shown.outcome);
   const row = await draftById(deps.reads, identity.workspaceId, draftId);
@@ -212,7 +212,7 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
   return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
 }
 
-async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult> {
+async function decidedAlready(deps: Deps, link: LinkedDraft): Promise<DecisionResult> {
   const { token, draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
@@ -228,13 +228,13 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
  * True if only named users may decide in this chat: its button tokens are known to every member's client, so a
  * link made from them must only show the page.
  */
-async function isForNamedUsers(deps: Dependencies, { draft, asked }: Linked): Promise<boolean> {
+async function isForNamedUsers(deps: Dependencies, { draft, asked }: LinkedDraft): Promise<boolean> {
   if (asked.channel.type !== "telegram") return false;
   const { state: identity } = await deps.identities.load(draft.identityId);
   return allowedUsersOf(channelOf(identity, asked.channel.slot)?.config ?? {}) !== null;
 }
 
-async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
+async function causeOf(deps: Dependencies, link: LinkedDraft, request: DecideRequest): Promise<Cause> {
   const { draft, asked } = link;
   const { type, address } = asked.channel;
   // The link of a mailbox identifies its owner; a link in a chat may be used by any member.

@@ -17,12 +17,12 @@ import { derivedId } from "../ids.ts";
 import { type AskedMessage, aboutDraft, aboutMessage, askedMessage, factsAgain, withText } from "../rules/ruleFacts.ts";
 import { receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
 import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
-import { type Answered, answeredBy, MailNotFound } from "../threads/answered.ts";
+import { type FiledMail, answeredBy, MailNotFound } from "../threads/answered.ts";
 import { requiresHuman } from "./humanApproval.ts";
 import { lapsedVoters } from "./voters.ts";
 
 /** Results of the rules about a message, and of those about the draft that answers it. */
-type Runs = { received: RuleRun | null; created: RuleRun };
+type RuleRunsOfDraft = { received: RuleRun | null; created: RuleRun };
 
 export const createdRunId = (submittedEventId: string): string => derivedId("rules", "draft.created", submittedEventId);
 
@@ -79,7 +79,7 @@ function unknown(error: unknown): string {
 export async function decideNow(
   deps: Dependencies,
   { draftId, draft, submittedBySwitch }: { draftId: string; draft: Draft; submittedBySwitch: boolean },
-): Promise<{ decision: ApprovalDecision; runs: Runs }> {
+): Promise<{ decision: ApprovalDecision; runs: RuleRunsOfDraft }> {
   const { workspaceId, identityId } = draft;
   const [runs, { state: identity }] = await Promise.all([
     runsOf(deps, draftId, draft),
@@ -111,7 +111,7 @@ const noWalk: Walk<WalkedRule> = { rules: [], facts: new Map() };
 const noExchange: Exchange = { mail: null, recipients: null, coveredRecipients: [] };
 const nothingSaid = { received: noWalk, created: noWalk, exchange: noExchange };
 
-async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }: Draft): Promise<Runs> {
+async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }: Draft): Promise<RuleRunsOfDraft> {
   const [submitted] = await deps.store.read(draftStream(draftId), 0, 1);
   const run = async (id: string) => (await deps.ruleRuns.load(id)).state;
   const received = basedOnMessageId === null ? null : await run(receivedRunId(basedOnMessageId));
@@ -152,7 +152,7 @@ async function walkOfMessage(
     received,
   }: {
     draftId: string;
-    mail: Answered | null;
+    mail: FiledMail | null;
     message: AskedMessage | null;
     rules: readonly WorkingRule[];
     received: RuleRun | null;
@@ -171,7 +171,7 @@ async function walkOfMessage(
 }
 
 /** Returns what granted the draft's approval when it was given. */
-function grantedThen(draftId: string, draft: Draft, { received, created }: Runs): Source[] {
+function grantedThen(draftId: string, draft: Draft, { received, created }: RuleRunsOfDraft): Source[] {
   const ofMessage = received?.modeUsedBy === draftId ? received : null;
   const askedForPerson = received !== null && approvalModeOf(received)?.mode === "manual";
   const rules = [

@@ -13,7 +13,7 @@ export const tokenBytes = 32;
 export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
 
 /** Result of a valid token: its draft as it is now, and the version, channel and decision it was issued for. */
-export type Linked = {
+export type LinkedDraft = {
   token: string;
   draftId: string;
   draft: Draft;
@@ -25,7 +25,7 @@ export type Linked = {
 };
 
 /** Checks a token: undefined if no draft knows it. A token whose channel has changed is returned as expired. */
-export async function linked(deps: Dependencies, token: string): Promise<Linked | undefined> {
+export async function linked(deps: Dependencies, token: string): Promise<LinkedDraft | undefined> {
   const tokenSha256 = hashToken(token);
   const known = await draftOf(deps, tokenSha256);
   if (!known) return undefined;

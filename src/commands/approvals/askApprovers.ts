@@ -19,7 +19,7 @@ export type ChannelSlot = Asked["channel"]["slot"];
 export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>
   slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
 
-type Question = {
+type ApproversQuestion = {
   channels: Channels;
   draftId: string;
   draft: Draft;
@@ -41,9 +41,9 @@ export const linksEnd = ({ clock, settings }: Pick<Dependencies, "clock" | "sett
  */
 export async function askApprovers(
   deps: Dependencies,
-  { channels, draftId, draft, slot, lastTry, late = false, alone = false }: Question,
+  { channels, draftId, draft, slot, lastTry, late = false, alone = false }: ApproversQuestion,
   cause: Cause,
-): Promise<Asking> {
+): Promise<AskResult> {
   const { state: identity, revision } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return finished;
@@ -103,8 +103,8 @@ export async function askApprovers(
  * one that was not asked about this version.
  */
 export function isFinal(
-  { again, inMs }: Extract<ChannelAnswer, { reached: false }>,
-  { draft, identity, slot, lastTry }: Pick<Question, "draft" | "slot" | "lastTry"> & { identity: Identity },
+  { again, inMs }: Extract<Answer, { reached: false }>,
+  { draft, identity, slot, lastTry }: Pick<ApproversQuestion, "draft" | "slot" | "lastTry"> & { identity: Identity },
 ): boolean {
   const canEscalate = identity.secondaryApprovalChannel !== null && draft.escalatedVersion < draft.version;
   const goesElsewhere = inMs !== undefined && slot === "primary" && canEscalate;
@@ -115,9 +115,9 @@ export function isFinal(
  * Result of asking. `again`: no approver was reached, and a later try may help; `inMs`: milliseconds to
  * wait if only notification quota is missing.
  */
-export type Asking = { again: false } | { again: true; inMs?: number };
+export type AskResult = { again: false } | { again: true; inMs?: number };
 
-const finished: Asking = { again: false };
+const finished: AskResult = { again: false };
 
 const tooLate: ChannelAnswer = {
   reached: false,
@@ -130,7 +130,7 @@ const hasLinkPages = ({ type }: ApprovalChannel): boolean => type === "email";
 
 const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
 
-type Delivered = {
+type RequestToSend = {
   draftId: string;
   draft: Draft;
   channel: ApprovalChannel;
@@ -153,8 +153,8 @@ async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel)
 async function ask(
   deps: Dependencies,
   channels: Channels,
-  { draftId, draft, channel, tokens, code, expiresAt, notificationId }: Delivered,
-): Promise<ChannelAnswer> {
+  { draftId, draft, channel, tokens, code, expiresAt, notificationId }: RequestToSend,
+): Promise<Answer> {
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const { workspaceId, identityId, threadId } = draft;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });

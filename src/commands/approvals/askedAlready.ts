@@ -10,10 +10,10 @@ import { reaches } from "./channelAddresses.ts";
 /** "before": skip if they were asked at all. `namedAt`: log position at which the channel was named; skip if they were asked after it. */
 export type UnlessAsked = "before" | { namedAt: number };
 
-type Question = { draft: Draft; identity: Identity; slot: ChannelSlot };
+type ChannelQuestion = { draft: Draft; identity: Identity; slot: ChannelSlot };
 
 /** Returns the requests about the draft's present version that reached the approvers of this channel and whose links still decide. */
-export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: Question): Asked[] =>
+export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: ChannelQuestion): Asked[] =>
   deciding(draft, slot).filter(
     ({ channel, expiresAt }) => reaches(deps, identity, channel) && Date.parse(expiresAt) > deps.clock.now().getTime(),
   );
@@ -24,7 +24,7 @@ export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft,
  */
 export async function isAsked(
   deps: Dependencies,
-  { draftId, ...question }: Question & { draftId: string },
+  { draftId, ...question }: ChannelQuestion & { draftId: string },
   unless: UnlessAsked,
 ): Promise<boolean> {
   const { identity, slot } = question;

@@ -22,7 +22,7 @@ const mostNamed = 10;
 /** Drafts read or written at once: the drafts of a mail are independent of each other. */
 const atOnce = 20;
 
-export type Bundle = {
+export type BundleQuery = {
   channels: Channels;
   workspaceId: string;
   /** The mailbox, in lower case. */
@@ -36,7 +36,7 @@ export type Bundle = {
 /** A request sent on its own instead of bundled. `causedBy`: id of the event that it answers. */
 export type AskedAlone = Pick<WaitingRequest, "slot" | "since"> & { draftId: string; causedBy: string };
 
-export type AskedTogether = {
+export type BundleResult = {
   /** Requests to be sent as ordinary ones. */
   alone: AskedAlone[];
   /** Milliseconds until the requests that were not delivered are tried again; undefined: none is. */
@@ -45,7 +45,7 @@ export type AskedTogether = {
   next: WaitingRequest | undefined;
 };
 
-type Waiting = {
+type BundledDraft = {
   row: WaitingRequest;
   draft: Draft;
   asked: ApprovalRequest;
@@ -62,9 +62,9 @@ type Waiting = {
  */
 export async function askTogether(
   deps: Dependencies,
-  { isAlone, ...bundle }: Bundle & { isAlone(request: WaitingRequest): boolean },
+  { isAlone, ...bundle }: BundleQuery & { isAlone(request: WaitingRequest): boolean },
   cause: Cause,
-): Promise<AskedTogether> {
+): Promise<BundleResult> {
   const { workspaceId, address, after } = bundle;
   const rows = await waitingRequests(deps.reads, workspaceId, { address, after, most: mostInOneMail });
   const next = rows.length === mostInOneMail ? rows.at(-1) : undefined;
@@ -79,7 +79,7 @@ export async function askTogether(
   return { alone, againInMs, next };
 }
 
-const aloneOf = ({ row, asked }: Waiting): AskedAlone => ({
+const aloneOf = ({ row, asked }: BundledDraft): AskedAlone => ({
   draftId: row.draft_id,
   slot: row.slot,
   since: row.since,
@@ -90,7 +90,7 @@ const aloneOf = ({ row, asked }: Waiting): AskedAlone => ({
  * Reads a waiting request from its draft's stream: undefined if the draft was decided or edited
  * meanwhile, or the mailbox is no approver any more.
  */
-async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Waiting | undefined> {
+async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<BundledDraft | undefined> {
   const { state: draft } = await deps.drafts.load(row.draft_id);
   const asked = draft.notified.open[row.notification_id];
   if (draft.status !== "pending" || draft.version !== row.version || asked === undefined) return undefined;
@@ -104,7 +104,7 @@ async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Wa
   return { row, draft, asked, identity, channel, humanRequired, needsCode: identity.confirmCode };
 }
 
-type Named = Waiting & { notificationId: string };
+type RecordedRequest = BundledDraft & { notificationId: string };
 
 /**
  * Returns the milliseconds until the requests that were not delivered are tried again. Notification quota is taken before anything is
@@ -112,16 +112,16 @@ type Named = Waiting & { notificationId: string };
  */
 async function askIn(
   deps: Dependencies,
-  { channels, workspaceId, together, pauseAfter }: Bundle & { together: readonly Waiting[] },
+  { channels, workspaceId, together, pauseAfter }: BundleQuery & { together: readonly BundledDraft[] },
   cause: Cause,
 ): Promise<number | undefined> {
   const listToken = newListToken(deps);
   const attemptId = listAttempt(hashToken(listToken));
-  const { channel } = together[0] as Waiting;
+  const { channel } = together[0] as BundledDraft;
   const by = channels[channel.type];
   const room = await by.takeRoom?.({ channel, workspaceId, attemptId });
   if (room && "reached" in room) {
-    const goesElsewhere = ({ draft, identity, row }: Waiting): boolean =>
+    const goesElsewhere = ({ draft, identity, row }: BundledDraft): boolean =>
       isFinal(room, { draft, identity, slot: row.slot, lastTry: false });
     const elsewhere = together.filter(goesElsewhere);
     const named = await recordAsked(deps, { together: elsewhere, listToken }, cause);
@@ -150,9 +150,9 @@ async function askIn(
 /** Records the requests and returns those whose drafts accepted them. */
 async function recordAsked(
   deps: Dependencies,
-  { together, listToken }: { together: readonly Waiting[]; listToken: string },
+  { together, listToken }: { together: readonly BundledDraft[]; listToken: string },
   cause: Cause,
-): Promise<Named[]> {
+): Promise<RecordedRequest[]> {
   const expiresAt = linksEnd(deps);
   const recorded = await inParts(together, async (waiting) => {
     const { asked: before, draft, row } = waiting;
@@ -174,7 +174,7 @@ async function recordAsked(
 const cannot: ChannelAnswer = { reached: false, again: false, error: "this channel takes one request at a time" };
 
 /** Returns subject and recipients for the mail; empty ones if the content is lost, so that the other drafts are still asked about. */
-async function titleOf(deps: Dependencies, { draft }: Waiting): Promise<{ subject: string; to: string[] }> {
+async function titleOf(deps: Dependencies, { draft }: BundledDraft): Promise<{ subject: string; to: string[] }> {
   const { subject, to } = await loadContent(deps.blobs, draft.stored).catch(() => ({ subject: "", to: [] }));
   return { subject, to };
 }
@@ -182,7 +182,7 @@ async function titleOf(deps: Dependencies, { draft }: Waiting): Promise<{ subjec
 /** Records on each draft if the mail was accepted. */
 async function record(
   deps: Dependencies,
-  { named, answer, pauseAfter }: { named: readonly Named[]; answer: ChannelAnswer } & Pick<Bundle, "pauseAfter">,
+  { named, answer, pauseAfter }: { named: readonly RecordedRequest[]; answer: Answer } & Pick<BundleQuery, "pauseAfter">,
   cause: Cause,
 ): Promise<number | undefined> {
   const pauses = await inParts(named, async ({ row, draft, identity, notificationId }) => {

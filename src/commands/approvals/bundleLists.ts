@@ -38,7 +38,7 @@ async function list(deps: Deps, token: string, page: number): Promise<ApprovalLi
   const pages = Math.max(1, Math.ceil(all.length / draftsOnPage));
   // The token of a single draft leads to no list.
   if (all.length === 0 || page > pages) return undefined;
-  const found: Found[] = [];
+  const found: FoundDraft[] = [];
   for (const row of all.slice((page - 1) * draftsOnPage, page * draftsOnPage)) {
     const { state: draft, position } = await deps.drafts.load(row.id);
     const asked = listedIn(draft, listSha256);
@@ -58,9 +58,9 @@ async function requireShown(deps: Deps, position: number): Promise<void> {
   await requireProjected(deps, position, shown);
 }
 
-type Found = { row: OnList; draft: Draft; position: number; asked: ApprovalRequest };
+type FoundDraft = { row: OnList; draft: Draft; position: number; asked: Asked };
 
-async function listed(deps: Dependencies, found: Found, token: string): Promise<ListedDraft> {
+async function listed(deps: Dependencies, found: FoundDraft, token: string): Promise<ListedDraft> {
   const { row, draft } = found;
   const state = await stateOf(deps, found, token);
   if (state.kind === "elsewhere") return { subject: "", to: [], since: null, state };
@@ -69,13 +69,13 @@ async function listed(deps: Dependencies, found: Found, token: string): Promise<
 }
 
 /** Shows a draft that cannot be loaded as broken, so that the others stay visible. */
-function unshown(deps: Dependencies, { row }: Found, error: unknown): ListedDraft {
+function unshown(deps: Dependencies, { row }: FoundDraft, error: unknown): ListedDraft {
   if (error instanceof Unavailable) throw error;
   deps.log?.error({ err: error, draft: row.id }, "a draft on an approver's list cannot be shown");
   return { subject: "", to: [], since: null, state: { kind: "broken" } };
 }
 
-async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: string): Promise<ListedState> {
+async function stateOf(deps: Dependencies, { row, draft, asked }: FoundDraft, token: string): Promise<ListedState> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   if (!reaches(deps, identity, asked.channel)) return { kind: "elsewhere" };
   if (asked.version !== draft.version) return { kind: "changed" };

@@ -12,7 +12,7 @@ const usualMostAlone = 30;
 /** Minutes: requests of an identity that escalates sooner than this do not wait for long. */
 const soonMinutes = 30;
 
-type Question = {
+type BundlingQuestion = {
   draftId: string;
   draft: Draft;
   identity: Identity;
@@ -24,7 +24,7 @@ type Question = {
  * True if a request waits to be bundled with others of its mailbox: an identity's edit made new versions of several drafts, or the mailbox
  * has too many open requests. Never true if a code is required: each code belongs to one mail and one draft.
  */
-export async function comesBundled(deps: Dependencies, by: Channel, question: Question): Promise<boolean> {
+export async function comesBundled(deps: Dependencies, by: Channel, question: BundlingQuestion): Promise<boolean> {
   const { draftId, draft, channel, identity } = question;
   const address = channel.config.to;
   if (by.askTogether === undefined || address === undefined || identity.confirmCode) return false;
@@ -35,7 +35,7 @@ export async function comesBundled(deps: Dependencies, by: Channel, question: Qu
 }
 
 /** True if the service made this version, nobody was asked about it yet, and the identity has more open drafts, which changed too. */
-async function isOneOfManyNew(deps: Dependencies, { draft, slot }: Question): Promise<boolean> {
+async function isOneOfManyNew(deps: Dependencies, { draft, slot }: BundlingQuestion): Promise<boolean> {
   if (slot !== "primary" || !isOfIdentityEdit(draft)) return false;
   if (Object.values(draft.notified.open).some(({ version }) => version === draft.version)) return false;
   return (await openDraftsOfIdentity(deps.reads, draft.workspaceId, draft.identityId)) > 1;

@@ -8,7 +8,7 @@ import type { ChannelSlot } from "./askApprovers.ts";
 import { mostInOneMail } from "./bundleAsking.ts";
 
 /** Subject of an askInBundles item: all requests waiting for a mailbox (in lower case), or one draft's at one channel. */
-export type GivenUp = { workspaceId: string; address: string } | { draftId: string; slot: ChannelSlot };
+export type AbandonedRequests = { workspaceId: string; address: string } | { draftId: string; slot: ChannelSlot };
 
 const error =
   "internal: the service could not ask, and its operator has the error: POST /v1/drafts/{id}/notify asks again";
@@ -17,7 +17,7 @@ const error =
  * Records on each draft that its approvers were not reached, after the service failed too often and stopped trying: notification_status
  * shows it, and the draft goes to the secondary channel or its thread is marked for review. Requests answered meanwhile stay as they are.
  */
-export async function giveUpAsking(deps: Dependencies, what: GivenUp, cause: Cause): Promise<void> {
+export async function giveUpAsking(deps: Dependencies, what: AbandonedRequests, cause: Cause): Promise<void> {
   if ("draftId" in what) return giveUp(deps, what, cause);
   const { workspaceId, address } = what;
   let after: WaitingRequest | undefined;

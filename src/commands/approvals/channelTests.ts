@@ -14,7 +14,7 @@ import { isHostedHere, openedChannel } from "./approvalChannels.ts";
 import { type ChannelSlot, channelOf } from "./askApprovers.ts";
 import { addressOf } from "./channelAddresses.ts";
 
-type Wanted = { workspaceId: string; identityId: string; slot: ChannelSlot };
+type ChannelTestRequest = { workspaceId: string; identityId: string; slot: ChannelSlot };
 
 /**
  * Requests a test notification through one of an identity's channels as set now; its result is read by the returned id. Throws Rejected
@@ -22,7 +22,7 @@ type Wanted = { workspaceId: string; identityId: string; slot: ChannelSlot };
  */
 export async function requestChannelTest(
   deps: Dependencies,
-  { workspaceId, identityId, slot }: Wanted,
+  { workspaceId, identityId, slot }: ChannelTestRequest,
   cause: Cause,
 ): Promise<{ testId: string; position: number }> {
   const { state: identity } = await deps.identities.load(identityId);
@@ -77,12 +77,12 @@ async function attempt(deps: Dependencies, outlets: Outlets, testId: string): Pr
   return postNotice(deps, outlets.channels, { kind: "test", workspaceId, attemptId: testId, channel, lines });
 }
 
-type Mail = Omit<Wanted, "slot"> & { testId: string; emailAddress: string; channel: ApprovalChannel };
+type TestMail = Omit<ChannelTestRequest, "slot"> & { testId: string; emailAddress: string; channel: ApprovalChannel };
 
 async function mailed(
   deps: Dependencies,
   { provider }: Outlets,
-  { testId, workspaceId, identityId, emailAddress, channel }: Mail,
+  { testId, workspaceId, identityId, emailAddress, channel }: TestMail,
 ): Promise<NoticeOutcome> {
   const to = channel.config.to as string;
   // The address's domain may have been added to this service since the channel was set.

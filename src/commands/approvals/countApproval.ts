@@ -11,7 +11,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { votingOf } from "./voters.ts";
 
 /** An approval to count. `draftId`: null for a draft submitted with its approval. `channel`: the channel used; absent for none. */
-type Approval = { draftId: string | null; identityId: string; actor: Actor; channel?: Asked["channel"] };
+type ApprovalToCount = { draftId: string | null; identityId: string; actor: Actor; channel?: Asked["channel"] };
 
 /** An approval as it counts now. `unlessMoved`: streams it was judged by, which must guard its append. */
 export type CountedApproval = { identity: Identity; voting: Voting; unlessMoved: readonly Guard[] };
@@ -19,7 +19,7 @@ export type CountedApproval = { identity: Identity; voting: Voting; unlessMoved:
 /** Counts an approval by its identity, its workspace and, if several approvals are required, the members whose votes may have lapsed. */
 export async function countedApproval(
   deps: Dependencies,
-  { draftId, identityId, actor, channel }: Approval,
+  { draftId, identityId, actor, channel }: ApprovalToCount,
 ): Promise<CountedApproval> {
   const { state: identity, revision } = await deps.identities.load(identityId);
   const { workspaceId, approvalsRequired } = identity;
@@ -41,7 +41,7 @@ export async function countedApproval(
 /** Appends an approval as it counts; counts again if a stream it was judged by moves before the append. */
 export async function countApproval<T>(
   deps: Dependencies,
-  approval: Approval,
+  approval: ApprovalToCount,
   append: (counted: CountedApproval) => Promise<T>,
 ): Promise<T> {
   for (;;) {

@@ -13,7 +13,7 @@ import { earlierVersion } from "./draftVersions.ts";
 /** A draft's newest version as shown to a signed-in person: like a link's page, without a link that could expire. */
 export type PersonsView = { view: CardedView; draft: Draft };
 
-type Asked = {
+type PersonsViewQuery = {
   workspaceId: string;
   draftId: string;
   /** Returns the address of the draft's n-th file, from 1. */
@@ -23,7 +23,7 @@ type Asked = {
 };
 
 /** Returns undefined if the workspace has no such draft. Throws Unavailable rather than show outdated data. */
-export async function personsView(deps: Dependencies, asked: Asked): Promise<PersonsView | undefined> {
+export async function personsView(deps: Dependencies, asked: PersonsViewQuery): Promise<PersonsView | undefined> {
   const { workspaceId, draftId, downloadOf, since } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
   if (!draft.exists || draft.workspaceId !== workspaceId) return undefined;

@@ -49,11 +49,11 @@ async function recordListUndelivered(
 const mayNeedAnswer = ({ status, version }: Draft, asked: Asked | undefined): boolean =>
   (status === "pending" || status === "approved") && asked?.version === version;
 
-type Unreached = { draftId: string; draft: Draft; notificationId: string; evidence: string };
+type BouncedRequest = { draftId: string; draft: Draft; notificationId: string; evidence: string };
 
 async function recordOne(
   deps: Dependencies,
-  { draftId, draft, notificationId, evidence }: Unreached,
+  { draftId, draft, notificationId, evidence }: BouncedRequest,
   cause: Cause,
 ): Promise<void> {
   const error = `the approval mail came back as undeliverable: ${evidence}`;

@@ -14,7 +14,7 @@ import { askForSubscriptions, keepCheckout, payerOf } from "./customers.ts";
 
 const trialDays = 30;
 
-export type Wanted = { workspaceId: string; plan: PaidPlan; interval: Interval };
+export type CheckoutOrder = { workspaceId: string; plan: PaidPlan; interval: Interval };
 
 /**
  * Opens a page of the payment processor on which the workspace can start a subscription, and expires the previous one: of two opened at
@@ -22,7 +22,7 @@ export type Wanted = { workspaceId: string; plan: PaidPlan; interval: Interval }
  */
 export const startCheckout = (
   deps: Dependencies,
-  wanted: Wanted,
+  wanted: CheckoutOrder,
   // A repetition records a new page: the first run's page is not its own effect.
   { operation: _, repeated: __, ...cause }: Cause,
 ): Promise<{ url: string }> =>
@@ -53,7 +53,7 @@ export const startCheckout = (
     return { url };
   });
 
-type Asking<Answer> = {
+type CustomerCall<Answer> = {
   workspaceId: string;
   payments: Pick<PaymentProcessor, "subscriptionsOf">;
   customerId: string;
@@ -66,7 +66,7 @@ type Asking<Answer> = {
  */
 export async function unlessGone<Answer>(
   deps: Dependencies,
-  { workspaceId, payments, customerId, ask }: Asking<Answer>,
+  { workspaceId, payments, customerId, ask }: CustomerCall<Answer>,
   cause: Cause,
 ): Promise<Answer> {
   try {
@@ -84,7 +84,7 @@ async function customerGone(deps: Dependencies, workspaceId: string, cause: Caus
   return customerMissing();
 }
 
-type Open = Wanted & { payments: PaymentProcessor; customerId: string; sessionId: string | null };
+type OpenCheckout = CheckoutOrder & { payments: PaymentProcessor; customerId: string; sessionId: string | null };
 
 /**
  * Expires an open checkout so that it cannot be completed. Throws if it was completed and its subscription still exists, even if unknown
@@ -92,7 +92,7 @@ type Open = Wanted & { payments: PaymentProcessor; customerId: string; sessionId
  */
 async function endOpen(
   deps: Dependencies,
-  { workspaceId, payments, customerId, sessionId }: Open,
+  { workspaceId, payments, customerId, sessionId }: OpenCheckout,
   cause: Cause,
 ): Promise<{ hadTrial: boolean }> {
   if (sessionId === null || (await payments.expireCheckout(sessionId)) !== "complete") return { hadTrial: false };

@@ -50,11 +50,11 @@ export async function checkoutOutcome(
   }
 }
 
-type Finished = CheckoutSession & { sessionId: string; workspaceId: string };
+type FinishedCheckout = CheckoutSession & { sessionId: string; workspaceId: string };
 
 async function broughtBy(
   deps: Dependencies,
-  { sessionId, subscriptionId, workspaceId }: Finished,
+  { sessionId, subscriptionId, workspaceId }: FinishedCheckout,
   cause: Cause,
 ): Promise<CheckoutOutcome> {
   const { state: billing } = await deps.billings.load(workspaceId);

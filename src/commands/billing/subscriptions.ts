@@ -12,7 +12,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
 type Processor = Pick<PaymentProcessor, "subscriptionsOf" | "cancelAndRefund">;
-type Following = { workspaceId: string; payments: Processor };
+type FollowInput = { workspaceId: string; payments: Processor };
 
 /**
  * Reads a workspace's subscriptions and sets its plan accordingly. Returns when to read them again without an event; null: not at all.
@@ -20,7 +20,7 @@ type Following = { workspaceId: string; payments: Processor };
  */
 export async function followSubscriptions(
   deps: Dependencies,
-  following: Following,
+  following: FollowInput,
   cause: Cause,
 ): Promise<Date | null> {
   for (;;) {
@@ -36,7 +36,7 @@ export async function followSubscriptions(
 /** Reads and records the subscriptions. "superseded": another run recorded a newer reading meanwhile. */
 async function readOnce(
   deps: Dependencies,
-  { workspaceId, payments, billing, customerId }: Following & { billing: Billing; customerId: string },
+  { workspaceId, payments, billing, customerId }: FollowInput & { billing: Billing; customerId: string },
   cause: Cause,
 ): Promise<Subscription[] | "superseded"> {
   const answer = await payments.subscriptionsOf(customerId);
@@ -94,7 +94,7 @@ async function setPlan(
 }
 
 /** Cancels and refunds second subscriptions. They are recorded as such before, and until this is done. */
-async function endSeconds(deps: Dependencies, { workspaceId, payments }: Following, cause: Cause): Promise<void> {
+async function endSeconds(deps: Dependencies, { workspaceId, payments }: FollowInput, cause: Cause): Promise<void> {
   const { seconds } = (await deps.billings.load(workspaceId)).state;
   for (const [subscriptionId, standing] of Object.entries(seconds)) {
     if (standing === "ended") continue;

@@ -8,7 +8,7 @@ import { type DomainRecord, domainRecords } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { type NamesOfDomain, nameId, namesOf } from "./domainNames.ts";
-import { type Findings, judgedByProvider, registered, withMailLetIn } from "./providerDomains.ts";
+import { type RecordFindings, judgedByProvider, registered, withMailLetIn } from "./providerDomains.ts";
 
 /** Time limit in milliseconds for all look-ups of one check. */
 const checkMs = 20_000;
@@ -49,9 +49,9 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
  */
 async function withClaim(
   deps: Dependencies,
-  { domainId, domain, found }: { domainId: string; domain: Domain; found: Findings },
+  { domainId, domain, found }: { domainId: string; domain: Domain; found: RecordFindings },
   cause: Cause,
-): Promise<Findings> {
+): Promise<RecordFindings> {
   const stands = (record: DomainRecord) =>
     found[record].status === "temporary_failure"
       ? domain.records[record] === "verified"

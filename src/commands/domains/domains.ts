@@ -129,10 +129,10 @@ async function stateOf(deps: Dependencies, domainId: string): Promise<HolderStat
   return state.deleted ? "gone" : "alive";
 }
 
-type OfDomain = { workspaceId: string; domainId: string };
+type DomainRef = { workspaceId: string; domainId: string };
 
 /** Returns a domain of this workspace from its stream. Throws Rejected not_found. */
-export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: OfDomain): Promise<Domain> {
+export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: DomainRef): Promise<Domain> {
   const { state } = await deps.domains.load(domainId);
   if (!state.exists || state.deleted || state.workspaceId !== workspaceId) {
     throw missing("domain_id", "domain");
@@ -143,7 +143,7 @@ export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: 
 /** Returns the domain of an identity; undefined for the sandbox domain, which belongs to no workspace. */
 export async function ownDomainOf(
   deps: Pick<Dependencies, "domains">,
-  { workspaceId, domainId }: OfDomain,
+  { workspaceId, domainId }: DomainRef,
 ): Promise<Loaded<Domain> | undefined> {
   if (domainId === sandboxDomainId(workspaceId)) return undefined;
   const loaded = await deps.domains.load(domainId);
@@ -151,7 +151,7 @@ export async function ownDomainOf(
 }
 
 /** Requests an early check of the domain's records (processes/checkDomains.ts). */
-export async function requestCheck(deps: Dependencies, domain: OfDomain, cause: Cause): Promise<{ position: number }> {
+export async function requestCheck(deps: Dependencies, domain: DomainRef, cause: Cause): Promise<{ position: number }> {
   await loadDomain(deps, domain);
   const command = { type: "RequestCheck", at: deps.clock.now().toISOString() } as const;
   return deps.domains.handle(domain.domainId, command, cause);
@@ -161,7 +161,7 @@ export async function requestCheck(deps: Dependencies, domain: OfDomain, cause: 
 const interruptedAfterMs = 10 * 60_000;
 
 /** Deletes a domain. Throws Rejected invalid_request, as a conflict, while it has identities. */
-export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: Cause): Promise<{ position: number }> {
+export async function deleteDomain(deps: Dependencies, domain: DomainRef, cause: Cause): Promise<{ position: number }> {
   const { identities } = await loadDomain(deps, domain);
   const now = deps.clock.now();
   const gone: string[] = [];

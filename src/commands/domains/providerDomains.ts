@@ -12,10 +12,10 @@ import { loadName } from "./domainNames.ts";
  * them itself, and receives the domain's mail.
  */
 
-export type Findings = Record<DomainRecord, RecordFinding>;
+export type RecordFindings = Record<DomainRecord, RecordFinding>;
 
 /** Result of a check. `heldBack`: true if the domain must not be verified by it. */
-export type Judged = { found: Findings; heldBack: boolean };
+export type JudgedCheck = { found: RecordFindings; heldBack: boolean };
 
 const maxReasonLength = 300;
 
@@ -59,7 +59,7 @@ async function registeredNow(
   return (await deps.domains.handle(domainId, command, cause)).state;
 }
 
-type ToJudge = { domainId: string; domain: Domain; found: Findings; trouble: RecordFinding | undefined };
+type ToJudge = { domainId: string; domain: Domain; found: RecordFindings; trouble: RecordFinding | undefined };
 
 /**
  * Asks the provider to check its records, once DNS has all of them. A domain unknown to the provider
@@ -69,7 +69,7 @@ export async function judgedByProvider(
   deps: Dependencies,
   { domainId, domain, found, trouble }: ToJudge,
   cause: Cause,
-): Promise<Judged> {
+): Promise<JudgedCheck> {
   const { sendingDomains } = deps;
   const { registration } = domain;
   if (!sendingDomains) return { found, heldBack: false };
@@ -94,8 +94,8 @@ export async function judgedByProvider(
 export async function withMailLetIn(
   { sendingDomains }: Dependencies,
   { mailDomain }: Pick<Domain, "mailDomain">,
-  judged: Judged,
-): Promise<Judged> {
+  judged: JudgedCheck,
+): Promise<JudgedCheck> {
   const { found, heldBack } = judged;
   const isReady = !heldBack && domainRecords.every((record) => found[record].status === "verified");
   if (!sendingDomains || !isReady) return judged;
@@ -147,10 +147,10 @@ async function restoreForNext(
 }
 
 /** Marks all records that the provider checks as temporarily failed: their earlier status still counts. */
-const withProviders = (found: Findings, trouble: RecordFinding | undefined): Findings =>
+const withProviders = (found: RecordFindings, trouble: RecordFinding | undefined): RecordFindings =>
   Object.fromEntries(
     domainRecords.map((record) => [record, isProviders(record) && trouble ? trouble : found[record]]),
-  ) as Findings;
+  ) as RecordFindings;
 
 const findingOf = (error: unknown): RecordFinding => ({ status: "temporary_failure", reason: reasonOf(error) });
 

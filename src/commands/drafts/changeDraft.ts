@@ -7,7 +7,7 @@ import type { Cause, Handled } from "../handle.ts";
 import { noteDraft } from "../threads/threads.ts";
 
 /** `threadId`: the thread that knows the draft now: its own, or the one it was merged into. */
-export type Changed = Handled<Draft> & { threadId: string };
+export type ChangedDraft = Handled<Draft> & { threadId: string };
 
 /**
  * Changes a draft and notes its state on its thread, so that both show at once; the process noteDrafts covers a run that was cut off in
@@ -18,7 +18,7 @@ export async function changeDraft(
   deps: Dependencies,
   { draftId, command, recorded }: { draftId: string; command: DraftCommand; recorded?: CrashPoint },
   cause: Cause,
-): Promise<Changed> {
+): Promise<ChangedDraft> {
   const handled = await deps.drafts.handle(draftId, command, cause);
   if (recorded) crashPoint(recorded);
   const { threadId, status } = handled.state;

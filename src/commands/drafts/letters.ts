@@ -28,7 +28,7 @@ type Blobs = Pick<Dependencies, "blobs">;
 type Makers = Blobs & Pick<Dependencies, "costlyWork"> & { workspaceId: string };
 
 /** Part of a content written by its author, as stored, shown and sent. */
-export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
+export type WrittenLetter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
 
 /**
  * Converts a submitted letter to what is stored: HTML reduced to what can be shown, pictures referenced by hash, and a text part derived
@@ -37,7 +37,7 @@ export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments
 export async function writeLetter(
   deps: Pick<Dependencies, "blobs" | "costlyWork">,
   { workspaceId, bodyText, bodyHtml, attachments }: GivenLetter,
-): Promise<Letter> {
+): Promise<WrittenLetter> {
   const described = attachments.map(describeAttachment);
   const files = {
     attachments: described.map(({ stored }) => stored),
@@ -51,8 +51,8 @@ export async function writeLetter(
 async function storingLast(
   { blobs }: Blobs,
   files: readonly Pick<GivenAttachment, "bytes" | "sha256">[],
-  make: (inHand: Blobs) => Promise<Letter>,
-): Promise<Letter> {
+  make: (inHand: Blobs) => Promise<WrittenLetter>,
+): Promise<WrittenLetter> {
   const inHand = new Map(files.map(({ sha256, bytes }) => [sha256, bytes]));
   const letter = await make({
     blobs: {
@@ -81,9 +81,9 @@ async function storingLast(
  */
 export async function rewriteLetter(
   deps: Pick<Dependencies, "blobs" | "costlyWork">,
-  before: Letter & { workspaceId: string },
+  before: WrittenLetter & { workspaceId: string },
   changes: { bodyText?: string | null; bodyHtml?: string | null },
-): Promise<Letter> {
+): Promise<WrittenLetter> {
   const { workspaceId, making, body_text, body_html, attachments } = before;
   const text = changes.bodyText === undefined ? (making.textDerived ? null : body_text) : changes.bodyText || null;
   if (changes.bodyHtml === undefined) {
@@ -100,13 +100,13 @@ export async function rewriteLetter(
 }
 
 /** Files of a letter. `known`: attachments that the HTML may reference by hash, if more than `attachments`. */
-type Files = { attachments: readonly Attachment[]; named: readonly Picture[]; known?: readonly Attachment[] };
+type LetterFiles = { attachments: readonly Attachment[]; named: readonly Picture[]; known?: readonly Attachment[] };
 
 async function composeLetter(
   deps: Makers,
   { text, html }: { text: string | null; html: string | null },
-  { attachments, named, known = attachments }: Files,
-): Promise<Letter> {
+  { attachments, named, known = attachments }: LetterFiles,
+): Promise<WrittenLetter> {
   if (html === null) {
     const making = { htmlRemoved: [], ...(named.length > 0 && { pictures: [...named] }) };
     return withText(deps, { body_text: text, body_html: null, attachments: [...attachments], making });
@@ -136,8 +136,8 @@ const maxTextBytes = 512 * 1024;
 /** Adds a text part to a letter without one, for mail programs that show no HTML. `body_text` null: the author gave none. */
 async function withText(
   { costlyWork, workspaceId }: Makers,
-  { body_text, ...letter }: Omit<Letter, "body_text"> & { body_text: string | null },
-): Promise<Letter> {
+  { body_text, ...letter }: Omit<WrittenLetter, "body_text"> & { body_text: string | null },
+): Promise<WrittenLetter> {
   if (body_text !== null) return { body_text, ...letter };
   const { body_html, making } = letter;
   if (body_html === null) throw invalid("body_text", "a draft needs body_text or body_html");

@@ -12,7 +12,7 @@ import { type DraftEdit, editOf, loadDraft } from "./drafts.ts";
 /** Milliseconds in which a signed-in person can undo an approval before the mail is sent. */
 const undoMs = 10_000;
 
-type Named = { workspaceId: string; draftId: string; ifVersion: number | null };
+type DraftAndVersion = { workspaceId: string; draftId: string; ifVersion: number | null };
 
 /**
  * Records a signed-in person's approval of the version they were shown. It also sends the draft after ten seconds, unless the identity's
@@ -21,7 +21,7 @@ type Named = { workspaceId: string; draftId: string; ifVersion: number | null };
  */
 export async function approveByPerson(
   deps: Dependencies,
-  { workspaceId, draftId, ifVersion }: Named,
+  { workspaceId, draftId, ifVersion }: DraftAndVersion,
   cause: Cause,
 ): Promise<{ position: number }> {
   const draft = await loadDraft(deps, workspaceId, draftId);
@@ -57,7 +57,7 @@ export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause:
  */
 export async function undoApproval(
   deps: Dependencies,
-  { workspaceId, draftId }: Omit<Named, "ifVersion">,
+  { workspaceId, draftId }: Omit<DraftAndVersion, "ifVersion">,
   cause: Cause,
 ): Promise<{ position: number }> {
   await loadDraft(deps, workspaceId, draftId);

@@ -16,11 +16,11 @@ import { derivedId, newId } from "../ids.ts";
 import { isWithoutRules } from "../rules/ruleRuns.ts";
 import { waitForSubmission } from "../sends/barrier.ts";
 import { requireMaySend } from "../sends/mayLeave.ts";
-import { type Answered, mailAt } from "../threads/answered.ts";
+import { type FiledMail, mailAt } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, type IdentityParts, identityParts, storeContent } from "./draftContents.ts";
-import { type GivenAttachment, type Letter, writeLetter } from "./letters.ts";
+import { type GivenAttachment, type WrittenLetter, writeLetter } from "./letters.ts";
 
 export type SubmitDraftRequest = {
   workspaceId: string;
@@ -106,7 +106,7 @@ export async function submitDraft(
 async function requireSubjects(
   deps: Dependencies,
   { workspaceId, threadId, identityId, basedOnMessageId }: SubmitDraftRequest,
-): Promise<{ message: Answered; answers: MessagePlace }> {
+): Promise<{ message: FiledMail; answers: MessagePlace }> {
   const [thread, identity, answers] = await Promise.all([
     threadById(deps.reads, workspaceId, threadId),
     identityById(deps.reads, workspaceId, identityId),
@@ -135,8 +135,8 @@ async function isOneThread(deps: Dependencies, oneId: string, otherId: string): 
 
 function contentOf(
   request: SubmitDraftRequest,
-  letter: Pick<Letter, "body_text" | "body_html" | "attachments">,
-  { own, to, subject, message }: { own: IdentityParts; to: string[]; subject: string; message: Answered },
+  letter: Pick<WrittenLetter, "body_text" | "body_html" | "attachments">,
+  { own, to, subject, message }: { own: IdentityParts; to: string[]; subject: string; message: FiledMail },
 ): DraftContent {
   return {
     ...own,

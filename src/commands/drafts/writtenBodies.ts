@@ -2,14 +2,14 @@ import { htmlOfWritten } from "#src/html/htmlOfWritten.ts";
 import { invalid } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
-type Bodies = { bodyText?: string | null; bodyHtml?: string | null };
+type EditedBodies = { bodyText?: string | null; bodyHtml?: string | null };
 
 /**
  * Completes a person's edit so that both bodies say the same. A form sends both back even if untouched; line endings are
  * ignored. Changed text replaces the HTML, unless the HTML was edited too; HTML edited alone replaces the text. undefined:
  * unchanged. Throws Rejected invalid_request.
  */
-export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: Bodies): Bodies {
+export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: EditedBodies): EditedBodies {
   const text = changed(before.body_text, given.bodyText);
   const html = changed(before.body_html, given.bodyHtml);
   if (text === undefined && html === undefined) return { bodyText: undefined, bodyHtml: undefined };

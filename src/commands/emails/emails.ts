@@ -20,7 +20,7 @@ import type { Cause } from "../handle.ts";
 import { contactId, newId } from "../ids.ts";
 import { requireProjected } from "../readModels.ts";
 import { waitUntilFiled } from "../sends/barrier.ts";
-import { type Answered, mailAt } from "../threads/answered.ts";
+import { type FiledMail, mailAt } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
 
@@ -120,9 +120,9 @@ export async function replyEmail(deps: Dependencies, request: ReplyRequest, caus
 }
 
 /** A mail to be answered, and its location in the log. */
-type ToAnswer = { mail: Answered; answers: MessagePlace };
+type ToAnswer = { mail: FiledMail; answers: MessagePlace };
 
-const senderOf = ({ from }: Answered): string => from?.address ?? "";
+const senderOf = ({ from }: FiledMail): string => from?.address ?? "";
 
 /** Answers `message`, which was received on the thread, with the given draft id. */
 async function answer(

@@ -93,9 +93,9 @@ async function interruptedCreation(
   return address.identityId;
 }
 
-type Place = { workspaceId: string; identityId: string; domainId: string; emailAddress: string; sandbox: boolean };
+type IdentityPlace = { workspaceId: string; identityId: string; domainId: string; emailAddress: string; sandbox: boolean };
 
-async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promise<void> {
+async function takePlace(deps: Dependencies, place: IdentityPlace, cause: Cause): Promise<void> {
   const { workspaceId, identityId, domainId, emailAddress, sandbox } = place;
   const cap = await capOf(deps, workspaceId, "identities");
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;

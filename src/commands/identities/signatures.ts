@@ -6,7 +6,7 @@ import { contentIdsOf } from "../drafts/letters.ts";
 import { refusedHtml } from "../drafts/refusedHtml.ts";
 
 type Signature = Pick<IdentitySettings, "signatureHtml" | "htmlRemoved">;
-type Sources = Pick<Dependencies, "blobs" | "pictures" | "costlyWork">;
+type SignatureSources = Pick<Dependencies, "blobs" | "pictures" | "costlyWork">;
 
 /** Limits of a signature's pictures on the web: they are fetched once, when the identity is saved, and sent inside every mail. */
 const maxFetched = 5;
@@ -22,7 +22,7 @@ const maxReducedBytes = 128 * 1024;
  * may be kept. A picture that cannot be fetched is removed and reported. Throws Rejected invalid_request naming the field.
  */
 export async function reducedSignature(
-  deps: Sources,
+  deps: SignatureSources,
   workspaceId: string,
   { given: html, before }: { given: string | null; before: string | null },
 ): Promise<Signature> {
@@ -41,7 +41,7 @@ export async function reducedSignature(
 }
 
 async function keepPictures(
-  deps: Sources,
+  deps: SignatureSources,
   srcs: readonly string[],
   stored: ReadonlySet<string>,
 ): Promise<Map<string, string>> {

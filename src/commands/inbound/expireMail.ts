@@ -15,9 +15,9 @@ const pageSize = 50;
 const maxDeliveries = 10_000;
 const dayMs = 86_400_000;
 
-type OfIdentity = { workspaceId: string; identityId: string };
+type IdentityRef = { workspaceId: string; identityId: string };
 /** Result of one step: everything due has expired (and if younger mail is kept), or more may be due. */
-export type Expired = "nothing kept" | "some kept" | "more";
+export type ExpiryResult = "nothing kept" | "some kept" | "more";
 
 /**
  * Expires a page of an identity's held and quarantined mail that has reached its retention, oldest first. Mail that was released stays,
@@ -25,9 +25,9 @@ export type Expired = "nothing kept" | "some kept" | "more";
  */
 export async function expireMail(
   deps: Dependencies,
-  { workspaceId, identityId, retention }: OfIdentity & { retention: Retention },
+  { workspaceId, identityId, retention }: IdentityRef & { retention: Retention },
   cause: Cause,
-): Promise<Expired> {
+): Promise<ExpiryResult> {
   const { state: filing } = await deps.filings.load(identityId);
   const page = { workspaceId, identityId, filing };
   const found = [
@@ -38,13 +38,13 @@ export async function expireMail(
   return found.includes("some kept") ? "some kept" : "nothing kept";
 }
 
-type Page = OfIdentity & { filing: Filing; days: number | "never" };
+type ExpiryPage = IdentityRef & { filing: Filing; days: number | "never" };
 
 async function expireHeld(
   deps: Dependencies,
-  { workspaceId, identityId, filing, days }: Page,
+  { workspaceId, identityId, filing, days }: ExpiryPage,
   cause: Cause,
-): Promise<Expired> {
+): Promise<ExpiryResult> {
   if (filing.held.count === 0) return "nothing kept";
   if (days === "never") return "some kept";
   const { markers, after } = await oldestHeld(deps, { identityId, filing }, pageSize);
@@ -65,9 +65,9 @@ async function expireHeld(
 /** The read model locates the mail; the stream confirms it. */
 async function expireQuarantined(
   deps: Dependencies,
-  { workspaceId, identityId, filing, days }: Page,
+  { workspaceId, identityId, filing, days }: ExpiryPage,
   cause: Cause,
-): Promise<Expired> {
+): Promise<ExpiryResult> {
   const window = { identityId, above: filing.quarantineExpiredUpTo, count: days === "never" ? 1 : pageSize };
   const rows = await quarantinedMail(deps.reads, workspaceId, window);
   if (rows.length === 0) return "nothing kept";

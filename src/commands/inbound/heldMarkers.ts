@@ -8,10 +8,10 @@ import { filingEvents } from "./filingEvents.ts";
  * The filing decision of a held mail, its revision in the filing stream, and the time of holding (ISO). Ids the mail
  * names are omitted: a release needs none.
  */
-export type Marker = { decision: FilingDecision; revision: number; at: string };
+export type HeldMarker = { decision: FilingDecision; revision: number; at: string };
 
 /** Next held mails in order, and the filing number after which they were read. */
-export type HeldPage = { markers: Marker[]; after: number };
+export type HeldPage = { markers: HeldMarker[]; after: number };
 
 /** Returns the longest held mails, at most `count`, from the filing stream. Reading starts at the oldest held mail. */
 export async function oldestHeld(
@@ -20,7 +20,7 @@ export async function oldestHeld(
   count: number,
 ): Promise<HeldPage> {
   const { held } = filing;
-  const markers: Marker[] = [];
+  const markers: HeldMarker[] = [];
   if (held.count === 0) return { markers, after: held.releasedUpTo };
   for await (const events of filingEvents(deps, identityId, held.from)) {
     const next = events.filter(isMarker).filter(({ data }) => data.number > held.releasedUpTo);
@@ -30,12 +30,12 @@ export async function oldestHeld(
   return { markers: markers.slice(0, count), after: held.releasedUpTo };
 }
 
-type Decided = Recorded<Extract<FilingEvent, { type: "FilingDecided" }>>;
+type FilingDecidedEvent = Recorded<Extract<FilingEvent, { type: "FilingDecided" }>>;
 
-const isMarker = (event: Recorded<FilingEvent>): event is Decided =>
+const isMarker = (event: Recorded<FilingEvent>): event is FilingDecidedEvent =>
   event.type === "FilingDecided" && isHeld(event.data);
 
-const asMarker = ({ data, revision, metadata: { at } }: Decided): Marker => ({
+const asMarker = ({ data, revision, metadata: { at } }: FilingDecidedEvent): HeldMarker => ({
   decision: { ...data, chainIds: [] },
   revision,
   at,

@@ -11,13 +11,13 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { readStopToken, type StopToken } from "../serviceMail/stopLinks.ts";
 import { closeStopLinks } from "../serviceMail/stops.ts";
-import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
+import { patienceMs, type ReadMail, type MailReceivedEvent, readMail, receivedAt, withRoom } from "./readMail.ts";
 
 /**
  * Target of a filed mail. `threadIds`: its thread, and the threads that this mail merges into it.
  * `opensThread`: the mail is the thread's first.
  */
-export type Filed = { messageId: string; threadIds: readonly string[]; opensThread: boolean };
+export type FilingTarget = { messageId: string; threadIds: readonly string[]; opensThread: boolean };
 
 /** A mail as it may be shown, and whether approval links were removed from it. */
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
@@ -30,7 +30,7 @@ export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approva
  */
 export async function withoutApprovalLinks(
   deps: Dependencies,
-  { mail, filed }: { mail: ReadMail; filed?: Filed },
+  { mail, filed }: { mail: ReadMail; filed?: FilingTarget },
 ): Promise<CleanMail> {
   const { event, parsed } = mail;
   const { links, attachments, notes } = parsed;
@@ -73,7 +73,7 @@ const maxPending = 50;
  */
 async function mayHoldLiveLink(
   deps: Dependencies,
-  { event, filed }: { event: Received; filed: Filed | undefined },
+  { event, filed }: { event: MailReceivedEvent; filed: FilingTarget | undefined },
 ): Promise<boolean> {
   if (filed === undefined) return true;
   if (!(await hasReached(deps, event))) return true;
@@ -109,7 +109,7 @@ export async function isFreeAsItCame(
 
 const runsIn = (line: string): string[] => tokenRuns(line).map(({ run }) => run);
 
-type Links = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
+type FoundLinks = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
 
 /**
  * Finds the runs that are tokens: of approval links ever issued, of account links, which are revoked here, or of unsubscribe links
@@ -117,8 +117,8 @@ type Links = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
  */
 async function linksAmong(
   deps: Dependencies,
-  { event, runs }: { event: Received; runs: ReadonlySet<string> },
-): Promise<Links & { stops: StopToken[] }> {
+  { event, runs }: { event: MailReceivedEvent; runs: ReadonlySet<string> },
+): Promise<FoundLinks & { stops: StopToken[] }> {
   const others = new Set<string>();
   const stops = new Map<string, StopToken>();
   for (const run of runs) {
@@ -137,8 +137,8 @@ async function linksAmong(
  */
 async function approvalLinksAmong(
   deps: Dependencies,
-  { event, runs }: { event: Received; runs: ReadonlySet<string> },
-): Promise<Links> {
+  { event, runs }: { event: MailReceivedEvent; runs: ReadonlySet<string> },
+): Promise<FoundLinks> {
   if (runs.size === 0) return { removed: runs, tokens: [] };
   if (!(await hasReached(deps, event))) return { removed: runs, tokens: [] };
   const runOf = new Map([...runs].map((run) => [hashToken(run), run]));
@@ -147,7 +147,7 @@ async function approvalLinksAmong(
 }
 
 /** True if the read model has reached the mail's position; false if it still has not after `patienceMs`. Throws Behind until then. */
-async function hasReached(deps: Dependencies, { position, metadata }: Received): Promise<boolean> {
+async function hasReached(deps: Dependencies, { position, metadata }: MailReceivedEvent): Promise<boolean> {
   if (await deps.projected(position, { of: ["drafts"] })) return true;
   const waitedMs = deps.clock.now().getTime() - Date.parse(metadata.at);
   if (waitedMs <= patienceMs) throw new Behind(position, ["drafts"]);
@@ -157,7 +157,7 @@ async function hasReached(deps: Dependencies, { position, metadata }: Received):
 /** Closes the requests that the token decides about. An expired link needs neither closing nor a new one. */
 async function closeLink(
   deps: Dependencies,
-  { token, event, messageId }: { token: TokenRow; event: Received; messageId: string | undefined },
+  { token, event, messageId }: { token: TokenRow; event: MailReceivedEvent; messageId: string | undefined },
 ): Promise<void> {
   const { workspace_id: workspaceId } = token;
   const isOwn = event.data.workspaceId === workspaceId;
@@ -181,7 +181,7 @@ async function closeLink(
  * Returns the cause of closing a link. Another workspace must not learn of this one's mail, not even by an id: there
  * the closed request (`id`) is its own cause.
  */
-function causeOfClosing(event: Received, { workspaceId, id }: { workspaceId: string; id: string }): Cause {
+function causeOfClosing(event: MailReceivedEvent, { workspaceId, id }: { workspaceId: string; id: string }): Cause {
   const isOwn = event.data.workspaceId === workspaceId;
   const about = isOwn
     ? { correlationId: event.metadata.correlationId, causationId: event.id }

@@ -13,7 +13,7 @@ import { keepStrayMail, strayCause } from "./strayMail.ts";
 export type PostedMail = { raw: Buffer; from: string; to: readonly string[]; remote: Remote };
 
 /** A mail's post as received from the provider. `mail`: the parsed mail, or why it could not be parsed. */
-export type Post = {
+export type ProviderPost = {
   bytes: Buffer;
   contentType: string | undefined;
   /** IP address it was posted from. */
@@ -22,7 +22,7 @@ export type Post = {
 };
 
 /** Result of a post. `quarantined`: why it could not be processed. */
-export type Taken = { recipients: number; unknown: number } | { quarantined: string };
+export type PostResult = { recipients: number; unknown: number } | { quarantined: string };
 
 /**
  * Receives a provider's posts. The sender was already told that the mail arrived, so nothing is refused: each recipient's copy
@@ -33,7 +33,7 @@ export type Taken = { recipients: number; unknown: number } | { quarantined: str
 export function postedMail(
   deps: Dependencies,
   { isFull }: { isFull(workspaceId: string): boolean },
-): (post: Post) => Promise<Taken> {
+): (post: ProviderPost) => Promise<PostResult> {
   const { resolve, accept } = reception(deps);
   return async (post) => {
     const { mail } = post;
@@ -52,7 +52,7 @@ async function deliver(
   deps: Dependencies,
   { resolve, accept, isFull }: Reception & { isFull(workspaceId: string): boolean },
   { raw, from, to, remote }: PostedMail,
-): Promise<Taken> {
+): Promise<PostResult> {
   const recipients: MailTransaction["recipients"][number][] = [];
   const unknown: string[] = [];
   for (const address of new Set(to)) {
@@ -84,9 +84,9 @@ async function keepForNobody(
 
 async function quarantinePost(
   deps: Dependencies,
-  { bytes, contentType, ip }: Post,
-  { unreadable: reason, envelope }: Exclude<Post["mail"], PostedMail>,
-): Promise<Taken> {
+  { bytes, contentType, ip }: ProviderPost,
+  { unreadable: reason, envelope }: Exclude<ProviderPost["mail"], PostedMail>,
+): Promise<PostResult> {
   const rawSha256 = await deps.blobs.put(bytes);
   const deliveryId = derivedId("post", rawSha256);
   const post = {

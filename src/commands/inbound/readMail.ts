@@ -17,7 +17,7 @@ export type ReadMail = {
 /** Milliseconds after its reception that a mail waits for a missing blob or read model before it is filed without. */
 export const patienceMs = 10 * 60_000;
 
-export type Received = Recorded<InboxEvent>;
+export type MailReceivedEvent = Recorded<InboxEvent>;
 
 /** Total size in bytes up to which mails are read together without waiting for room. A larger mail is read alone. */
 const smallBytes = 256 * 1024;
@@ -27,20 +27,20 @@ const smallBytes = 256 * 1024;
  */
 export function withRoom<T>(
   { mailRoom }: Pick<Dependencies, "mailRoom">,
-  received: readonly Received[],
+  received: readonly MailReceivedEvent[],
   work: () => Promise<T>,
 ): Promise<T> {
   const bytes = bytesOf(received);
   return bytes <= smallBytes ? work() : mailRoom.take(bytes, work, received[0]?.data.workspaceId);
 }
 
-const bytesOf = (received: readonly Received[]): number => received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
+const bytesOf = (received: readonly MailReceivedEvent[]): number => received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
 /**
  * Returns the mails to read together, from the first: several small ones, or one large one, so that a workspace's mails do
  * not hold room while others of it are read.
  */
-export function readTogether(received: readonly Received[]): Received[] {
+export function readTogether(received: readonly MailReceivedEvent[]): MailReceivedEvent[] {
   let bytes = 0;
   const end = received.findIndex(({ data }, index) => {
     bytes += data.sizeBytes;
@@ -54,14 +54,14 @@ export const receivedFrom = (
   deps: Pick<Dependencies, "store">,
   identityId: string,
   range: { from: number; count: number },
-): Promise<Received[]> => readEvents<InboxEvent>(deps.store, inboxStream(identityId), range);
+): Promise<MailReceivedEvent[]> => readEvents<InboxEvent>(deps.store, inboxStream(identityId), range);
 
 /** Returns the event at a revision of an inbox. Throws if there is none. */
 export async function receivedAt(
   deps: Pick<Dependencies, "store">,
   identityId: string,
   revision: number,
-): Promise<Received> {
+): Promise<MailReceivedEvent> {
   const [received] = await receivedFrom(deps, identityId, { from: revision, count: 1 });
   if (!received) throw new Error(`inbox-${identityId} has no revision ${revision}`);
   return received;
@@ -71,7 +71,7 @@ export async function receivedAt(
  * Reads a mail. Throws Unavailable if storage is unreachable, and any other failure a few times; then
  * the mail is unreadable (filing/repair.ts).
  */
-export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
+export async function readMail(deps: Dependencies, event: MailReceivedEvent): Promise<ReadMail> {
   try {
     const mail = await readStored(deps, event);
     forgetReadFailures(deps, event);
@@ -82,13 +82,13 @@ export async function readMail(deps: Dependencies, event: Received): Promise<Rea
 }
 
 /** Reads several mails, by their revision. Rejects if one fails, but not before all have ended: each counts its own failures. */
-export async function readMails(deps: Dependencies, received: readonly Received[]): Promise<Map<number, ReadMail>> {
+export async function readMails(deps: Dependencies, received: readonly MailReceivedEvent[]): Promise<Map<number, ReadMail>> {
   const reading = received.map((event) => readMail(deps, event));
   await Promise.allSettled(reading);
   return new Map((await Promise.all(reading)).map((mail) => [mail.event.revision, mail]));
 }
 
-async function readStored(deps: Dependencies, event: Received): Promise<ReadMail> {
+async function readStored(deps: Dependencies, event: MailReceivedEvent): Promise<ReadMail> {
   const raw = await rawOf(deps, event);
   if (!raw) return { event, parsed: unreadableMail("the stored mail is missing or damaged"), isLost: true };
   const { identityId, rawSha256 } = event.data;

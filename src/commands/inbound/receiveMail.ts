@@ -26,12 +26,12 @@ async function receive(deps: Dependencies, { recipients, from, raw, remote }: Ma
   }
 }
 
-type Copy = Omit<InboxEvent["data"], "workspaceId" | "identityId">;
+type MailCopy = Omit<InboxEvent["data"], "workspaceId" | "identityId">;
 
 async function deliver(
   deps: Dependencies,
   recipient: Exclude<Recipient, { kind: "postmaster" }>,
-  mail: Copy,
+  mail: MailCopy,
 ): Promise<void> {
   const { deliveryId, headers, envelope, remote } = mail;
   const actor: Actor = { kind: "sender", id: headers.from?.address ?? envelope.from, ip: remote.ip };

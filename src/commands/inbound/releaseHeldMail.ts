@@ -9,16 +9,16 @@ import { oneAppend, withReadResult } from "./filing/decide.ts";
 import { isInfrastructure } from "./filing/failures.ts";
 import { fileInbox } from "./filing/fileInbox.ts";
 import { receivesNothing } from "./heldMail.ts";
-import { type HeldPage, type Marker, oldestHeld } from "./heldMarkers.ts";
+import { type HeldPage, type HeldMarker, oldestHeld } from "./heldMarkers.ts";
 import { alertLostMail, type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
 
 /** Mails released in one step. */
 const pageSize = 50;
 
 type OfIdentities = { workspaceId: string; identityIds: readonly string[] };
-type Held = { identityId: string; marker: Marker };
+type HeldMail = { identityId: string; marker: HeldMarker };
 /** By identity, held mails that were read and are not released yet. */
-type Lines = Map<string, HeldPage>;
+type HeldQueues = Map<string, HeldPage>;
 
 /**
  * Releases held mail of these identities of a workspace, in order of reception, as far as the identities receive and the plan's inbound
@@ -30,7 +30,7 @@ export async function releaseHeld(
   { workspaceId, identityIds }: OfIdentities,
   cause: Cause,
 ): Promise<boolean> {
-  const lines: Lines = new Map();
+  const lines: HeldQueues = new Map();
   for (;;) {
     const page = await nextHeld(deps, { identityIds, lines }, cause);
     if (page.length === 0) return false;
@@ -50,13 +50,13 @@ export async function releaseHeld(
 }
 
 /** Returns the mails up to the first that is not counted: a later one may be counted by an interrupted filing, and waits for its turn. */
-function inOrder(markers: readonly Marker[], counted: ReadonlySet<string>): Marker[] {
+function inOrder(markers: readonly HeldMarker[], counted: ReadonlySet<string>): HeldMarker[] {
   const end = markers.findIndex(({ decision }) => !counted.has(decision.deliveryId));
   return markers.slice(0, end < 0 ? undefined : end);
 }
 
 /** Advances a line past the released mails; if none was released, it will be read again. */
-function step(lines: Lines, identityId: string, released: number): void {
+function step(lines: HeldQueues, identityId: string, released: number): void {
   const line = lines.get(identityId) as HeldPage;
   const last = line.markers[released - 1];
   if (last === undefined) lines.delete(identityId);
@@ -66,10 +66,10 @@ function step(lines: Lines, identityId: string, released: number): void {
 /** Returns the oldest held mails of identities that receive. */
 async function nextHeld(
   deps: Dependencies,
-  { identityIds, lines }: { identityIds: readonly string[]; lines: Lines },
+  { identityIds, lines }: { identityIds: readonly string[]; lines: HeldQueues },
   cause: Cause,
-): Promise<Held[]> {
-  const waiting: Held[] = [];
+): Promise<HeldMail[]> {
+  const waiting: HeldMail[] = [];
   for (const identityId of identityIds) {
     if ((await receivesNothing(deps, identityId)) !== null) continue;
     const known = lines.get(identityId);
@@ -109,7 +109,7 @@ async function release(
     const mails = new Map<number, ReadMail>();
     const decisions: FilingDecision[] = [];
     for (const [index, event] of together.entries()) {
-      const marker = line.markers[index] as Marker;
+      const marker = line.markers[index] as HeldMarker;
       const mail = await readMail(deps, event);
       mails.set(event.revision, mail);
       const threadId = await threadOf(deps, marker.decision);
@@ -142,7 +142,7 @@ const threadOf = (deps: Dependencies, { threadId }: FilingDecision): Promise<str
   );
 
 const releasing = (
-  { decision, revision }: Marker,
+  { decision, revision }: HeldMarker,
   { number, threadId }: Pick<FilingDecision, "number" | "threadId">,
   mail: ReadMail,
 ): FilingDecision => ({

@@ -14,7 +14,7 @@ export const invitationEnd = ({ clock }: Pick<Dependencies, "clock">): string =>
   new Date(clock.now().getTime() + invitationDays * dayMs).toISOString();
 
 /** Target of an invitation's link. `first`: to become the first owner, with an address that the holder enters. */
-type About = { workspaceId: string; memberId: string; first?: true };
+type InvitationTarget = { workspaceId: string; memberId: string; first?: true };
 
 /** An invitation as shown on its page. `email` is null if the holder enters their address. */
 export type Invitation = { workspaceId: string; workspaceName: string; email: string | null; role: Role };
@@ -29,7 +29,7 @@ export async function invitationLink(
 ): Promise<string> {
   const member = memberById((await deps.members.load(workspaceId)).state, memberId);
   if (member?.status !== "invited") throw new Rejected("not_found", "no such invitation");
-  const about: About = { workspaceId, memberId };
+  const about: InvitationTarget = { workspaceId, memberId };
   const link = { kind: "invitation", subject: memberId, about, address: member.email } as const;
   return linkUrl(deps.settings, "invitation", await deps.accounts.links.issue(link));
 }
@@ -42,14 +42,14 @@ export async function firstOwnerLink(deps: Dependencies, workspaceId: string): P
   const { state } = await deps.members.load(workspaceId);
   if (state.members.some(({ status }) => status === "active")) return undefined;
   const memberId = derivedId("first owner", workspaceId);
-  const about: About = { workspaceId, memberId, first: true };
+  const about: InvitationTarget = { workspaceId, memberId, first: true };
   const link = { kind: "invitation", subject: memberId, about, address: "" } as const;
   return linkUrl(deps.settings, "invitation", await deps.accounts.links.issue(link));
 }
 
 /** Reads a link's invitation without using the link up. Throws BadLink, and Rejected if the invitation itself has ended. */
 export async function findInvitation(deps: Dependencies, token: string): Promise<Invitation> {
-  const { about, address } = await deps.accounts.links.find<About>("invitation", token);
+  const { about, address } = await deps.accounts.links.find<InvitationTarget>("invitation", token);
   return offered(deps, about, address);
 }
 
@@ -63,7 +63,7 @@ export async function acceptInvitation(
   { token, as }: { token: string; as: (invited: { email: string | null }) => Promise<Accepting> },
   cause: Cause,
 ): Promise<Accepting & Invitation & { memberId: string; position: number }> {
-  return deps.accounts.links.use<About, Accepting & Invitation & { memberId: string; position: number }>(
+  return deps.accounts.links.use<InvitationTarget, Accepting & Invitation & { memberId: string; position: number }>(
     "invitation",
     token,
     async ({ about, address }) => {
@@ -79,7 +79,7 @@ export async function acceptInvitation(
   );
 }
 
-async function offered(deps: Dependencies, about: About, address: string): Promise<Invitation> {
+async function offered(deps: Dependencies, about: InvitationTarget, address: string): Promise<Invitation> {
   const { workspaceId, memberId, first } = about;
   const { state } = await deps.members.load(workspaceId);
   const workspaceName = (await deps.workspaces.load(workspaceId)).state.name;

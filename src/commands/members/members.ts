@@ -9,7 +9,7 @@ import { askerOf, asMembersMayChange } from "./asker.ts";
 import { invitationEnd } from "./invitations.ts";
 
 /** Sessions of a person whose rights changed: no request may be answered under them any more. */
-export type Changed = { position: number; endedSessions: readonly string[] };
+export type MemberChange = { position: number; endedSessions: readonly string[] };
 
 /**
  * Invites an address. An address already invited to the same role is invited again; a member with that role is not changed. The process
@@ -47,7 +47,7 @@ export async function changeRole(
   deps: Dependencies,
   { workspaceId, memberId, role }: { workspaceId: string; memberId: string; role: Role },
   cause: Cause,
-): Promise<Changed> {
+): Promise<MemberChange> {
   const disabled = await disabledOwners(deps, workspaceId);
   const command = { type: "ChangeRole" as const, memberId, role, by: askerOf(cause), disabled };
   return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
@@ -62,7 +62,7 @@ export async function removeMember(
   deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
   cause: Cause,
-): Promise<Changed> {
+): Promise<MemberChange> {
   const by = askerOf(cause);
   const disabled = await disabledOwners(deps, workspaceId);
   return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {

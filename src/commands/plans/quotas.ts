@@ -6,7 +6,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { type CurrentPlan, currentPlan } from "./plans.ts";
 
-type Reservation = { quotaStream: string; reservationId: string };
+type QuotaReservation = { quotaStream: string; reservationId: string };
 
 /** Sent mail and mail stored for an agent have separate quotas. */
 export type Direction = "outbound" | "inbound";
@@ -50,7 +50,7 @@ export async function usedNow(deps: Dependencies, workspaceId: string, direction
 /** Reserves quota for one outbound mail. Throws Rejected plan_limit_reached; repetition reserves no second one. */
 export async function reserveQuota(
   deps: Dependencies,
-  { workspaceId, quotaStream, reservationId }: Reservation & { workspaceId: string },
+  { workspaceId, quotaStream, reservationId }: QuotaReservation & { workspaceId: string },
   cause: Cause,
 ): Promise<void> {
   const plan = await currentPlan(deps, workspaceId);
@@ -61,7 +61,7 @@ export async function reserveQuota(
 
 export async function releaseQuota(
   deps: Dependencies,
-  { quotaStream, reservationId }: Reservation,
+  { quotaStream, reservationId }: QuotaReservation,
   cause: Cause,
 ): Promise<void> {
   await deps.quotas.handle(quotaStream, { type: "ReleaseQuota", reservationId }, cause);

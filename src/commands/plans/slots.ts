@@ -7,7 +7,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { capOf } from "./plans.ts";
 
-type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
+type PlanSlot = { workspaceId: string; kind: SlotKind; holderId: string };
 
 /** State of a slot's holder. `unborn`: nothing was created under that id; its creation may be under way or was interrupted. */
 export type HolderState = "alive" | "gone" | "unborn";
@@ -20,7 +20,7 @@ const interruptedAfterMs = 10 * 60_000;
 /** `isNew`: false if this id held a slot already. `guard`: the slots' stream including it. */
 export type TakenSlot = { isNew: boolean; guard: Guard };
 
-type ToTake = Slot & {
+type ToTake = PlanSlot & {
   cap: number | null;
   stateOf: StateOf;
   /** Returns a holder's stream, for kinds that must never exist without a slot: a holder created after all then keeps its slot. */
@@ -94,7 +94,7 @@ export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected
  */
 export async function worksUnderPlan(
   deps: Dependencies,
-  { workspaceId, kind, holderId }: Slot & { kind: SlotKind & keyof PlanLimits },
+  { workspaceId, kind, holderId }: PlanSlot & { kind: SlotKind & keyof PlanLimits },
   stateOf: StateOf,
 ): Promise<boolean> {
   const cap = await capOf(deps, workspaceId, kind);
@@ -111,7 +111,7 @@ export async function worksUnderPlan(
 /** Frees the slot of an id that was deleted or will never be created. */
 export async function vacateSlot(
   deps: Dependencies,
-  { workspaceId, kind, holderId }: Slot,
+  { workspaceId, kind, holderId }: PlanSlot,
   cause: Cause,
 ): Promise<void> {
   await deps.slots.handle({ workspaceId, kind }, { type: "VacateSlot", holderId }, cause);

@@ -8,7 +8,7 @@ import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { textOf } from "../threads/answered.ts";
-import { type About, type AskedMessage, aboutDraft, aboutMessage, withText } from "./ruleFacts.ts";
+import { type RuleInput, type AskedMessage, aboutDraft, aboutMessage, withText } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
 import { requireOutside } from "./ruleSecrets.ts";
 import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
@@ -21,7 +21,7 @@ const testWithinMs = 5_000;
 const atOnce = 10;
 
 /** What a rule would have done about one past event. */
-export type Tried = { at: Date; subject: RuleSubject; matched: boolean; actions: PlannedAction[] };
+export type TriedEvent = { at: Date; subject: RuleSubject; matched: boolean; actions: PlannedAction[] };
 
 /**
  * Evaluates a rule, which need not exist, over past trigger events, newest first, without acting. Mails and drafts are as they were then;
@@ -30,12 +30,12 @@ export type Tried = { at: Date; subject: RuleSubject; matched: boolean; actions:
 export async function tryRule(
   deps: Dependencies,
   { workspaceId, given, since }: { workspaceId: string; given: GivenRule; since: Date | null },
-): Promise<{ triggerEvent: TriggerEvent; tried: Tried[] }> {
+): Promise<{ triggerEvent: TriggerEvent; tried: TriedEvent[] }> {
   const rule = judgeRule(given, "rule.");
   await requireOutside(deps, "rule.actions", rule.actions);
   await requireScope(deps, { workspaceId, scope: rule }, "rule.");
   const past = await pastTriggers(deps.reads, workspaceId, { trigger: rule.triggerEvent, since, limit: maxTested });
-  const tried: Tried[] = [];
+  const tried: TriedEvent[] = [];
   const deadline = deps.clock.monotonic() + testWithinMs;
   for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {
     const some = past.slice(first, first + atOnce);
@@ -55,7 +55,7 @@ async function lookUp(
   deps: Dependencies,
   { workspaceId, trigger }: { workspaceId: string; trigger: TriggerEvent },
   { draft_id, message_id }: PastTrigger,
-): Promise<About | undefined> {
+): Promise<RuleInput | undefined> {
   if (draft_id === null) {
     const message = await messageById(deps.reads, workspaceId, message_id as string);
     return message && aboutAnswer(deps, message);
@@ -88,7 +88,7 @@ function asShown(deps: Dependencies, message: MessageRow): AskedMessage {
 }
 
 /** Describes a message with the recipients of a reply to it, so that a test reports recipients that a grant would not cover. */
-async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<About> {
+async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<RuleInput> {
   const about = await aboutMessage(deps, asShown(deps, message));
   const { state: identity } = await deps.identities.load(message.identity_id);
   try {
@@ -102,14 +102,14 @@ async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<Abo
 }
 
 /** True if the rule applies: never for a blocked contact's mail; a rule of one identity or assistant only for that one. */
-function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): boolean {
+function triggers(rule: RuleSettings, { subject, facts, assistantId }: RuleInput): boolean {
   if (rule.triggerEvent === "email.received" && String(facts.get("contact.status")) === "blocked") return false;
   return isInScope(rule, subject.identityId, assistantId);
 }
 
 function walk(
   rule: RuleSettings,
-  { facts, humanRequired, approvalsRequired, exchange }: About,
+  { facts, humanRequired, approvalsRequired, exchange }: RuleInput,
 ): { matched: boolean; actions: PlannedAction[] } {
   const circumstances = {
     ...{ trigger: rule.triggerEvent, facts, exchange, humanRequired, approvalsRequired },

@@ -15,12 +15,12 @@ import { notifyByRule, type Outlets } from "./ruleNotices.ts";
 
 /** An action of a run to be done now. `outlets`: used to notify people. */
 export type ActionToTake = { outlets: Outlets; run: RuleRun; runId: string; rule: RuleResult; index: number };
-export type Taken = { outcome: ActionOutcome; reason: string | null };
+export type ActionResult = { outcome: ActionOutcome; reason: string | null };
 
-const done: Taken = { outcome: "done", reason: null };
+const done: ActionResult = { outcome: "done", reason: null };
 
 /** Does an action as the rule. If the action was done before but not recorded, a repetition detects that. */
-export async function takeAction(deps: Dependencies, toTake: ActionToTake, because: Cause): Promise<Taken> {
+export async function takeAction(deps: Dependencies, toTake: ActionToTake, because: Cause): Promise<ActionResult> {
   const { run, rule, index } = toTake;
   const evaluated = run.evaluated;
   const action = rule.actions[index]?.action;
@@ -47,9 +47,9 @@ export const actorOf = ({ ruleId, ruleName }: Pick<RuleResult, "ruleId" | "ruleN
 });
 
 /** An action that changes this service's own state. */
-type Change = {
+type StateChange = {
   isSubmission: boolean;
-  subject: RuleSubject & Granted;
+  subject: RuleSubject & GrantSource;
   action: Exclude<RuleAction, { type: "notify_channel" }>;
   /** Identifies the action, so that one done but not recorded is not done again. */
   once: string;
@@ -57,7 +57,7 @@ type Change = {
 
 async function change(
   deps: Dependencies,
-  { isSubmission, subject, action, once }: Change,
+  { isSubmission, subject, action, once }: StateChange,
   cause: Cause,
 ): Promise<void> {
   const { threadId } = subject;
@@ -82,11 +82,11 @@ async function change(
 }
 
 /** The run that planned the action, and its rule, as recorded in an approval. Not recorded for `manual`. */
-type Granted = { grantedBy: { runId: string; ruleId: string } };
+type GrantSource = { grantedBy: { runId: string; ruleId: string } };
 
 /** `because`: why a person is asked, if not because of the rule itself. */
 type SubmissionDecision = {
-  subject: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted;
+  subject: Pick<RuleSubject, "draftId" | "draftVersion"> & GrantSource;
   mode: "manual" | "auto";
   because?: string;
 };
@@ -117,7 +117,7 @@ export async function applyRules(
 /** Approves the judged version for sending: the send path queues it with its own checks. */
 async function approveByRule(
   deps: Dependencies,
-  { draftId, draftVersion, grantedBy }: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
+  { draftId, draftVersion, grantedBy }: Pick<RuleSubject, "draftId" | "draftVersion"> & GrantSource,
   cause: Cause,
 ): Promise<void> {
   if (draftId === null) throw new Rejected("invalid_status", "there is no draft");

@@ -10,11 +10,11 @@ import { requiresHuman } from "../approvals/humanApproval.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
-import { type Answered, proofOf, textOf } from "../threads/answered.ts";
+import { type FiledMail, proofOf, textOf } from "../threads/answered.ts";
 import { loadThread } from "../threads/threads.ts";
 
 /** Subject of a trigger event and the facts that rules may use. */
-export type About = {
+export type RuleInput = {
   subject: RuleSubject;
   facts: Facts;
   /** The identity's assistant, for the rules of one assistant. */
@@ -45,7 +45,7 @@ export type AskedMessage = {
 };
 
 /** Completes a mail with its authentication result, from the streams alone. */
-export async function askedMessage(deps: Dependencies, mail: Answered): Promise<AskedMessage> {
+export async function askedMessage(deps: Dependencies, mail: FiledMail): Promise<AskedMessage> {
   const { said } = await proofOf(deps, mail);
   const authentication = said?.data.authentication ?? null;
   return { ...mail, from: mail.from?.address || null, authentication, text: () => textOf(deps, mail) };
@@ -62,7 +62,7 @@ function answeredMail({ authentication, classification, from, to, cc, replyTo }:
   return { proof, from, to, cc, replyTo, covers: authentication?.covers ?? [] };
 }
 
-export async function aboutMessage(deps: Dependencies, message: AskedMessage): Promise<About> {
+export async function aboutMessage(deps: Dependencies, message: AskedMessage): Promise<RuleInput> {
   const { workspaceId, messageId, identityId, threadId, from: contactEmail } = message;
   const subject = { identityId, threadId, messageId, draftId: null, draftVersion: null, contactEmail };
   const exchange = { mail: answeredMail(message), recipients: null };
@@ -79,8 +79,8 @@ const inText = "message.body_text";
 export async function withText(
   deps: Pick<Dependencies, "costlyWork">,
   workspaceId: string,
-  { about, rules }: { about: About; rules: readonly Pick<RuleSettings, "conditions">[] },
-): Promise<About> {
+  { about, rules }: { about: RuleInput; rules: readonly Pick<RuleSettings, "conditions">[] },
+): Promise<RuleInput> {
   const conditions = rules.map((rule) => rule.conditions);
   const questions = questionsAbout(inText, conditions);
   const text = questions.size === 0 || about.text === null ? null : await about.text();
@@ -101,7 +101,7 @@ type DraftInQuestion = {
 export async function aboutDraft(
   deps: Dependencies,
   { trigger, draftId, draft, message }: DraftInQuestion,
-): Promise<About> {
+): Promise<RuleInput> {
   const { workspaceId, identityId, threadId, basedOnMessageId: messageId } = draft;
   const content = await loadContent(deps.blobs, draft.stored);
   const contactEmail = (message ? message.from : content.to[0]) || null;
@@ -112,26 +112,26 @@ export async function aboutDraft(
   return about(deps, { trigger, workspaceId, subject, exchange, text: null }, known);
 }
 
-type InQuestion = {
+type FactsQuery = {
   trigger: TriggerEvent;
   workspaceId: string;
   subject: RuleSubject;
   exchange: Omit<Exchange, "coveredRecipients">;
-  text: About["text"];
+  text: RuleInput["text"];
 };
-type Known = Partial<Record<Field, string | readonly string[] | null>>;
+type KnownValues = Partial<Record<Field, string | readonly string[] | null>>;
 
 async function about(
   deps: Dependencies,
-  { trigger, workspaceId, subject, exchange, text }: InQuestion,
-  ofMessage: Known,
-): Promise<About> {
+  { trigger, workspaceId, subject, exchange, text }: FactsQuery,
+  ofMessage: KnownValues,
+): Promise<RuleInput> {
   const { state: identity } = await deps.identities.load(subject.identityId);
   const { state: thread, threadId } = await loadThread(deps, subject.threadId);
   if (!thread.exists) throw new Rejected("not_found", "no such thread");
   const { contactEmail } = subject;
   const contact = contactEmail === null ? undefined : await contactOf(deps, workspaceId, contactEmail);
-  const known: Known = {
+  const known: KnownValues = {
     ...ofMessage,
     "thread.subject": thread.subject,
     "thread.status": thread.status,
@@ -151,7 +151,7 @@ async function about(
   };
 }
 
-function factsOf(trigger: TriggerEvent, known: Known): Facts {
+function factsOf(trigger: TriggerEvent, known: KnownValues): Facts {
   const facts = new Map<Field, readonly string[]>();
   for (const field of fieldsOf[trigger]) {
     const value = known[field];

@@ -72,10 +72,10 @@ async function posted(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
   });
 }
 
-type ToTell = Pick<RuleNotice, "rule" | "evaluated"> & { quoted(words: string, max: number): string };
+type NoticeContent = Pick<RuleNotice, "rule" | "evaluated"> & { quoted(words: string, max: number): string };
 
 /** Lines of the notice. Text by others (rule name, subject, address) is quoted after a label. */
-async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: ToTell): Promise<string[]> {
+async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: NoticeContent): Promise<string[]> {
   const { triggerEvent, subject } = evaluated;
   const { state: thread } = await loadThread(deps, subject.threadId);
   return [

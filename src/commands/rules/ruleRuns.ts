@@ -9,7 +9,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { takeAction } from "./ruleActions.ts";
-import { type About, keptFacts, withText } from "./ruleFacts.ts";
+import { type RuleInput, keptFacts, withText } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
 import { type WorkingRule, workingRules } from "./workingRules.ts";
 
@@ -29,7 +29,7 @@ const maxChain = 16;
 
 type ToEvaluate = {
   trigger: RuleTrigger;
-  about(): Promise<About>;
+  about(): Promise<RuleInput>;
   before?(): Promise<Walk<WalkedRule>[]>;
 };
 
@@ -69,7 +69,7 @@ export async function evaluateRules(
 /** Selects the workspace's rules in scope of a subject, in the form used by a walk. */
 export const walkedRules = (
   rules: readonly WorkingRule[],
-  { subject, assistantId }: Pick<About, "subject" | "assistantId">,
+  { subject, assistantId }: Pick<RuleInput, "subject" | "assistantId">,
 ): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
 
 /** True if no rule can affect a draft that answers this message: there are none in scope, and no earlier run left it a mode. */
@@ -122,7 +122,7 @@ async function chainOf(
 }
 
 /** `quick`: actions that change this service's own state. `notices`: messages to people, which may take long. */
-export type Part = "quick" | "notices";
+export type RunPart = "quick" | "notices";
 
 /**
  * Carries out the actions of a run that are not done yet, in order. Each is recorded right after it is done. Returns
@@ -130,7 +130,7 @@ export type Part = "quick" | "notices";
  */
 export async function carryOut(
   deps: Dependencies,
-  { outlets, runId, part }: { outlets: Outlets; runId: string; part: Part },
+  { outlets, runId, part }: { outlets: Outlets; runId: string; part: RunPart },
   cause: Cause,
 ): Promise<boolean> {
   const { state: run } = await deps.ruleRuns.load(runId);
@@ -146,7 +146,7 @@ export async function carryOut(
   return complete;
 }
 
-function leftToDo(run: RuleRun, part: Part): { rule: RuleResult; index: number }[] {
+function leftToDo(run: RuleRun, part: RunPart): { rule: RuleResult; index: number }[] {
   const all = (run.evaluated?.results ?? []).flatMap((rule) =>
     rule.actions.map(({ action, suppressed }, index) => ({ rule, index, action, suppressed })),
   );

@@ -6,7 +6,7 @@ import type { RuleAction } from "#streams/rule/events.ts";
 import { isHostedHere, open, requireBotToken, requireSecret, secretFields } from "../approvals/approvalChannels.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-type Notify = Extract<RuleAction, { type: "notify_channel" }>;
+type NotifyAction = Extract<RuleAction, { type: "notify_channel" }>;
 type Keys = Pick<Dependencies, "keyRing">;
 
 const ownerOf = (workspaceId: string, field: string) => ({ workspaceId, field: `rule.${field}` });
@@ -30,7 +30,7 @@ export function sealActions(
 function sealConfig(
   deps: Dependencies,
   { workspaceId, path }: { workspaceId: string; path: string },
-  { given, stored }: { given: Notify; stored: readonly RuleAction[] },
+  { given, stored }: { given: NotifyAction; stored: readonly RuleAction[] },
 ): Record<string, string> {
   const { channel, config } = given;
   const seal = ([field, value]: [string, string]): [string, string] => {
@@ -72,7 +72,7 @@ export const resealedActions = (
  * Returns the channel of an action with its secrets decrypted, for use by its provider only. A secret is
  * "" if its key is gone from the key ring.
  */
-export function openedNotify(deps: Keys, workspaceId: string, { channel, config }: Notify): ApprovalChannel {
+export function openedNotify(deps: Keys, workspaceId: string, { channel, config }: NotifyAction): ApprovalChannel {
   const opened = Object.entries(config).map(([field, value]) =>
     secretFields.includes(field) ? [field, open(deps, value, ownerOf(workspaceId, field))] : [field, value],
   );

@@ -9,16 +9,16 @@ import type { Cause, StreamService, StreamServices } from "../handle.ts";
 import { resealedActions } from "../rules/ruleSecrets.ts";
 import { secretOwner } from "../webhooks.ts";
 
-type Kept = { workspaceId: string; exists: boolean; deleted: boolean };
+type DeletableState = { workspaceId: string; exists: boolean; deleted: boolean };
 
 /** A noun whose streams contain encrypted secrets, and the command that replaces each by the result of `again`. */
-type SealedNoun<State extends Kept = any, Command = any> = {
+type SealedNoun<State extends DeletableState = any, Command = any> = {
   category: string;
   serviceOf: (services: StreamServices) => StreamService<string, State, Command>;
   command: (state: State, again: Reseal, id: string) => Command;
 };
 
-const noun = <State extends Kept, Command>(
+const noun = <State extends DeletableState, Command>(
   { decider }: Stream<string, State, Command, any>,
   serviceOf: SealedNoun<State, Command>["serviceOf"],
   command: SealedNoun<State, Command>["command"],
@@ -63,10 +63,10 @@ const sealedNouns: readonly SealedNoun[] = [
 /** Categories of streams that contain secrets. */
 export const sealedCategories: readonly string[] = sealedNouns.map(({ category }) => category);
 
-type Progress = (done: number, of: number) => void;
+type OnProgress = (done: number, of: number) => void;
 
 /** Counts the secrets encrypted with each key of the ring, by key id. */
-export async function countSecrets(deps: Dependencies, onProgress: Progress): Promise<Map<string, number>> {
+export async function countSecrets(deps: Dependencies, onProgress: OnProgress): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   await eachStream(deps, onProgress, async (stream, { serviceOf, command }) => {
     const { state } = await serviceOf(deps).load(idOf(stream));
@@ -91,13 +91,13 @@ export type Resealed = { resealed: number; unopened: string[] };
  * Encrypts every stored secret again that does not use the ring's first key, by a separate event
  * on its stream. Repetition changes nothing.
  */
-export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress: Progress): Promise<Resealed> {
+export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress: OnProgress): Promise<Resealed> {
   const done: Resealed = { resealed: 0, unopened: [] };
   const again = resealing(deps.keyRing);
   await eachStream(deps, onProgress, async (stream, { serviceOf, command }) => {
     const { state } = await serviceOf(deps).load(idOf(stream));
     if (!isKept(state)) return;
-    const ofWorkspace = { ...cause, workspaceId: (state as Kept).workspaceId };
+    const ofWorkspace = { ...cause, workspaceId: (state as DeletableState).workspaceId };
     try {
       const sealed = (now: any) => command(now, again, idOf(stream));
       if ((await serviceOf(deps).handle(idOf(stream), sealed, ofWorkspace)).changed) done.resealed += 1;
@@ -110,7 +110,7 @@ export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress
 }
 
 /** False for deleted things: their secrets are never used again. */
-const isKept = (state: unknown): boolean => (state as Kept).exists && !(state as Kept).deleted;
+const isKept = (state: unknown): boolean => (state as DeletableState).exists && !(state as DeletableState).deleted;
 
 const resealing =
   (keyRing: KeyRing): Reseal =>
@@ -119,7 +119,7 @@ const resealing =
 
 async function eachStream(
   deps: Dependencies,
-  onProgress: Progress,
+  onProgress: OnProgress,
   work: (stream: string, noun: SealedNoun) => Promise<void>,
 ): Promise<void> {
   const names = [...(await streamsWithSecrets(deps))];

@@ -89,11 +89,11 @@ async function filedWithin(deps: Dependencies, identityId: string, withinMs: num
 }
 
 /** One instance's waiters: the filings under way here, and per identity the revision filed when a wait timed out. */
-type Waiters = { filing: SingleFlight<void>; stuckAt: Map<string, number> };
+type BarrierWaiters = { filing: SingleFlight<void>; stuckAt: Map<string, number> };
 
-const waiters = new WeakMap<object, Waiters>();
+const waiters = new WeakMap<object, BarrierWaiters>();
 
-function waitersOf({ store }: Dependencies): Waiters {
+function waitersOf({ store }: Dependencies): BarrierWaiters {
   const known = waiters.get(store) ?? { filing: createSingleFlight(), stuckAt: new Map() };
   waiters.set(store, known);
   return known;

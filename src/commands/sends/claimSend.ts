@@ -8,9 +8,9 @@ import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
 import { endStale, newMessageOf } from "./mayLeave.ts";
 
 /** State between a claim and a queued draft; enough to undo the claim. */
-export type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
+export type SendAttempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
 
-type Claiming = {
+type ClaimInput = {
   draftId: string;
   draft: Draft;
   replaces: string | null;
@@ -27,9 +27,9 @@ type Claiming = {
  */
 export async function claimSend(
   loader: Loader,
-  { draftId, draft, replaces, filedUpTo, byKey = false, knows }: Claiming,
+  { draftId, draft, replaces, filedUpTo, byKey = false, knows }: ClaimInput,
   cause: Cause,
-): Promise<Attempt> {
+): Promise<SendAttempt> {
   const deps = loader.appending();
   const attemptId = deps.ids.uuid();
   const quota = draft.reservation ?? {

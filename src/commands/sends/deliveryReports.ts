@@ -4,7 +4,7 @@ import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 
 /** Reported outcome of a sent mail; `evidence`: describes the source of the report. */
-export type Report = { attemptId: string; outcome: ReportedOutcome; evidence: string };
+export type OutcomeReport = { attemptId: string; outcome: ReportedOutcome; evidence: string };
 
 export type ReportedOutcome = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
@@ -14,7 +14,7 @@ export type ReportedOutcome = "processed" | "delivered" | "dropped" | "bounced" 
  */
 export async function reportDelivery(
   deps: Dependencies,
-  { attemptId, ...said }: Report,
+  { attemptId, ...said }: OutcomeReport,
   cause: Cause,
 ): Promise<boolean> {
   const { state: delivery } = await deps.deliveries.load(attemptId);

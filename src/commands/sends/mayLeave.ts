@@ -11,7 +11,7 @@ import { requireQuotaLeft } from "../plans/quotas.ts";
 import { freshStates, type Loader } from "../states/loader.ts";
 import { claimedAttempt, loadWholeThread } from "../threads/threads.ts";
 import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
-import { type Sender, type SenderObstacle, senderRefusal, senderState } from "./sender.ts";
+import { type SendingIdentity, type SenderObstacle, senderRefusal, senderState } from "./sender.ts";
 
 /** Checks of a sender alone, and checks of a draft. */
 type SenderQuestion = "sender" | "plan";
@@ -42,7 +42,7 @@ export const draftMoments = {
 } as const satisfies Record<string, readonly (SenderQuestion | DraftQuestion)[]>;
 
 /** A draft and the moment for which it is checked. `byKey`: an API key sends it, which counts as an approval. */
-export type Asked = { moment: keyof typeof draftMoments; draftId: string; draft: Draft; byKey?: boolean };
+export type SendCheck = { moment: keyof typeof draftMoments; draftId: string; draft: Draft; byKey?: boolean };
 
 /**
  * Why a mail may not proceed. `obstacle`: the sender's obstacle; the next event of one of the streams
@@ -58,22 +58,22 @@ export type No = {
 
 /** `guards`: streams that refuse the start if they have moved. `filedUpTo`: the inbox's last revision; all mail up to it was judged. */
 type Yes = { no?: undefined; guards: readonly Guard[]; filedUpTo: number };
-export type Verdict = Yes | { no: No; guards?: undefined; filedUpTo?: undefined };
-type Answer = Partial<Yes> | { no: No };
+export type SendVerdict = Yes | { no: No; guards?: undefined; filedUpTo?: undefined };
+type CheckResult = Partial<Yes> | { no: No };
 
 /**
  * Checks if this draft may proceed at this moment, by streams alone. Does not check what a stream decides with the append itself:
  * status, version, undo, quorum and reservation, answers meanwhile, loops (src/README.md, "The send path"). Throws Unavailable
  * while acknowledged mail cannot be filed.
  */
-export const mayLeave = (deps: Dependencies, asked: Asked, cause: Cause): Promise<Verdict> =>
+export const mayLeave = (deps: Dependencies, asked: SendCheck, cause: Cause): Promise<SendVerdict> =>
   mayLeaveBy(freshStates(deps), asked, cause);
 
 /**
  * Like mayLeave, with this loader's states, for a moment that ends with an append. Throws Unsure if a "no"
  * must be checked again with fresh states.
  */
-export async function mayLeaveBy(loader: Loader, asked: Asked, cause: Cause): Promise<Verdict> {
+export async function mayLeaveBy(loader: Loader, asked: SendCheck, cause: Cause): Promise<SendVerdict> {
   const verdict = await firstNo(draftMoments[asked.moment], (question) =>
     question === "sender" || question === "plan"
       ? ofSender[question](loader, asked.draft)
@@ -84,7 +84,7 @@ export async function mayLeaveBy(loader: Loader, asked: Asked, cause: Cause): Pr
 }
 
 /** Checks if this sender may send, as far as this moment requires. */
-export function maySend(deps: Dependencies, sender: Sender, moment: keyof typeof senderMoments): Promise<Verdict> {
+export function maySend(deps: Dependencies, sender: SendingIdentity, moment: keyof typeof senderMoments): Promise<SendVerdict> {
   const loader = freshStates(deps);
   return firstNo(senderMoments[moment], (question) => ofSender[question](loader, sender));
 }
@@ -96,7 +96,7 @@ export async function requireMaySend(...asked: Parameters<typeof maySend>): Prom
 }
 
 /** Runs all checks at once; the first "no" in their order is the result, whatever the later ones return. */
-async function firstNo<Q>(questions: readonly Q[], ask: (question: Q) => Promise<Answer>): Promise<Verdict> {
+async function firstNo<Q>(questions: readonly Q[], ask: (question: Q) => Promise<CheckResult>): Promise<SendVerdict> {
   const answers = questions.map(ask);
   for (const answer of answers) answer.catch(() => undefined);
   let yes: Yes = { guards: [], filedUpTo: noStream };
@@ -108,7 +108,7 @@ async function firstNo<Q>(questions: readonly Q[], ask: (question: Q) => Promise
   return yes;
 }
 
-const ofSender: Record<SenderQuestion, (deps: Dependencies, sender: Sender) => Promise<Answer>> = {
+const ofSender: Record<SenderQuestion, (deps: Dependencies, sender: SendingIdentity) => Promise<CheckResult>> = {
   async sender(deps, sender) {
     const { obstacle, guards, endedBy } = await senderState(deps, sender);
     if (obstacle === null) return { guards };
@@ -120,7 +120,7 @@ const ofSender: Record<SenderQuestion, (deps: Dependencies, sender: Sender) => P
     answerOf("plan", () => requireQuotaLeft(deps, workspaceId), { obstacle: "plan_limit_reached" }),
 };
 
-const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: Asked, cause: Cause) => Promise<Answer>> = {
+const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: SendCheck, cause: Cause) => Promise<CheckResult>> = {
   /** A key, a rule or a setting may have approved before human approval became required. */
   async person(deps, { draft }) {
     if (draft.approval?.by === "person") return {};
@@ -158,7 +158,7 @@ async function answerOf(
   question: No["question"],
   require: () => Promise<void>,
   more: Pick<No, "obstacle"> = {},
-): Promise<Answer> {
+): Promise<CheckResult> {
   try {
     await require();
     return {};

@@ -47,9 +47,9 @@ export async function recordProviderEvents(
   if (failures.length > 0) throw failures.find((error) => !(error instanceof Unavailable)) ?? failures[0];
 }
 
-type OfOne = { provider: string; events: readonly ProviderEvent[] };
+type EventsOfMail = { provider: string; events: readonly ProviderEvent[] };
 
-async function recordOne(deps: Dependencies, { provider, events }: OfOne, cause: Cause): Promise<void> {
+async function recordOne(deps: Dependencies, { provider, events }: EventsOfMail, cause: Cause): Promise<void> {
   const { attemptId } = events[0] as ProviderEvent;
   const { state: delivery } = await deps.deliveries.load(attemptId);
   if (delivery.started === null) return recordNotice(deps, events, cause);

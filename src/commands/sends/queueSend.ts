@@ -10,17 +10,17 @@ import { categoryOf } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { type Changed, changeDraft } from "../drafts/changeDraft.ts";
+import { type ChangedDraft, changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { reserveQuota } from "../plans/quotas.ts";
 import type { Loaded } from "../states/folded.ts";
 import { freshStates, keptFirst, type Loader } from "../states/loader.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
-import { type Attempt, claimSend } from "./claimSend.ts";
+import { type SendAttempt, claimSend } from "./claimSend.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
 import { mayLeaveBy, refuse } from "./mayLeave.ts";
-import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
+import { decidesOnChange, outcomeOfFirst, type QueuedSend, requireNamedVersion, type SendIntent } from "./repeatedSend.ts";
 import { undoSend } from "./undoSend.ts";
 
 /** Longest wait in milliseconds for a competing send of the same draft to be decided. */
@@ -30,7 +30,7 @@ const competitorMs = 2_000;
 const recoveryMs = 10_000;
 
 /** A requested send: the draft, its authorisation, and what an API key states with it. */
-type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendersWord };
+type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendIntent };
 
 /**
  * Queues a draft for delivery (src/README.md, "The send path"): checks, claims on the thread, reserves quota, queues. A refusal on the way
@@ -42,7 +42,7 @@ export async function queueSend(
   deps: Dependencies,
   { draftId, kind, word = {} }: AskedSend,
   cause: Cause,
-): Promise<Queued> {
+): Promise<QueuedSend> {
   const { repeated = false, ...once } = cause;
   const deadline = deps.clock.monotonic() + (repeated ? recoveryMs : competitorMs);
   for (;;) {
@@ -65,7 +65,7 @@ export async function queueSend(
   /**
    * Returns the result of the first run if it ended meanwhile, because it was slow rather than dead: the refusal is then its own effect.
    */
-  async function endedMeanwhile(refusal: Rejected): Promise<Queued> {
+  async function endedMeanwhile(refusal: Rejected): Promise<QueuedSend> {
     const earlier = repeated ? await outcomeOfFirst(deps, { draftId, word }, cause) : undefined;
     if (earlier) return earlier;
     throw refusal;
@@ -81,7 +81,7 @@ const stillInProgress = (kind: AskedSend["kind"]): Error =>
     ? new Unavailable("another send of this draft has begun and is neither queued nor undone yet: retry shortly")
     : new Rejected("invalid_status", "this draft is already being sent");
 
-async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: Cause): Promise<Queued> {
+async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: Cause): Promise<QueuedSend> {
   const claimed = await keptFirst(deps, (loader) => judgeAndClaim(loader, asked, cause));
   crashPoint("send:claimed");
   const { draft, attempt } = claimed;
@@ -99,7 +99,7 @@ async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: 
 }
 
 /** A draft that may be sent, the identity state it was judged by, and the claim of its send. */
-type ClaimedSend = { draft: Draft; identity: Loaded<Identity>; attempt: Attempt };
+type ClaimedSend = { draft: Draft; identity: Loaded<Identity>; attempt: SendAttempt };
 
 /** Throws Unsure if only fresh states can decide. */
 async function judgeAndClaim(
@@ -135,7 +135,7 @@ async function queueClaimed(
   deps: Dependencies,
   { asked, claimed }: { asked: Required<AskedSend>; claimed: ClaimedSend },
   cause: Cause,
-): Promise<Changed> {
+): Promise<ChangedDraft> {
   const { draftId, kind, word } = asked;
   const { draft, identity, attempt } = claimed;
   const { identityId, messageId, version, contentSha256, stored } = draft;

@@ -10,10 +10,10 @@ import type { Cause, Handled } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
 
 /** `queuedAt`: ISO 8601. */
-export type Queued = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
+export type QueuedSend = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
 
 /** What an API key states with its send. */
-export type SendersWord = {
+export type SendIntent = {
   /** The version named by If-Match. */
   ifVersion?: number;
   /** The key wrote the mail by this very call: its approval covers it with whatever signature the identity has. */
@@ -21,11 +21,11 @@ export type SendersWord = {
 };
 
 /** True if the send itself decides about a version that the service made. */
-export const decidesOnChange = ({ ifVersion, wroteIt }: SendersWord): boolean =>
+export const decidesOnChange = ({ ifVersion, wroteIt }: SendIntent): boolean =>
   ifVersion !== undefined || wroteIt === true;
 
 /** Throws Rejected version_mismatch if the send names another version than the newest. */
-export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVersion }: SendersWord): void {
+export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVersion }: SendIntent): void {
   if (ifVersion === undefined || ifVersion === version) return;
   throw new Rejected("version_mismatch", `this draft changed: review version ${version} first`, { version });
 }
@@ -36,9 +36,9 @@ export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVer
  */
 export async function outcomeOfFirst(
   deps: Dependencies,
-  { draftId, word = {} }: { draftId: string; word?: SendersWord },
+  { draftId, word = {} }: { draftId: string; word?: SendIntent },
   { operation }: Cause,
-): Promise<Queued | undefined> {
+): Promise<QueuedSend | undefined> {
   const stream = draftStream(draftId);
   const events = await readEvents<DraftEvent>(deps.store, stream);
   let draft = draftDecider.initial;

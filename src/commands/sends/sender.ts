@@ -8,7 +8,7 @@ import { ownDomainOf } from "../domains/domains.ts";
 import { identityWorks } from "../identities/identities.ts";
 import { installationNow } from "../installation.ts";
 
-export type Sender = { workspaceId: string; identityId: string };
+export type SendingIdentity = { workspaceId: string; identityId: string };
 
 /** Reasons why a sender may not send. */
 export type SenderObstacle =
@@ -30,7 +30,7 @@ export type SenderState = { obstacle: SenderObstacle | null; guards: readonly Gu
  * Reads what installation, workspace, identity and domain currently allow. If the identity's domain is no longer verified, nothing is sent
  * until it is verified again. Revisions are read before the judgement, so a change in between is noticed.
  */
-export async function senderState(deps: Dependencies, sender: Sender): Promise<SenderState> {
+export async function senderState(deps: Dependencies, sender: SendingIdentity): Promise<SenderState> {
   const { workspaceId, identityId } = sender;
   const [installation, workspace, { state: identity, revision }] = await Promise.all([
     installationNow(deps),
@@ -55,7 +55,7 @@ export async function senderState(deps: Dependencies, sender: Sender): Promise<S
 }
 
 /** The obstacle ends with another plan, or when another identity or domain is deleted. */
-async function overCap(deps: Dependencies, sender: Sender, guards: Guard[]): Promise<SenderState> {
+async function overCap(deps: Dependencies, sender: SendingIdentity, guards: Guard[]): Promise<SenderState> {
   const { workspaceId, identityId } = sender;
   const [identities, domains] = await Promise.all([
     deps.slots.load({ workspaceId, kind: "identities" }),

@@ -3,15 +3,15 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { releaseQuota } from "../plans/quotas.ts";
 import { onThread } from "../threads/threads.ts";
-import type { Attempt } from "./claimSend.ts";
+import type { SendAttempt } from "./claimSend.ts";
 
 /** What an unsent draft may still hold: a claim on its thread, and a quota reservation. */
-type Holding = { threadId: string; attemptId: string | null; reservation: Reservation | null };
+type HeldBySend = { threadId: string; attemptId: string | null; reservation: Reservation | null };
 
 /** Releases what an unsent draft still holds: first its quota, then its claim. */
 export async function giveBack(
   deps: Dependencies,
-  { draftId, draft, because }: { draftId: string; draft: Holding; because: string },
+  { draftId, draft, because }: { draftId: string; draft: HeldBySend; because: string },
   cause: Cause,
 ): Promise<void> {
   if (draft.reservation) await releaseQuota(deps, draft.reservation, cause);
@@ -25,7 +25,7 @@ export async function giveBack(
  * True if the draft was queued under this attempt. The first queued attempt reserves quota under its
  * id; later attempts keep that reservation.
  */
-const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: Attempt): boolean =>
+const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: SendAttempt): boolean =>
   attemptId === attempt.attemptId || reservation?.reservationId === attempt.reservationId;
 
 /**
@@ -34,7 +34,7 @@ const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: Attempt): bo
  */
 export async function undoSend(
   deps: Dependencies,
-  { draftId, attempt, because }: { draftId: string; attempt: Attempt; because: string },
+  { draftId, attempt, because }: { draftId: string; attempt: SendAttempt; because: string },
   cause: Cause,
 ): Promise<void> {
   const { attemptId, threadId } = attempt;

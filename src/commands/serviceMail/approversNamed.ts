@@ -6,11 +6,11 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Stoppable } from "./stopLinks.ts";
 
 /** An identity and those of its channels that are the mailbox; `others`: addresses of its other mail channels. */
-export type Naming = { identityId: string; slots: ChannelSlot[]; others: string[] };
+export type ApproverNaming = { identityId: string; slots: ChannelSlot[]; others: string[] };
 
 /** Returns the workspace's identities with this mailbox, in any spelling, as an approver. */
-export async function identitiesNaming(deps: Dependencies, { workspaceId, address }: Stoppable): Promise<Naming[]> {
-  const found: Naming[] = [];
+export async function identitiesNaming(deps: Dependencies, { workspaceId, address }: Stoppable): Promise<ApproverNaming[]> {
+  const found: ApproverNaming[] = [];
   for (const { id: identityId } of await livingIdentities(deps.reads, workspaceId)) {
     const { state } = await deps.identities.load(identityId);
     const isIt = (slot: ChannelSlot): boolean => mailboxIn(state, slot) === mailboxOf(address);

@@ -6,7 +6,7 @@ import type { NoticeOutcome } from "./sendNotice.ts";
 import { giveBack, type NoticeKind, takePlace, whyNotNow } from "./withheld.ts";
 
 /** A short text for a chat. `kind`: its purpose. `channel`: with decrypted secrets. `lines`: plain text, not escaped. */
-export type Post = {
+export type ChatNotice = {
   kind: Extract<NoticeKind, "rule" | "test">;
   workspaceId: string;
   attemptId: string;
@@ -21,7 +21,7 @@ export type Post = {
 export async function postNotice(
   deps: Dependencies,
   channels: Channels,
-  { kind, workspaceId, attemptId, channel, lines }: Post,
+  { kind, workspaceId, attemptId, channel, lines }: ChatNotice,
 ): Promise<NoticeOutcome> {
   // The counted address includes the bot or webhook, so that no other bot can use up a chat's quota by naming it.
   const leaving = { kind, workspaceId, to: { chat: `${channel.type} ${addressOf(channel)}` } };

@@ -8,7 +8,7 @@ import { newStopToken } from "./stops.ts";
 import { giveBack, type NoticeKind, type NotSent, takePlace, whyNotNow } from "./withheld.ts";
 
 /** A notification mail and the workspace it is sent for. The same origin gives the same Message-ID. */
-export type Notice = {
+export type ServiceNotice = {
   kind: NoticeKind;
   workspaceId: string;
   origin: MailOrigin;
@@ -30,7 +30,7 @@ export type NoticeOutcome = { sent: true } | NotSent;
  * outcome. Unsent mail is not counted. Throws PausedByOperator while all sending is paused; unsubscription and pauses are checked once
  * more right before the first byte of content.
  */
-export async function sendNotice(deps: Dependencies, provider: MailProvider, notice: Notice): Promise<NoticeOutcome> {
+export async function sendNotice(deps: Dependencies, provider: MailProvider, notice: ServiceNotice): Promise<NoticeOutcome> {
   const { attemptId } = notice.origin;
   // An approval request has its quota already, and its attempts are never repeated.
   const isOwn = notice.kind === "approval";
@@ -48,9 +48,9 @@ export async function sendNotice(deps: Dependencies, provider: MailProvider, not
 
 const failed = (error: string): NotSent => ({ sent: false, error, again: true });
 
-type HandedOver = { outcome: NoticeOutcome | PausedByOperator; mayHaveLeft: boolean };
+type NoticeHandOver = { outcome: NoticeOutcome | PausedByOperator; mayHaveLeft: boolean };
 
-async function handOver(deps: Dependencies, provider: MailProvider, notice: Notice): Promise<HandedOver> {
+async function handOver(deps: Dependencies, provider: MailProvider, notice: ServiceNotice): Promise<NoticeHandOver> {
   const { attemptId } = notice.origin;
   let keptBack: NotSent | PausedByOperator | undefined;
   const mayWrite = async (): Promise<boolean> => {
@@ -72,7 +72,7 @@ async function handOver(deps: Dependencies, provider: MailProvider, notice: Noti
   }
 }
 
-async function written(deps: Dependencies, notice: Notice) {
+async function written(deps: Dependencies, notice: ServiceNotice) {
   const { origin, to, subject, workspaceId } = notice;
   const address = deps.settings.approvalsFrom;
   const messageId = deps.messageIds.mint({ ...origin, domain: address.slice(address.lastIndexOf("@") + 1) });

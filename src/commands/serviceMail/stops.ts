@@ -49,7 +49,7 @@ export type StopLink = Stoppable & {
 export type StopLinkChange = "stop" | "resume" | "renew";
 
 /** The person who pressed the button, as far as HTTP knows. */
-type Caller = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
+type LinkCaller = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
 
 /**
  * Reads and changes unsubscriptions for the pages behind the links. The token is the permission. All functions throw
@@ -62,7 +62,7 @@ export type StopLinks = {
    * Unsubscribes, resubscribes, or has a new link mailed to the address; repetition has no further effect. An invalid link allows only the
    * last, a valid one only the others. Undefined for a token that was never issued.
    */
-  change(token: string, to: StopLinkChange, by: Caller): Promise<StopLink | undefined>;
+  change(token: string, to: StopLinkChange, by: LinkCaller): Promise<StopLink | undefined>;
 };
 
 const commands = { stop: "StopServiceMail", resume: "ResumeServiceMail" } as const;
@@ -95,7 +95,7 @@ export const stopLinks = (deps: Dependencies): StopLinks => {
   };
 };
 
-function causeOf(deps: Dependencies, { workspaceId, address }: Stoppable, by: Caller): Cause {
+function causeOf(deps: Dependencies, { workspaceId, address }: Stoppable, by: LinkCaller): Cause {
   const { ip, userAgent, requestId = deps.ids.uuid() } = by;
   const actor = {
     kind: "email_link",

@@ -14,13 +14,13 @@ export type NoticeKind = "approval" | "outcome" | "members" | "notice" | "test" 
 export type Chat = { chat: string };
 
 /** A notification to be sent: purpose, workspace, recipient (an address or a chat), and attempt. */
-export type Leaving = { kind: NoticeKind; workspaceId: string; to: string | Chat; attemptId: string };
+export type OutgoingNotice = { kind: NoticeKind; workspaceId: string; to: string | Chat; attemptId: string };
 
 /** Why a notification was not sent. `again`: a later try may succeed; `inMs`: milliseconds until there is quota again. */
 export type NotSent = { sent: false; error: string; again: boolean; inMs?: number };
 
 /** Reasons distinguished by the operator's metric. */
-type Why = "mailbox_full" | "workspace_full" | "stopped" | "paused";
+type WithheldReason = "mailbox_full" | "workspace_full" | "stopped" | "paused";
 
 /** Shortest wait in milliseconds: without it, many notifications waiting for one place would try without end. */
 const shortestWaitMs = 60_000;
@@ -34,7 +34,7 @@ const isAboutApproval = (kind: NoticeKind): boolean => kind === "approval" || ki
  */
 export async function whyNotNow(
   deps: Dependencies,
-  { kind, workspaceId, to }: Omit<Leaving, "attemptId">,
+  { kind, workspaceId, to }: Omit<OutgoingNotice, "attemptId">,
 ): Promise<NotSent | undefined> {
   await requireNotPaused(deps);
   // The reader requested this link and needs it to resubscribe.
@@ -52,8 +52,8 @@ export async function whyNotNow(
 /** Takes quota for a notification, or returns why there is none. Undefined if notifications are not limited. Throws Unavailable. */
 export async function takePlace(
   deps: Dependencies,
-  { kind, workspaceId, to, attemptId }: Leaving,
-): Promise<Extract<QuotaPlace, { taken: true }> | NotSent | undefined> {
+  { kind, workspaceId, to, attemptId }: OutgoingNotice,
+): Promise<Extract<Place, { taken: true }> | NotSent | undefined> {
   const measure = isAboutApproval(kind) ? "approvals" : "notices";
   const mailbox = typeof to === "string" ? mailboxOf(to) : to.chat;
   const place = await deps.mailMeasure?.take({ attemptId, measure, mailbox, workspaceId });
@@ -70,7 +70,7 @@ export async function takePlace(
 }
 
 /** Takes quota for an approval request, before the request is recorded. */
-export async function roomForApproval(deps: Dependencies, request: Omit<Leaving, "kind">): Promise<Room> {
+export async function roomForApproval(deps: Dependencies, request: Omit<OutgoingNotice, "kind">): Promise<Room> {
   const place = await takePlace(deps, { kind: "approval", ...request });
   if (!place || "taken" in place) return { giveBack: () => giveBack(deps, request.attemptId) };
   const { sent, ...why } = place;
@@ -83,7 +83,7 @@ export async function giveBack(deps: Dependencies, attemptId: string): Promise<v
   await deps.mailMeasure?.giveBack(attemptId).catch(() => undefined);
 }
 
-function withheld(deps: Dependencies, { kind, why, error }: { kind: NoticeKind; why: Why; error: string }): NotSent {
+function withheld(deps: Dependencies, { kind, why, error }: { kind: NoticeKind; why: WithheldReason; error: string }): NotSent {
   deps.countWithheld?.(kind, why);
   return { sent: false, error, again: false };
 }

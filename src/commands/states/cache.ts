@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type Folded, sizeOf } from "./folded.ts";
+import { type FoldedState, sizeOf } from "./folded.ts";
 
 /** Bytes that an entry takes besides its state. */
 const perEntry = 512;
@@ -11,9 +11,9 @@ const perEntry = 512;
 const largestShare = 2;
 
 export type StateCache = {
-  get(stream: string): Folded | undefined;
+  get(stream: string): FoldedState | undefined;
   /** Stores a state, unless the cached one is newer. */
-  put(stream: string, folded: Folded): void;
+  put(stream: string, folded: FoldedState): void;
   /** Returns the size of all cached states in bytes. */
   bytes(): number;
 };
@@ -23,7 +23,7 @@ export type StateCache = {
  * folded at, and a load reads newer events.
  */
 export function createStateCache(mostBytes: number): StateCache {
-  const states = new LRUCache<string, Folded>({
+  const states = new LRUCache<string, FoldedState>({
     maxSize: mostBytes,
     maxEntrySize: Math.floor(mostBytes / largestShare),
     sizeCalculation: (folded, stream) => perEntry + stream.length + sizeOf(folded),

@@ -8,7 +8,7 @@ import { bytesOf } from "./bytes.ts";
 export type Loaded<State> = { state: State; revision: number; position: number };
 
 /** A state while its stream is being folded, with statistics. Sizes are in bytes, approximately. */
-export type Folded<State = unknown> = Loaded<State> & {
+export type FoldedState<State = unknown> = Loaded<State> & {
   /** Id of the event at `revision`; "" before the first. */
   eventId: string;
   /** Size of the state when last measured, and of the events folded since: the state takes at most the sum. */
@@ -25,13 +25,13 @@ type Evolving<State, E extends Event> = Pick<Decider<State, never, E>, "initial"
 type Foldable<E extends Event> = E & Pick<Recorded, "id" | "metadata">;
 
 /** A stream before its first event. */
-export const nothingYet = <State>({ initial }: { initial: State }): Folded<State> => ({
+export const nothingYet = <State>({ initial }: { initial: State }): FoldedState<State> => ({
   ...{ state: initial, revision: noStream, position: 0, eventId: "" },
   ...{ measured: 0, grown: 0, events: 0, bytes: 0 },
 });
 
 /** Restores a folded state from a snapshot. `position`: of the snapshot's event. */
-export const resumed = <State>({ state, revision, eventId }: Snapshot, position: number): Folded<State> => ({
+export const resumed = <State>({ state, revision, eventId }: Snapshot, position: number): FoldedState<State> => ({
   ...{ state: state as State, revision, position, eventId },
   ...{ measured: bytesOf(state), grown: 0, events: 0, bytes: 0 },
 });
@@ -39,9 +39,9 @@ export const resumed = <State>({ state, revision, eventId }: Snapshot, position:
 /** Folds the next events of the stream. `position`: of the last of these events. */
 export function foldOn<State, E extends Event>(
   { evolve }: Evolving<State, E>,
-  folded: Folded<State>,
+  folded: FoldedState<State>,
   { events, position }: { events: readonly Foldable<E>[]; position: number },
-): Folded<State> {
+): FoldedState<State> {
   if (events.length === 0) return folded;
   let { state } = folded;
   let bytes = 0;
@@ -60,7 +60,7 @@ export function foldOn<State, E extends Event>(
 const smallBytes = 4_096;
 
 /** Returns the approximate size of the state; never much less than the real one. */
-export const sizeOf = ({ measured, grown }: Folded): number => measured + grown;
+export const sizeOf = ({ measured, grown }: FoldedState): number => measured + grown;
 
 /** A state's size is overestimated by at most one part in this many. */
 const precision = 4;
@@ -69,7 +69,7 @@ const precision = 4;
  * Measures a state again once a fraction of its size was folded into it: most events leave little behind. Measuring costs a small part of
  * folding the same number of bytes, so the total stays small however long the stream is.
  */
-export const measure = <State>(folded: Folded<State>): Folded<State> =>
+export const measure = <State>(folded: FoldedState<State>): FoldedState<State> =>
   folded.grown <= Math.max(folded.measured / precision, smallBytes)
     ? folded
     : { ...folded, measured: bytesOf(folded.state), grown: 0 };

@@ -2,7 +2,7 @@ import type { Clock } from "#src/platform/clock.ts";
 import { categoryOf, type Event } from "#streams/event.ts";
 import { streams } from "#streams/index.ts";
 import type { SnapshotOptions } from "./snapshotKeeper.ts";
-import type { Kind, States } from "./states.ts";
+import type { StreamKind, States } from "./states.ts";
 
 /** Longest time in milliseconds that a start spends on snapshots. */
 const defaultMs = 30_000;
@@ -10,8 +10,8 @@ const defaultMs = 30_000;
 const progressMs = 5_000;
 const mostStreams = 10_000;
 
-const kinds: ReadonlyMap<string, Kind<unknown, Event>> = new Map(
-  Object.values(streams).map((kind) => [kind.decider.category, kind as unknown as Kind<unknown, Event>]),
+const kinds: ReadonlyMap<string, StreamKind<unknown, Event>> = new Map(
+  Object.values(streams).map((kind) => [kind.decider.category, kind as unknown as StreamKind<unknown, Event>]),
 );
 
 /**

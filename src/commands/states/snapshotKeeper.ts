@@ -2,12 +2,12 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { noStream } from "#src/eventStore/eventStore.ts";
 import type { Snapshot, Snapshots } from "#src/platform/snapshots/snapshots.ts";
 import { categoryOf } from "#streams/event.ts";
-import type { Folded } from "./folded.ts";
+import type { FoldedState } from "./folded.ts";
 
-export type Log = { info(what: object, sentence: string): void; warn(what: object, sentence: string): void };
+export type SnapshotLog = { info(what: object, sentence: string): void; warn(what: object, sentence: string): void };
 
 /** Store of snapshots, and by category a hash of the rules that fold the states. */
-export type SnapshotOptions = { kept: Snapshots; rules: ReadonlyMap<string, string>; log: Log };
+export type SnapshotOptions = { kept: Snapshots; rules: ReadonlyMap<string, string>; log: SnapshotLog };
 
 /** Minimum folded since the last snapshot: a stream with less is read quickly. Few events never justify one, however large. */
 const due = { fewestEvents: 32, events: 500, bytes: 1_000_000 };
@@ -20,14 +20,14 @@ const patienceMs = 1_000;
 
 export type SnapshotKeeper = {
   /** True if enough was folded since the last snapshot to justify the cost of writing one. */
-  isDue(folded: Folded): boolean;
+  isDue(folded: FoldedState): boolean;
   /**
    * Writes the newest state of a stream in the background, one stream after the other; false if there is no
    * room. Never fails: snapshots are a cache.
    */
-  offer(stream: string, folded: Folded): boolean;
+  offer(stream: string, folded: FoldedState): boolean;
   /** Writes a snapshot now. Throws Unavailable. */
-  write(stream: string, folded: Folded): Promise<void>;
+  write(stream: string, folded: FoldedState): Promise<void>;
   /** Finds the snapshot made by the present rules; undefined also if it cannot be read. */
   find(stream: string): Promise<Snapshot | undefined>;
   /** Deletes a useless snapshot in the background. */
@@ -36,14 +36,14 @@ export type SnapshotKeeper = {
 };
 
 export function createSnapshotKeeper({ kept, rules, log }: SnapshotOptions): SnapshotKeeper {
-  const waiting = new Map<string, Folded>();
+  const waiting = new Map<string, FoldedState>();
   let writing: Promise<void> | undefined;
   let closed = false;
   let failing = false;
 
   const rulesOf = (stream: string): string | undefined => rules.get(categoryOf(stream));
 
-  async function write(stream: string, { state, revision, eventId }: Folded): Promise<void> {
+  async function write(stream: string, { state, revision, eventId }: FoldedState): Promise<void> {
     const madeBy = rulesOf(stream);
     if (madeBy === undefined) return;
     // The log was restored to before the stream began.

@@ -4,26 +4,26 @@ import type { Event, Recorded } from "#streams/event.ts";
 import type { Stream } from "#streams/stream.ts";
 import { createRoom } from "../room.ts";
 import { createStateCache } from "./cache.ts";
-import { type Folded, foldOn, measure, nothingYet, resumed } from "./folded.ts";
+import { type FoldedState, foldOn, measure, nothingYet, resumed } from "./folded.ts";
 import { createSnapshotKeeper, type SnapshotKeeper, type SnapshotOptions } from "./snapshotKeeper.ts";
 
 /** The parts of a stream's definition needed for folding. */
-export type Kind<State, E extends Event> = Pick<Stream<never, State, never, E>, "decider" | "tailOnly">;
+export type StreamKind<State, E extends Event> = Pick<Stream<never, State, never, E>, "decider" | "tailOnly">;
 
 /** Loads states of streams, from memory, a snapshot, or by folding. One per process. */
 export type States = {
   /** Returns the cached state, however old. */
-  peek<State>(stream: string): Folded<State> | undefined;
+  peek<State>(stream: string): FoldedState<State> | undefined;
   /** Returns the present state (linearisable). */
-  load<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<Folded<State>>;
+  load<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<FoldedState<State>>;
   /** Returns the state after these events, which were just appended to the stream at `folded`. */
   advance<State, E extends Event>(
-    kind: Kind<State, E>,
-    folded: Folded<State>,
+    kind: StreamKind<State, E>,
+    folded: FoldedState<State>,
     appended: Appended & { stream: string; events: readonly (E & Pick<Recorded, "id" | "metadata">)[] },
-  ): Folded<State>;
+  ): FoldedState<State>;
   /** Folds the stream from its start and writes its snapshot again. */
-  remake<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<void>;
+  remake<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<void>;
   /** Returns the size of cached states in bytes. */
   bytes(): number;
   /** Stops writing snapshots. */
@@ -53,9 +53,9 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
   const keeper: SnapshotKeeper | undefined = snapshots && createSnapshotKeeper(snapshots);
   const room = createRoom(roomForPages);
   /** Loads under way of streams without a cached state. */
-  const firstLoads = createSingleFlight<Folded>();
+  const firstLoads = createSingleFlight<FoldedState>();
 
-  function keep<State>(stream: string, folded: Folded<State>): Folded<State> {
+  function keep<State>(stream: string, folded: FoldedState<State>): FoldedState<State> {
     const measured = measure(folded);
     const now =
       keeper?.isDue(measured) && keeper.offer(stream, measured) ? { ...measured, events: 0, bytes: 0 } : measured;
@@ -64,10 +64,10 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
   }
 
   async function toEnd<State, E extends Event>(
-    kind: Kind<State, E>,
+    kind: StreamKind<State, E>,
     stream: string,
-    begin: Folded<State>,
-  ): Promise<Folded<State>> {
+    begin: FoldedState<State>,
+  ): Promise<FoldedState<State>> {
     let folded = begin;
     for (let atEnd = false; !atEnd; ) {
       const next = await store.readPage(stream, { from: folded.revision + 1, ...page });
@@ -77,7 +77,7 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     return folded;
   }
 
-  async function fromStart<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<Folded<State>> {
+  async function fromStart<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<FoldedState<State>> {
     const nothing = nothingYet(kind.decider);
     const first = await store.readPage(stream, { from: 0, ...firstPage });
     const folded = foldOn(kind.decider, nothing, stretchOf<E>(first.events, nothing.position));
@@ -93,9 +93,9 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
    * before it, or continued differently, does not.
    */
   async function fromSnapshot<State, E extends Event>(
-    { decider }: Kind<State, E>,
+    { decider }: StreamKind<State, E>,
     stream: string,
-  ): Promise<Folded<State> | undefined> {
+  ): Promise<FoldedState<State> | undefined> {
     const snapshot = await keeper?.find(stream);
     if (!snapshot) return undefined;
     const { events } = await store.readPage(stream, { from: snapshot.revision, events: 1, bytes: 1 });
@@ -107,19 +107,19 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
   }
 
   /** Shares a load under way: its read began earlier, so later callers read on to the present end themselves. */
-  async function loadFolded<State, E extends Event>(kind: Kind<State, E>, stream: string): Promise<Folded<State>> {
+  async function loadFolded<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<FoldedState<State>> {
     const known = cache.get(stream) ?? firstLoads.underWay(stream);
-    if (known) return keep(stream, await toEnd(kind, stream, (await known) as Folded<State>));
-    return firstLoads.run(stream, () => fromStart(kind, stream)) as Promise<Folded<State>>;
+    if (known) return keep(stream, await toEnd(kind, stream, (await known) as FoldedState<State>));
+    return firstLoads.run(stream, () => fromStart(kind, stream)) as Promise<FoldedState<State>>;
   }
 
-  async function loadTail<State, E extends Event>({ decider }: Kind<State, E>, stream: string): Promise<Folded<State>> {
+  async function loadTail<State, E extends Event>({ decider }: StreamKind<State, E>, stream: string): Promise<FoldedState<State>> {
     const { revision = noStream, position = 0, id = "" } = (await store.readLast(stream)) ?? {};
     return keep(stream, { ...nothingYet(decider), revision, position, eventId: id });
   }
 
   return {
-    peek: <State>(stream: string) => cache.get(stream) as Folded<State> | undefined,
+    peek: <State>(stream: string) => cache.get(stream) as FoldedState<State> | undefined,
     load: (kind, stream) => (kind.tailOnly ? loadTail(kind, stream) : loadFolded(kind, stream)),
     advance(kind, folded, { stream, events, position }) {
       const now = foldOn(kind.decider, folded, { events, position });
@@ -140,7 +140,7 @@ const isWhole = (state: unknown, initial: unknown): boolean =>
   state !== null &&
   Object.keys(initial as object).every((field) => Object.hasOwn(state, field));
 
-const placeOf = ({ revision, position, eventId }: Folded) => ({ revision, position, eventId });
+const placeOf = ({ revision, position, eventId }: FoldedState) => ({ revision, position, eventId });
 
 /** `before`: position to keep if nothing was read. */
 const stretchOf = <E extends Event>(read: readonly Recorded[], before: number) => {

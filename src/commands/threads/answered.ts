@@ -12,20 +12,20 @@ import {
 import type { Dependencies } from "../dependencies.ts";
 
 /** The mail that is being answered, read from the log, so its content is exactly what was filed. */
-export type Answered = InboundMessage & { workspaceId: string; threadId: string };
+export type FiledMail = InboundMessage & { workspaceId: string; threadId: string };
 
 /** Authentication of a mail: the event with its result, or if one is still expected. */
-export type Proof = { said: Recorded<Authenticated> | null; isAwaited: boolean };
-export type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>;
+export type AuthenticationState = { said: Recorded<AuthenticatedEvent> | null; isAwaited: boolean };
+export type AuthenticatedEvent = Extract<ThreadEvent, { type: "MessageAuthenticated" }>;
 
-type Named = { workspaceId: string; messageId: string };
+type MessageRef = { workspaceId: string; messageId: string };
 
 /** Returns the mail at this place in the log; undefined if it is another mail, or another workspace's. */
 export async function mailAt(
   { store }: Pick<Dependencies, "store">,
   place: MessagePlace,
-  { workspaceId, messageId }: Named,
-): Promise<Answered | undefined> {
+  { workspaceId, messageId }: MessageRef,
+): Promise<FiledMail | undefined> {
   const only = { from: place.revision, count: 1 };
   const [event] = await readEvents<ThreadEvent>(store, threadStream(place.threadId), only);
   if (event?.type !== "MessageReceived" || event.data.messageId !== messageId) return undefined;
@@ -41,7 +41,7 @@ export async function mailAt(
 export async function answeredBy(
   deps: Pick<Dependencies, "store">,
   { workspaceId, basedOnMessageId: messageId, answers }: Pick<Draft, "workspaceId" | "basedOnMessageId" | "answers">,
-): Promise<Answered | null> {
+): Promise<FiledMail | null> {
   if (messageId === null) return null;
   const found = answers && (await mailAt(deps, answers, { workspaceId, messageId }));
   if (!found) throw new MailNotFound("the message that it answers was not found in the log");
@@ -56,15 +56,15 @@ export class MailNotFound extends Error {
 /** Finds the authentication result of a mail, on the thread it was filed on, or one that was merged into since. */
 export async function proofOf(
   { threads, store }: Pick<Dependencies, "threads" | "store">,
-  { threadId, number }: Pick<Answered, "threadId" | "number">,
-): Promise<Proof> {
+  { threadId, number }: Pick<FiledMail, "threadId" | "number">,
+): Promise<AuthenticationState> {
   let isAwaited = false;
   for (let id: string | null = threadId; id !== null; ) {
     const { state } = await threads.load(id);
     const place = state.proofs.find((proof) => proof.number === number);
     if (place) {
       const only = { from: place.revision, count: 1 };
-      const [said] = await readEvents<Authenticated>(store, threadStream(id), only);
+      const [said] = await readEvents<AuthenticatedEvent>(store, threadStream(id), only);
       return { said: said ?? null, isAwaited: false };
     }
     isAwaited ||= awaitsAuthentication(state, number);
@@ -76,7 +76,7 @@ export async function proofOf(
 /** Returns the whole text part of a mail; null if it has none, or its content was deleted. */
 export async function textOf(
   { blobs }: Pick<Dependencies, "blobs">,
-  { body, bodyBlob }: Pick<Answered, "body" | "bodyBlob">,
+  { body, bodyBlob }: Pick<FiledMail, "body" | "bodyBlob">,
 ): Promise<string | null> {
   if (bodyBlob === null) return body?.text ?? null;
   const bytes = await blobs.get(bodyBlob);

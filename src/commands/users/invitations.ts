@@ -7,7 +7,7 @@ import { acceptInvitation, findInvitation, type Invitation } from "../members/in
 import { requireGoodPassword } from "./passwordRules.ts";
 import type { SignedIn } from "./signIn.ts";
 import { foundWorkspace, makeUser } from "./signUp.ts";
-import { type By, causeOfLink, causeOfPerson, type Person, personOf, withLink } from "./users.ts";
+import { type RequestOrigin, causeOfLink, causeOfPerson, type Person, personOf, withLink } from "./users.ts";
 
 /** Returns an invitation, and if its address has an account. The holder may know that: they read the mail of that address. */
 export async function findInvited(deps: Dependencies, token: string): Promise<Invitation & { hasAccount: boolean }> {
@@ -20,7 +20,7 @@ export async function findInvited(deps: Dependencies, token: string): Promise<In
 export async function acceptSignedIn(
   deps: Dependencies,
   { token, who: { person } }: { token: string; who: SignedIn },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ workspaceId: string; position: number }> {
   const as = async () => ({ userId: person.userId, email: person.email });
   return withLink(() => acceptInvitation(deps, { token, as }, causeOfPerson(deps, person, by)));
@@ -35,7 +35,7 @@ export type NewMember = { token: string; password: string; name: string | null; 
 export async function acceptAsNew(
   deps: Dependencies,
   { token, password, name, email: named }: NewMember,
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ person: Person; workspaceId: string; position: number }> {
   if (deps.settings.signUp === "closed")
     throw invalid("password", "nobody new may join here: sign in with an account you have");
@@ -70,6 +70,6 @@ export async function requireMember(
 export const anotherWorkspace = (
   deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ workspaceId: string; position: number }> =>
   foundWorkspace(deps, { workspaceId: deps.ids.uuid(), name, person }, causeOfPerson(deps, person, by));

@@ -4,9 +4,9 @@ import type { Dependencies } from "../dependencies.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type By, causeOfLink, causeOfPerson, type Person, personById, personOf, withLink } from "./users.ts";
+import { type RequestOrigin, causeOfLink, causeOfPerson, type Person, personById, personOf, withLink } from "./users.ts";
 
-type Reset = { userId: string };
+type ResetLink = { userId: string };
 
 /** A signed-in person entered a wrong password: another person at the browser may be guessing. */
 export class WrongPassword extends Rejected {
@@ -30,7 +30,7 @@ export async function forgotPassword(deps: Dependencies, { email }: { email: str
 
 /** Returns the address of the account that a link resets. Throws Rejected invalid_request for an invalid link. */
 export async function findReset(deps: Dependencies, token: string): Promise<{ email: string }> {
-  const { about } = await withLink(() => deps.accounts.links.find<Reset>("reset", token));
+  const { about } = await withLink(() => deps.accounts.links.find<ResetLink>("reset", token));
   return { email: (await resetOf(deps, about)).email };
 }
 
@@ -38,12 +38,12 @@ export async function findReset(deps: Dependencies, token: string): Promise<{ em
 export async function resetPassword(
   deps: Dependencies,
   { token, password }: { token: string; password: string },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ ended: string[] }> {
   requireGoodPassword(password, await findReset(deps, token));
   const { links, passwords } = deps.accounts;
   return withLink(() =>
-    links.use("reset", token, async ({ about, address }: { about: Reset; address: string }) => {
+    links.use("reset", token, async ({ about, address }: { about: ResetLink; address: string }) => {
       const person = await resetOf(deps, about);
       await passwords.set(person.userId, password);
       const set = { type: "RecordPassword", because: "reset" } as const;
@@ -57,7 +57,7 @@ export async function resetPassword(
   );
 }
 
-async function resetOf(deps: Dependencies, { userId }: Reset): Promise<Person> {
+async function resetOf(deps: Dependencies, { userId }: ResetLink): Promise<Person> {
   const person = await personById(deps, userId);
   if (!person) throw new Error("a link for a new password names no user");
   return person;
@@ -70,7 +70,7 @@ async function resetOf(deps: Dependencies, { userId }: Reset): Promise<Person> {
 export async function changePassword(
   deps: Dependencies,
   { who, currentPassword, password }: { who: SignedIn; currentPassword: string; password: string },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ issued: Issued | undefined; ended: string[] }> {
   const { person, session } = who;
   requireGoodPassword(password, person);

@@ -2,7 +2,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requirePassword } from "./passwords.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type By, causeOfLink, causeOfPerson, personById, personOf, userEmailHash, withLink } from "./users.ts";
+import { type RequestOrigin, causeOfLink, causeOfPerson, personById, personOf, userEmailHash, withLink } from "./users.ts";
 
 /** Content of the link mailed to a new address. */
 type NewEmail = { userId: string; email: string; from: string };
@@ -11,7 +11,7 @@ type NewEmail = { userId: string; email: string; from: string };
 export async function rename(
   deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string | null },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ position: number }> {
   return deps.users.handle(person.userId, { type: "RenameUser", name }, causeOfPerson(deps, person, by));
 }
@@ -51,7 +51,7 @@ export async function findNewEmail(deps: Dependencies, token: string): Promise<{
 export async function useNewEmail(
   deps: Dependencies,
   { token }: { token: string },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ ended: string[]; position: number }> {
   const { links } = deps.accounts;
   return withLink(() =>

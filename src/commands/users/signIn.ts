@@ -4,7 +4,7 @@ import { Rejected } from "#streams/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import type { SessionsEndedBecause } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { type By, causeOfPerson, type Person, passwordsOf, personById, personOf, wrongPair } from "./users.ts";
+import { type RequestOrigin, causeOfPerson, type Person, passwordsOf, personById, personOf, wrongPair } from "./users.ts";
 
 /** A signed-in person and their session. */
 export type SignedIn = { person: Person; session: Session };
@@ -16,7 +16,7 @@ export type SignedIn = { person: Person; session: Session };
 export async function signIn(
   deps: Dependencies,
   { email, password, earlier }: { email: string; password: string; earlier: Session | undefined },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ person: Person; issued: Issued }> {
   const person = await personOf(deps, email);
   const passwords = await passwordsOf(deps, person);
@@ -26,7 +26,7 @@ export async function signIn(
   return { person, issued: await startSession(deps, { person, earlier, passwords }, by) };
 }
 
-type Starting = {
+type SessionStart = {
   person: Person;
   workspaceId?: string;
   earlier: Session | undefined;
@@ -40,8 +40,8 @@ type Starting = {
  */
 export async function startSession(
   deps: Dependencies,
-  { person, workspaceId, earlier, passwords }: Starting,
-  by: By,
+  { person, workspaceId, earlier, passwords }: SessionStart,
+  by: RequestOrigin,
 ): Promise<Issued> {
   const { userId } = person;
   if (earlier) await deps.accounts.sessions.end(earlier.userId, earlier.id);
@@ -71,7 +71,7 @@ export const signOut = (deps: Dependencies, { person, session }: SignedIn): Prom
 export async function endSessions(
   deps: Dependencies,
   { person, because, except }: { person: Person; because: SessionsEndedBecause; except?: string },
-  by: By,
+  by: RequestOrigin,
 ): Promise<string[]> {
   const ended = await deps.accounts.sessions.endAll(person.userId, except === undefined ? {} : { except });
   const record = { type: "RecordSessionsEnded", because } as const;

@@ -5,7 +5,7 @@ import { derivedId } from "../ids.ts";
 import { createWorkspace } from "../workspaces.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
-import { type By, causeOfLink, type Person, personById, personOf, userEmailHash, withLink } from "./users.ts";
+import { type RequestOrigin, causeOfLink, type Person, personById, personOf, userEmailHash, withLink } from "./users.ts";
 
 /** Content of a confirmation link. The id is drawn once, so that repeated attempts create the same user. */
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
@@ -53,7 +53,7 @@ export async function findConfirmation(deps: Dependencies, token: string): Promi
 export async function confirmSignUp(
   deps: Dependencies,
   { token, password }: { token: string; password: string },
-  by: By,
+  by: RequestOrigin,
 ): Promise<{ person: Person; workspaceId: string; position: number }> {
   if (deps.settings.signUp !== "open") throw closed();
   const { email } = await findConfirmation(deps, token);

@@ -7,7 +7,7 @@ import type { Cause } from "../handle.ts";
 import { addressHash } from "../identities/addresses.ts";
 
 /** The requesting person, as far as HTTP knows. */
-export type By = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
+export type RequestOrigin = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
 
 /** An existing user. */
 export type Person = { userId: string; email: string; name: string | null; disabled: boolean };
@@ -39,17 +39,17 @@ const personIn = (userId: string, { email, name, disabled }: User): Person | und
   email === null ? undefined : { userId, email, name, disabled };
 
 /** Cause of an action by a person: signed in, or by their password. */
-export const causeOfPerson = (deps: Pick<Dependencies, "ids">, { userId, email, name }: Person, by: By): Cause =>
+export const causeOfPerson = (deps: Pick<Dependencies, "ids">, { userId, email, name }: Person, by: RequestOrigin): Cause =>
   causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
 
 /** Cause of an action by the holder of a link mailed to this address. */
-export const causeOfLink = (deps: Pick<Dependencies, "ids">, address: string, by: By): Cause =>
+export const causeOfLink = (deps: Pick<Dependencies, "ids">, address: string, by: RequestOrigin): Cause =>
   causeOf(deps, { kind: "email_link", id: address }, by);
 
 function causeOf(
   deps: Pick<Dependencies, "ids">,
   who: Actor,
-  { ip, userAgent, requestId = deps.ids.uuid() }: By,
+  { ip, userAgent, requestId = deps.ids.uuid() }: RequestOrigin,
 ): Cause {
   const actor = { ...who, ...(ip && { ip }), ...(userAgent && { userAgent }), requestId };
   return { actor, workspaceId: null, correlationId: requestId, causationId: requestId };

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { SignedIn } from "#src/commands/users/signIn.ts";
-import type { By } from "#src/commands/users/users.ts";
+import type { RequestOrigin } from "#src/commands/users/users.ts";
 import type { Value } from "#src/html/html.ts";
 import type { Session } from "#src/platform/accounts/sessions.ts";
 import type { ErrorCode } from "../framework/errors.ts";
@@ -30,8 +30,8 @@ export type AuthOutcome = {
 
 export type AuthCall<Body> = {
   body: Body;
-  by: By;
-  /** The browser's session, if any; it may belong to another person than the action is about. */
+  by: RequestOrigin;
+  /** The session the browser came with, no matter whose. */
   session: Session | undefined;
   /** The path that the form wants to continue at; always within this service. */
   next: string;

@@ -3,7 +3,7 @@ import { Behind, type EventStore, StatementTimedOut, StreamMoved } from "#src/ev
 import type { Clock } from "#src/platform/clock.ts";
 import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
-import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
+import type { NotYet, Process, Timer, WaitForModels } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/runtime/projections/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Ending, LaneContinuation } from "./ending.ts";
@@ -33,9 +33,9 @@ export type LaneRunOptions = {
   /** Called with a timer that was stored and is due when `when` resolves, if that is before its time. */
   onEarly: (timer: TimerId, when: Promise<unknown>) => void;
   projected: Projected;
-  /** Called when the lane is released until the read models have reached a position. */
-  onWaiting: (answer: WaitFor) => void;
-  /** An earlier run of the same lane, which has to end first. */
+  /** Told when the lane is let go until the read models have reached a position. */
+  onWaiting: (answer: WaitForModels) => void;
+  /** A run of the same lane that has to end first. */
   after?: Promise<void>;
 };
 

@@ -1,6 +1,6 @@
 import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
-import type { WaitFor } from "#src/processes/process.ts";
+import type { WaitForModels } from "#src/processes/process.ts";
 import { asError, type Log, pause } from "#src/runtime/projections/retrying.ts";
 import type { Projected } from "./handlerContext.ts";
 import type { LaneId } from "./lane.ts";
@@ -34,8 +34,8 @@ export type Lookout = {
   wakeAt(dueAt: Date): void;
   /** Makes a timer due once `when` resolves. */
   dueWhen(timer: TimerId, when: Promise<unknown>): Promise<void>;
-  /** Makes a lane ready once the read models it waits for have caught up. */
-  whenReached(lane: LaneId, answer: WaitFor): Promise<void>;
+  /** A lane waits for read models. */
+  whenReached(lane: LaneId, answer: WaitForModels): Promise<void>;
 };
 
 const everyMs = 250;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { withoutApprovalLinks } from "#src/commands/inbound/leakedLinks.ts";
-import type { ReadMail, Received } from "#src/commands/inbound/readMail.ts";
+import type { ReadMail, MailReceivedEvent } from "#src/commands/inbound/readMail.ts";
 import { newStopToken, stopLinks } from "#src/commands/serviceMail/stops.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noPlaces, uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
@@ -19,7 +19,7 @@ describe("approval links in a mail", () => {
   const ids = { identityId: "identity", workspaceId: "workspace", rawSha256: "raw" };
   const received = mailReceived({ number: 1, references: [], ...ids });
   const mailWith = (found: string[]): ReadMail => ({
-    event: { data: received, position: 7, metadata: { at: receivedAt } } as unknown as Received,
+    event: { data: received, position: 7, metadata: { at: receivedAt } } as unknown as MailReceivedEvent,
     parsed: {
       ...{
         bodyText: token,

@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import { type Received, readTogether, withRoom } from "#src/commands/inbound/readMail.ts";
+import { type MailReceivedEvent, readTogether, withRoom } from "#src/commands/inbound/readMail.ts";
 import { createRoom } from "#src/commands/room.ts";
 
 const kilobytes = 1024;
-const mailsOf = (workspaceId: string, sizes: readonly number[]): Received[] =>
-  sizes.map((size) => ({ data: { workspaceId, sizeBytes: size * kilobytes } }) as Received);
-const sizesOf = (received: readonly Received[]) => received.map(({ data }) => data.sizeBytes / kilobytes);
+const mailsOf = (workspaceId: string, sizes: readonly number[]): MailReceivedEvent[] =>
+  sizes.map((size) => ({ data: { workspaceId, sizeBytes: size * kilobytes } }) as MailReceivedEvent);
+const sizesOf = (received: readonly MailReceivedEvent[]) => received.map(({ data }) => data.sizeBytes / kilobytes);
 
 describe("mails that are read together", () => {
   it("are small ones, as many as need no room, or a single large one", () => {

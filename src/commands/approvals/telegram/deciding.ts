@@ -7,17 +7,17 @@ import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { loadThread } from "../../threads/threads.ts";
 import type { ChatQuestion } from "../chatQuestions.ts";
-import { type Said, wordsOf } from "./resultWords.ts";
+import { type PressReply, wordsOf } from "./resultWords.ts";
 import type { TelegramDesk } from "./telegram.ts";
 
 /** The bot that received an update, and the tools to decide with. */
-export type AtBot = TelegramDesk & { botId: string; bot: Bot };
+export type BotContext = TelegramDesk & { botId: string; bot: Bot };
 
 /** Records a decision and returns the reply to the user. Throws Unavailable if it is unknown whether it was recorded. */
 export async function decide(
-  { decisions, botId }: Pick<AtBot, "decisions" | "botId">,
+  { decisions, botId }: Pick<BotContext, "decisions" | "botId">,
   press: { token: string; decision: Decision; reason?: string; by: ChatPerson; updateId: number },
-): Promise<Said> {
+): Promise<PressReply> {
   const { token, decision, reason, by, updateId } = press;
   try {
     // The request was made by Telegram: its IP address and user agent do not describe the person.
@@ -33,8 +33,8 @@ export async function decide(
 /** Removes the buttons of a request that has ended. */
 export async function endQuestion(
   deps: Dependencies,
-  { bot }: Pick<AtBot, "bot">,
-  { place, said, question }: { place: MessageAddress; said: Said; question: ChatQuestion },
+  { bot }: Pick<BotContext, "bot">,
+  { place, said, question }: { place: Placed; said: PressReply; question: ChatQuestion },
 ): Promise<void> {
   if (!said.ends) return;
   if (said.sentence === undefined) return swallowed(bot.setKeyboard(place, []));

@@ -2,15 +2,15 @@ import { readButton } from "#src/channels/telegram/buttons.ts";
 import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { chatQuestion } from "../chatQuestions.ts";
-import { type AtBot, decide, endQuestion, subjectOf, swallowed } from "./deciding.ts";
+import { type BotContext, decide, endQuestion, subjectOf, swallowed } from "./deciding.ts";
 import { askWhy } from "./reasons.ts";
-import { overAlready, type Said, unknownButton } from "./resultWords.ts";
+import { overAlready, type PressReply, unknownButton } from "./resultWords.ts";
 import { whyNot } from "./whoMayPress.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 
 /** Handles a pressed button. Reject does not decide yet: it asks for the reason. */
-export async function onPress(deps: Dependencies, desk: AtBot, press: Press): Promise<void> {
+export async function onPress(deps: Dependencies, desk: BotContext, press: Press): Promise<void> {
   const button = readButton(press.data);
   const question = button && (await chatQuestion(deps, button.token));
   const refusal = whyNot(question, { ...desk, ...press });
@@ -32,5 +32,5 @@ export async function onPress(deps: Dependencies, desk: AtBot, press: Press): Pr
 }
 
 /** Shows a reply to a press. Telegram may refuse it as too late: the decision counts all the same. */
-const answer = ({ bot }: Pick<AtBot, "bot">, { pressId }: Press, { toast, ends }: Said): Promise<void> =>
+const answer = ({ bot }: Pick<BotContext, "bot">, { pressId }: Press, { toast, ends }: PressReply): Promise<void> =>
   swallowed(bot.answerPress(pressId, toast, !ends));

@@ -7,7 +7,7 @@ import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 import { chatQuestion } from "../chatQuestions.ts";
-import { type AtBot, decide, endQuestion, swallowed } from "./deciding.ts";
+import { type BotContext, decide, endQuestion, swallowed } from "./deciding.ts";
 import { whyNot } from "./whoMayPress.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
@@ -22,7 +22,7 @@ const field = "telegram.prompt";
  */
 export async function askWhy(
   deps: Dependencies,
-  { bot, botId, registry }: AtBot,
+  { bot, botId, registry }: BotContext,
   { press, token, workspaceId, subject }: { press: Press; token: string; workspaceId: string; subject: string },
 ): Promise<void> {
   const { by, chat, messageId, keyboard, pressId } = press;
@@ -55,7 +55,7 @@ export async function askWhy(
 }
 
 /** Handles a reply by the asked person: rejects the draft for this reason. Replies by others are ignored. */
-export async function onReply(deps: Dependencies, desk: AtBot, reply: Reply): Promise<void> {
+export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply): Promise<void> {
   const { bot, botId, registry } = desk;
   const { by, chat, text } = reply;
   const at = { botId, chat: chat.id, messageId: reply.toMessageId };

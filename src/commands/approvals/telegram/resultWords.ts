@@ -7,7 +7,7 @@ import { readableTime } from "#src/html/times.ts";
  * Reply shown in the chat to the person who pressed. `ends`: these buttons can decide nothing any more. The draft's outcome replaces the
  * request's text by a process (processes/concludeCards.ts); `sentence` does so if nothing happened to the draft.
  */
-export type Said = { toast: string; ends: boolean; sentence?: string };
+export type PressReply = { toast: string; ends: boolean; sentence?: string };
 
 const held: Record<HeldBy, string> = {
   sending_paused: "Sending is paused: it leaves when the pause ends, unless a newer message arrives first.",
@@ -24,7 +24,7 @@ const recorded: Record<RecordedOutcome["decision"], string> = {
   failed: "approved, but it could not be delivered",
 };
 
-export function wordsOf(result: DecisionResult): Said {
+export function wordsOf(result: DecisionResult): PressReply {
   switch (result.kind) {
     case "approved": {
       const then = result.note
@@ -61,7 +61,7 @@ export function wordsOf(result: DecisionResult): Said {
 }
 
 /** Returns what prevents a decision now; undefined if nothing does. */
-export function overAlready(link: LinkedApproval | undefined, now: Date): Said | undefined {
+export function overAlready(link: LinkedApproval | undefined, now: Date): PressReply | undefined {
   if (!link) return unknownButton;
   if (link.closed) return closed;
   if (link.superseded) return changed;
@@ -69,19 +69,19 @@ export function overAlready(link: LinkedApproval | undefined, now: Date): Said |
   return Date.parse(link.expiresAt) <= now.getTime() ? expired : undefined;
 }
 
-function decided({ decision, by, at, undoable }: RecordedOutcome): Said {
+function decided({ decision, by, at, undoable }: RecordedOutcome): PressReply {
   const whom = by && decision !== "stale" ? ` by ${named(by, 60)}` : "";
   const toast = `Already decided: ${recorded[decision]}${whom}, ${readableTime(at)}.`;
   return undoable ? { toast: `${toast} ${mayReopen}`, ends: false } : over(toast);
 }
 
-const over = (toast: string): Said => ({ toast, ends: true });
+const over = (toast: string): PressReply => ({ toast, ends: true });
 
-export const unknownButton: Said = { toast: "This button is not known here.", ends: false };
+export const unknownButton: PressReply = { toast: "This button is not known here.", ends: false };
 
 const changed = over("This draft changed: review the new version.");
 const closed = over("These buttons were closed. Nothing was decided.");
-const expired: Said = {
+const expired: PressReply = {
   ...over("These buttons have expired. Nothing was decided."),
   sentence: "These buttons have expired.",
 };

@@ -1,10 +1,10 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Life, Question, Word } from "./life.ts";
+import type { Life, DecisionRequest, RecordedAuthorisation } from "./life.ts";
 import { actorInWords, channelInWords } from "./people.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
 /** Describes an authorisation as a clause: "version 2 was approved on … by …". */
-export function wordInWords(word: Word): Phrase[] {
+export function wordInWords(word: RecordedAuthorisation): Phrase[] {
   const { version, at } = word;
   const approved = say`version ${version} was approved on ${{ at }}`;
   switch (word.by) {
@@ -24,7 +24,7 @@ export function wordInWords(word: Word): Phrase[] {
   }
 }
 
-function byKey({ who, how, version, at }: Extract<Word, { by: "key" }>, approved: Phrase[]): Phrase[] {
+function byKey({ who, how, version, at }: Extract<RecordedAuthorisation, { by: "key" }>, approved: Phrase[]): Phrase[] {
   switch (how) {
     case "approved":
       return say`${approved} by ${actorInWords(who)}`;
@@ -39,11 +39,11 @@ function byKey({ who, how, version, at }: Extract<Word, { by: "key" }>, approved
   }
 }
 
-export const votesInWords = (given: Extract<Word, { by: "people" }>["given"]): Phrase[] =>
+export const votesInWords = (given: Extract<RecordedAuthorisation, { by: "people" }>["given"]): Phrase[] =>
   listed(given.map(({ who, at }) => say`${actorInWords(who)} on ${{ at }}`));
 
 /** Clause: to whom a version was shown before its decision, as far as a channel accepted the request. It is not known who read it. */
-export function shownInWords({ questions }: Pick<Life, "questions">, { version, at }: Pick<Word, "version" | "at">) {
+export function shownInWords({ questions }: Pick<Life, "questions">, { version, at }: Pick<RecordedAuthorisation, "version" | "at">) {
   const reached = (questions ?? []).filter(
     (question) => question.version === version && question.reachedAt !== null && question.reachedAt <= at,
   );
@@ -61,10 +61,10 @@ export function waitingForInWords({ questions, version }: Pick<Life, "questions"
   return say`; ${listed(asked.map(unreachedInWords))}`;
 }
 
-const reachedInWords = ({ channel, reachedAt }: Question): Phrase[] =>
+const reachedInWords = ({ channel, reachedAt }: DecisionRequest): Phrase[] =>
   say`${channelInWords(channel)}${reachedAt !== null && say` on ${{ at: reachedAt }}`}`;
 
-function unreachedInWords({ channel, askedAt, failure, closed }: Question): Phrase[] {
+function unreachedInWords({ channel, askedAt, failure, closed }: DecisionRequest): Phrase[] {
   const request = say`the request to ${channelInWords(channel)}`;
   if (closed) return say`${request} was closed on ${{ at: closed.at }}`;
   if (failure) return say`${request} did not arrive: ${{ said: failure.error }}`;

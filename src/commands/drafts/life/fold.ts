@@ -1,6 +1,6 @@
 import { votesLeft, withoutVote, withVote } from "#streams/draft/quorum.ts";
 import { applyDelivery, notHandedOver } from "./handover.ts";
-import type { Life, Vote } from "./life.ts";
+import type { Life, GivenVote } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
 import { applyQuestion } from "./questions.ts";
 import { queuedWord, wordOf } from "./words.ts";
@@ -81,10 +81,10 @@ function after(life: Life, event: LifeEvent): Life {
     }
     case "ApprovalGiven": {
       const { required, place = null, ...vote } = event.data;
-      return { ...life, required, votes: withVote(life.votes, { ...vote, place, who, at } as Vote) as Vote[] };
+      return { ...life, required, votes: withVote(life.votes, { ...vote, place, who, at } as GivenVote) as GivenVote[] };
     }
     case "ApprovalWithdrawn":
-      return { ...life, votes: withoutVote(life.votes, event.data.voter) as Vote[] };
+      return { ...life, votes: withoutVote(life.votes, event.data.voter) as GivenVote[] };
     case "DraftApproved": {
       const { sendRequested, sendAfter = null } = event.data;
       const leaves = { sendRequested, sendAfter, held: null };

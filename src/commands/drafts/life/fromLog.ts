@@ -6,7 +6,7 @@ import { loadContent } from "../draftContents.ts";
 import { pagesOf } from "../draftHistories.ts";
 import { answerOf } from "./answer.ts";
 import { lifeOf } from "./fold.ts";
-import type { Life, NewerMessage } from "./life.ts";
+import type { Life, MessageMakingStale } from "./life.ts";
 import { type LifeEvent, lifeEvent } from "./lifeEvents.ts";
 import type { Phrase } from "./phrases.ts";
 
@@ -27,7 +27,7 @@ async function newerMessage(
   deps: Dependencies,
   history: readonly Recorded[],
   newer: NonNullable<Life["stale"]>["newer"],
-): Promise<NewerMessage> {
+): Promise<MessageMakingStale> {
   const submitted = history[0] as Recorded<Extract<DraftEvent, { type: "DraftSubmitted" }>>;
   for await (const page of pagesOf<ThreadEvent>(deps, threadStream(submitted.data.threadId))) {
     for (const { type, data } of page) {

@@ -1,5 +1,5 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Handover, Life, Report } from "./life.ts";
+import type { Handover, Life, ProviderReport } from "./life.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
 /** Describes the provider. Mail in the outbox has reached no recipient. */
@@ -51,10 +51,10 @@ export const mayHaveLeft = ({ is }: Handover): boolean =>
  * Describes the reports after the provider accepted the mail: each kind once, in order. Reports do not always name the
  * recipient, so "a recipient" is not named.
  */
-export const reportsInWords = (reports: readonly Report[]): Phrase[] =>
+export const reportsInWords = (reports: readonly ProviderReport[]): Phrase[] =>
   reports.filter(({ type }) => type !== "processed").flatMap(({ type, at }) => say`; ${reported[type]} on ${{ at }}`);
 
-const reported: Record<Report["type"], string> = {
+const reported: Record<ProviderReport["type"], string> = {
   processed: "the provider reported that it has the mail",
   delivered: "a delivery was reported",
   dropped: "the provider reported that it will not deliver it",

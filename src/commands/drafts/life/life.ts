@@ -1,25 +1,25 @@
-import type { Vote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
-import type { ApprovalRequest, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
+import type { GivenVote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
+import type { Asked, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
 import type { Actor } from "#streams/event.ts";
 
 /** The recorded start of a hand-over. */
-export type Started = { at: string; provider: string; version: number; contentSha256: string; mimeSha256: string };
+export type HandoverStart = { at: string; provider: string; version: number; contentSha256: string; mimeSha256: string };
 
 /** Progress of an attempt to hand a mail over. `started` null: only its end is recorded. Times are ISO strings. */
 export type Handover =
   | { is: "none" }
   /** Not contained in the given history. */
   | { is: "untold" }
-  | { is: "started"; started: Started }
+  | { is: "started"; started: HandoverStart }
   | { is: "abandoned"; at: string; because: string }
   | { is: "not handed over"; at: string; message: string }
-  | { is: "accepted"; at: string; started: Started | null; response: string | null; refused: readonly string[] }
-  | { is: "refused"; at: string; started: Started | null; message: string; isFinal: boolean }
+  | { is: "accepted"; at: string; started: HandoverStart | null; response: string | null; refused: readonly string[] }
+  | { is: "refused"; at: string; started: HandoverStart | null; message: string; isFinal: boolean }
   /** Nobody knows whether the provider accepted it. */
-  | { is: "unknown"; at: string; started: Started | null; message: string };
+  | { is: "unknown"; at: string; started: HandoverStart | null; message: string };
 
 /** A delivery report after the provider accepted the mail. */
-export type Report = { type: ReportType; at: string; evidence: string };
+export type ProviderReport = { type: ReportType; at: string; evidence: string };
 type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
 /**
@@ -27,15 +27,15 @@ type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complaine
  * approvals, which may include one by API keys. `key`: an API key; `how`: it approved, it sent an unapproved draft, or it wrote and sent
  * it by one call; null if unknown. `rule` and `setting`: no person decided. `service`: none of these is recorded.
  */
-export type Word = { at: string; version: number; contentSha256: string } & (
+export type RecordedAuthorisation = { at: string; version: number; contentSha256: string } & (
   | { by: "person" | "rule" | "service"; who: Actor }
-  | { by: "people"; required: number; given: readonly Pick<Vote, "who" | "at">[] }
+  | { by: "people"; required: number; given: readonly Pick<GivenVote, "who" | "at">[] }
   | { by: "key"; who: Actor; how: "approved" | "sent" | "wrote" | null }
   | { by: "setting" }
 );
 
 /** An approval request made to a channel. Times are ISO strings. `reachedAt`: when the channel accepted it. */
-export type Question = {
+export type DecisionRequest = {
   id: string;
   version: number;
   channel: ApprovalRequest["channel"];
@@ -46,10 +46,10 @@ export type Question = {
 };
 
 /** An approval that counts towards a quorum, with its actor and time. */
-export type Vote = CountedVote & { who: Actor; at: string };
+export type GivenVote = CountedVote & { who: Actor; at: string };
 
 /** The message that made a draft stale. Its fields are null if only the draft's own log was read. */
-export type NewerMessage = { id: string | null; from: string | null; receivedAt: string | null };
+export type MessageMakingStale = { id: string | null; from: string | null; receivedAt: string | null };
 
 /** State of a draft proven by its history. */
 export type Life = {
@@ -66,12 +66,12 @@ export type Life = {
   /** All recipients, bcc included; null if the content was not loaded. */
   recipients: readonly string[] | null;
   /** Approval requests about all versions, in order; null if unknown here. */
-  questions: readonly Question[] | null;
+  questions: readonly DecisionRequest[] | null;
   /** Approvals of this version while the quorum is not reached. `required`: the quorum; null before the first approval. */
-  votes: readonly Vote[];
+  votes: readonly GivenVote[];
   required: number | null;
   /** Authorisation of this version; null while there is none. */
-  word: Word | null;
+  word: RecordedAuthorisation | null;
   /** True if it is sent as soon as possible; null if unknown here. */
   sendRequested: boolean | null;
   /** ISO time before which it is not sent, so that the approver can undo the approval; null if it may be sent at once. */
@@ -82,10 +82,10 @@ export type Life = {
   queued: { at: string; who: Actor; version: number; contentSha256: string } | null;
   /** The newest attempt to hand the mail over. */
   handover: Handover;
-  reports: readonly Report[];
+  reports: readonly ProviderReport[];
   sentAt: string | null;
   rejected: { at: string; who: Actor; version: number; reason: string | null } | null;
-  stale: { at: string | null; newer: NewerMessage } | null;
+  stale: { at: string | null; newer: MessageMakingStale } | null;
   failed: { at: string | null; code: string; message: string; beforeAnyAttempt: boolean } | null;
   lateEvidence: { at: string; outcome: "accepted" | "refused" } | null;
 };

@@ -11,17 +11,17 @@ export type HistoryEvent =
   | Extract<ThreadEvent, { type: "SendClaimed" | "SendClaimReleased" }>;
 
 /** Fields that no history shows: secrets that a token could be tested against, blob keys, fences of workers. */
-type Hidden = "tokens" | "tokenSha256" | "confirmCode" | "listSha256" | "contentBlob" | "fence" | "instanceId";
+type HiddenFields = "tokens" | "tokenSha256" | "confirmCode" | "listSha256" | "contentBlob" | "fence" | "instanceId";
 
 /** Event data as shown. `content`: only in events that have one; null if it was not loaded. */
-type Shown<Data> = Omit<Data, Hidden> &
+type ShownData<Data> = Omit<Data, HiddenFields> &
   (Data extends { content: unknown } ? { content: DraftContent | null } : unknown);
 
 /** An event of a draft's life as its history shows it. `at`: ISO time. */
 export type LifeEvent = {
   [Type in HistoryEvent["type"]]: {
     type: Type;
-    data: Shown<Extract<HistoryEvent, { type: Type }>["data"]>;
+    data: ShownData<Extract<HistoryEvent, { type: Type }>["data"]>;
     at: string;
     actor: Actor;
     position: number;

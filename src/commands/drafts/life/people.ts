@@ -1,6 +1,6 @@
 import type { Actor } from "#streams/event.ts";
 import { unreachable } from "#streams/unreachable.ts";
-import type { Question } from "./life.ts";
+import type { DecisionRequest } from "./life.ts";
 import { type Phrase, say } from "./phrases.ts";
 
 /** Describes an actor, to follow "by", as far as the log proves it: a link or a key is identified, not the person who used it. */
@@ -44,6 +44,6 @@ function linkInWords({ id, channel = "email" }: Pick<Actor, "id"> & { channel?: 
 const chatNames: Partial<Record<string, string>> = { telegram: "Telegram", slack: "Slack" };
 
 /** Describes where a request was sent: a mailbox, or a chat. A chat's address is a number or a hash, so it is not shown. */
-export function channelInWords({ type, address }: Question["channel"]): Phrase[] {
+export function channelInWords({ type, address }: DecisionRequest["channel"]): Phrase[] {
   return type === "email" ? say`${{ exact: address }} by mail` : say`the ${chatNames[type] ?? "unknown"} channel`;
 }

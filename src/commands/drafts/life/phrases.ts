@@ -11,13 +11,13 @@ export type Phrase = string | { at: string } | { said: string } | { exact: strin
 /** Longest quotation in characters, so that the sentence stays readable. */
 export const mostQuoted = 300;
 
-type Part = Phrase | number | readonly Phrase[] | null | false;
+type PhrasePart = Phrase | number | readonly Phrase[] | null | false;
 
 /** Composes a sentence from fixed text and recorded facts. null and false add nothing. */
-export const say = (strings: TemplateStringsArray, ...parts: Part[]): Phrase[] =>
+export const say = (strings: TemplateStringsArray, ...parts: PhrasePart[]): Phrase[] =>
   strings.flatMap((string, index) => [...phrasesOf(parts[index - 1] ?? null), ...(string === "" ? [] : [string])]);
 
-function phrasesOf(part: Part): readonly Phrase[] {
+function phrasesOf(part: PhrasePart): readonly Phrase[] {
   if (part === null || part === false) return [];
   if (typeof part === "number") return [String(part)];
   return Array.isArray(part) ? part : [part as Phrase];

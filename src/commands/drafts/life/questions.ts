@@ -1,5 +1,5 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Question } from "./life.ts";
+import type { DecisionRequest } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
 
 type QuestionEvent = Extract<
@@ -8,9 +8,9 @@ type QuestionEvent = Extract<
 >;
 
 /** Applies a request's event to the list of requests. */
-export function applyQuestion(questions: readonly Question[], event: QuestionEvent): readonly Question[] {
+export function applyQuestion(questions: readonly DecisionRequest[], event: QuestionEvent): readonly DecisionRequest[] {
   const { at } = event;
-  const changed = (id: string, change: Partial<Question>) =>
+  const changed = (id: string, change: Partial<DecisionRequest>) =>
     questions.map((question) => (question.id === id ? { ...question, ...change } : question));
   switch (event.type) {
     case "ApproversAsked": {

@@ -1,12 +1,12 @@
 import type { Actor } from "#streams/event.ts";
 import { unreachable } from "#streams/unreachable.ts";
-import type { Life, Word } from "./life.ts";
+import type { Life, RecordedAuthorisation } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
 
-type Event<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
+type LifeEventOf<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
 
 /** Returns the authorisation that an approval gives, from the life before it. */
-export function wordOf({ data, at, actor }: Event<"DraftApproved">, { votes, wroteAndSent }: Life): Word {
+export function wordOf({ data, at, actor }: LifeEventOf<"DraftApproved">, { votes, wroteAndSent }: Life): RecordedAuthorisation {
   const { version, contentSha256, quorum } = data;
   const about = { at, version, contentSha256 };
   if (quorum === undefined) return { ...about, ...alone(actor, wroteAndSent === actor.id ? "wrote" : "approved") };
@@ -15,7 +15,7 @@ export function wordOf({ data, at, actor }: Event<"DraftApproved">, { votes, wro
 }
 
 /** Returns the authorisation by a single decision. `how`: used if an API key decided. */
-export function alone(actor: Actor, how: Extract<Word, { by: "key" }>["how"]) {
+export function alone(actor: Actor, how: Extract<RecordedAuthorisation, { by: "key" }>["how"]) {
   switch (actor.kind) {
     case "email_link":
     case "telegram":
@@ -38,7 +38,7 @@ export function alone(actor: Actor, how: Extract<Word, { by: "key" }>["how"]) {
 }
 
 /** Returns the authorisation under which a queued draft is sent: the earlier approval, or the API key's that sent it. */
-export function queuedWord({ data, at, actor }: Event<"DraftQueued">, { word, wroteAndSent }: Life): Word | null {
+export function queuedWord({ data, at, actor }: LifeEventOf<"DraftQueued">, { word, wroteAndSent }: Life): RecordedAuthorisation | null {
   const { version, contentSha256, authorisation } = data;
   switch (authorisation.kind) {
     case "approval":

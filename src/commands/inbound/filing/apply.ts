@@ -7,16 +7,16 @@ import { absorbThread, onItself } from "../../threads/threads.ts";
 import { alertLostMail, type ReadMail, readMail, receivedAt, withRoom } from "../readMail.ts";
 import { isForGood, isInfrastructure } from "./failures.ts";
 import { putOnThread } from "./putOnThread.ts";
-import { type Failure, quarantine, recordSmallest } from "./repair.ts";
+import { type FilingFailure, quarantine, recordSmallest } from "./repair.ts";
 import { noContent } from "./smallestForm.ts";
 
 /** Filing decisions about one identity's mail. `mails`: mails that were read already, by inbox revision. */
-type Decided = { identityId: string; decisions: readonly PendingFiling[]; mails: Map<number, ReadMail> };
+type DecidedFilings = { identityId: string; decisions: readonly PendingFiling[]; mails: Map<number, ReadMail> };
 
 /** Records decisions, then applies them. False if another filer was faster: none of these counts. */
 export async function recordAndApply(
   deps: Dependencies,
-  { identityId, decisions, mails }: Decided & { decisions: FilingDecision[] },
+  { identityId, decisions, mails }: DecidedFilings & { decisions: FilingDecision[] },
   cause: Cause,
 ): Promise<boolean> {
   const recorded = await record(deps, { identityId, decisions }, cause);
@@ -64,7 +64,7 @@ export async function applyPending(
 }
 
 /** Applies recorded decisions, quarantines those that cannot be applied, and marks all as filed. */
-export async function applyFilings(deps: Dependencies, decided: Decided, cause: Cause): Promise<void> {
+export async function applyFilings(deps: Dependencies, decided: DecidedFilings, cause: Cause): Promise<void> {
   const { identityId, decisions } = decided;
   for (let left = decisions; left.length > 0; ) {
     const { failures, waiting } = await applyInOrder(deps, { ...decided, decisions: left }, cause);
@@ -91,7 +91,7 @@ async function stillPending(
 }
 
 /** Returns the mail of a decision; reads it unless it was read already or its content is not shown. */
-async function mailOf(deps: Dependencies, { identityId, mails }: Decided, decision: PendingFiling): Promise<ReadMail> {
+async function mailOf(deps: Dependencies, { identityId, mails }: DecidedFilings, decision: PendingFiling): Promise<ReadMail> {
   const { inboxRevision } = decision;
   const known = mails.get(inboxRevision);
   if (known) return known;
@@ -111,11 +111,11 @@ async function mailOf(deps: Dependencies, { identityId, mails }: Decided, decisi
  */
 async function applyInOrder(
   deps: Dependencies,
-  decided: Decided,
+  decided: DecidedFilings,
   cause: Cause,
-): Promise<{ failures: Failure[]; waiting: PendingFiling[] }> {
+): Promise<{ failures: FilingFailure[]; waiting: PendingFiling[] }> {
   const { decisions } = decided;
-  const failures: Failure[] = [];
+  const failures: FilingFailure[] = [];
   const waiting: PendingFiling[] = [];
   const turns = new Map<string, Promise<unknown>>();
   const failedOn = new Set<string>();

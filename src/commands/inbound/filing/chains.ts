@@ -41,7 +41,7 @@ const maxCharacters = 4_000_000;
 /**
  * Query for known messages. `ids`: all ids named by a page's mails; `own`: threads named by our own ids; `mails`: possible earlier copies.
  */
-export type Asked = {
+export type ChainsQuery = {
   identityId: string;
   ids: readonly string[];
   own: readonly string[];
@@ -52,7 +52,7 @@ export type Asked = {
  * Loads all decisions about these ids. Reads the filing stream from the position that the index, or the previous page, has reached. Throws
  * Unavailable while the index is too far behind.
  */
-export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: Asked): Promise<void> {
+export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: ChainsQuery): Promise<void> {
   const { identityId, ids, own, mails } = asked;
   const index = await chainsOf(deps.reads, identityId, ids);
   if (index.revision >= chains.learnedUpTo || chains.characters > maxCharacters) {
@@ -87,7 +87,7 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: A
 }
 
 /** Looks up the age of threads opened long ago that a decision unknown to the index refers to. */
-async function learnAges(deps: Dependencies, chains: Chains, { ids, own }: Asked): Promise<void> {
+async function learnAges(deps: Dependencies, chains: Chains, { ids, own }: ChainsQuery): Promise<void> {
   const named = [...ids.map((id) => chains.threadOf.get(id)), ...own].filter((id) => id !== undefined);
   const ageless = [...new Set(named.map((id) => survivor(chains, id)))].filter((id) => !chains.openedNumber.has(id));
   for (const [threadId, number] of await openedNumbersOf(deps.reads, ageless))

@@ -6,22 +6,22 @@ import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
 import { freshStates } from "../../states/loader.ts";
 import { holdWhereNeeded } from "../heldMail.ts";
-import type { ReadMail, Received } from "../readMail.ts";
+import type { ReadMail, MailReceivedEvent } from "../readMail.ts";
 import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
 
 /** Limit of one append's decisions in bytes of JSON: well below what a store accepts (eventStore.ts), metadata included. */
 const maxDecisionBytes = 500_000;
 
 /** Mails of one identity to be decided together. `lastNumber`: the newest filing number before them. */
-export type Page = { identityId: string; lastNumber: number; mails: readonly Received[]; chains: Chains };
+export type FilingPage = { identityId: string; lastNumber: number; mails: readonly MailReceivedEvent[]; chains: Chains };
 
 /**
  * Decides by the headers alone where each mail of a page belongs, then which of them are held: a repeated or held mail is never read.
  * Returns as many decisions, from the first mail, as fit into one append; the next turn decides the rest.
  */
-export async function decideFilings(deps: Dependencies, page: Page, cause: Cause): Promise<FilingDecision[]> {
+export async function decideFilings(deps: Dependencies, page: FilingPage, cause: Cause): Promise<FilingDecision[]> {
   const { identityId } = page;
-  const { workspaceId } = (page.mails[0] as Received).data;
+  const { workspaceId } = (page.mails[0] as MailReceivedEvent).data;
   const decisions = await decideByHeaders(deps, page);
   return holdWhereNeeded(freshStates(deps), { workspaceId, identityId, decisions }, cause);
 }
@@ -35,7 +35,7 @@ export const isShown = (decision: FilingDecision): boolean => decision.dispositi
  */
 async function decideByHeaders(
   deps: Dependencies,
-  { identityId, lastNumber, mails, chains }: Page,
+  { identityId, lastNumber, mails, chains }: FilingPage,
 ): Promise<FilingDecision[]> {
   const headersOf = mails.map(({ data: { headers } }) => headers);
   const ids = [...new Set(headersOf.flatMap((each) => [each.messageId, ...namedIds(deps, identityId, each)]))];
@@ -95,7 +95,7 @@ function reportedAttempt(deps: Dependencies, identityId: string, headers: MailHe
 
 function decideFiling(
   deps: Dependencies,
-  { identityId, number, mail }: { identityId: string; number: number; mail: Received },
+  { identityId, number, mail }: { identityId: string; number: number; mail: MailReceivedEvent },
   chains: Chains,
 ): FilingDecision {
   const { revision: inboxRevision, position: inboxPosition } = mail;

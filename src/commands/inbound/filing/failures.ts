@@ -40,15 +40,15 @@ const triesApartMs = 450;
 const maxCounted = 1_000;
 
 /** Number of failures caused by the mail itself, and the time of the last in milliseconds of the monotonic clock. */
-type Failures = { failed: number; at: number };
+type FailureCount = { failed: number; at: number };
 
-const failuresOf = new WeakMap<object, LRUCache<string, Failures>>();
+const failuresOf = new WeakMap<object, LRUCache<string, FailureCount>>();
 
 type Counting = Pick<Dependencies, "filings" | "clock">;
 
 /** Counts a failure of `what`. `isTheLast`: this failure reaches the limit; `isOver`: the limit was reached before. */
 export function countFailure({ filings, clock }: Counting, what: string): { isTheLast: boolean; isOver: boolean } {
-  const counts = failuresOf.get(filings) ?? new LRUCache<string, Failures>({ max: maxCounted });
+  const counts = failuresOf.get(filings) ?? new LRUCache<string, FailureCount>({ max: maxCounted });
   failuresOf.set(filings, counts);
   const now = clock.monotonic();
   const before = counts.get(what) ?? { failed: 0, at: Number.NEGATIVE_INFINITY };

@@ -1,9 +1,9 @@
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
-import { type Received, readMails, readTogether, receivedFrom, withRoom } from "../readMail.ts";
+import { type MailReceivedEvent, readMails, readTogether, receivedFrom, withRoom } from "../readMail.ts";
 import { applyPending, recordAndApply } from "./apply.ts";
 import { createChains } from "./chains.ts";
-import { decideFilings, isShown, type Page, withReadResult } from "./decide.ts";
+import { decideFilings, isShown, type FilingPage, withReadResult } from "./decide.ts";
 
 /** Mails decided and applied together: one append for all decisions, one for marking them as filed. */
 const pageSize = 50;
@@ -15,7 +15,7 @@ const pageSize = 50;
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   let chains = createChains();
-  let received: Received[] = [];
+  let received: MailReceivedEvent[] = [];
   let isRest = false;
   for (;;) {
     const { state: filing } = await deps.filings.load(identityId);
@@ -42,7 +42,7 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
 /**
  * Files a page and returns how many mails were filed, from the first; 0 if another filer was faster: the next turn applies its decisions.
  */
-async function filePage(deps: Dependencies, page: Page, cause: Cause): Promise<number> {
+async function filePage(deps: Dependencies, page: FilingPage, cause: Cause): Promise<number> {
   const { identityId } = page;
   const decided = await decideFilings(deps, page, cause);
   const shown = new Set(decided.filter(isShown).map(({ inboxRevision }) => inboxRevision));

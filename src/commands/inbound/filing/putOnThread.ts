@@ -19,7 +19,7 @@ const inlineBodyBytes = 48 * 1024;
 const searchedCharacters = 8_000;
 
 /** A filing decision, and the mail as it may be shown. */
-type Filing = { decision: PendingFiling } & CleanMail;
+type FilingToApply = { decision: PendingFiling } & CleanMail;
 
 /**
  * Files a mail on its decided thread, without the approval links it contains: as a message, or as the marker of held or quarantined mail.
@@ -42,7 +42,7 @@ export async function putOnThread(
   return isHeld(decision) ? holdMessage(deps, filing, cause) : fileMessage(deps, filing, cause);
 }
 
-async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }: Filing, cause: Cause): Promise<void> {
+async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }: FilingToApply, cause: Cause): Promise<void> {
   const { event, parsed } = mail;
   const { headers, identityId, workspaceId } = event.data;
   const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));
@@ -80,7 +80,7 @@ const notesOf = ({ unreadable, notes }: ParsedMail): string[] =>
   unreadable === null ? notes : [`The mail could not be read: ${unreadable}. Its source has all of it.`, ...notes];
 
 /** Records a held message on its thread: it makes drafts stale, but nothing of it is shown before its release. */
-async function holdMessage(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {
+async function holdMessage(deps: Dependencies, { decision, mail }: FilingToApply, cause: Cause): Promise<void> {
   const { event } = mail;
   const { identityId, headers } = event.data;
   const { messageId, deliveryId, number } = decision;

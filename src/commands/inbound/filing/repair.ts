@@ -34,7 +34,7 @@ function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, e
 }
 
 /** A decision that could not be applied, and its error. */
-export type Failure = { decision: PendingFiling; error: unknown };
+export type FilingFailure = { decision: PendingFiling; error: unknown };
 
 /**
  * Decides that a marker is filed for a mail that cannot be recorded as decided: first on its thread, and if that fails too on a
@@ -44,7 +44,7 @@ export type Failure = { decision: PendingFiling; error: unknown };
 export async function quarantine(
   deps: Dependencies,
   identityId: string,
-  { failure: { decision, error }, cause }: { failure: Failure; cause: Cause },
+  { failure: { decision, error }, cause }: { failure: FilingFailure; cause: Cause },
 ): Promise<void> {
   const { number, deliveryId, quarantined = "as decided" } = decision;
   if (isInfrastructure(error) || quarantined === "apart") throw error;

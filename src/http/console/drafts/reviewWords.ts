@@ -1,5 +1,5 @@
 import { returnedBecause } from "#src/commands/drafts/life/fold.ts";
-import type { Life, Question } from "#src/commands/drafts/life/life.ts";
+import type { Life, DecisionRequest } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
 import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
@@ -195,6 +195,6 @@ function queued({ data, actor }: Of<"DraftQueued">): PartialStepWords {
 
 /** The approval request that an event is about. */
 function questionIn({ questions }: Life, id: string): Phrase[] {
-  const question = questions?.find((each: Question) => each.id === id);
+  const question = questions?.find((each: DecisionRequest) => each.id === id);
   return question ? channelInWords(question.channel) : say`an approver`;
 }

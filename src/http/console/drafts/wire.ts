@@ -1,4 +1,4 @@
-import type { Handover, Life, Word } from "#src/commands/drafts/life/life.ts";
+import type { Handover, Life, RecordedAuthorisation } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { alone } from "#src/commands/drafts/life/words.ts";
 import type { Actor } from "#streams/event.ts";
@@ -77,7 +77,7 @@ const votesOf = ({ approvals }: WireDraft): Life["votes"] =>
     at,
   }));
 
-function wordOfDraft(draft: WireDraft): Word | null {
+function wordOfDraft(draft: WireDraft): RecordedAuthorisation | null {
   const { decided_by: by, decided_at: at, approvals } = draft;
   if (by === null || at === null || by.decision !== "approve") return null;
   const about = { at, version: by.version, contentSha256: by.content_sha256 };

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import type { Logger } from "pino";
-import type { Post, Taken } from "#src/commands/inbound/postedMail.ts";
+import type { ProviderPost, PostResult } from "#src/commands/inbound/postedMail.ts";
 import { createRoom } from "#src/commands/room.ts";
 import { createMessageReader, type ReceivedBody } from "#src/mail/in/messageBody.ts";
 import type { Clock } from "#src/platform/clock.ts";
@@ -9,8 +9,8 @@ import { readPost } from "./inboundPost.ts";
 import { type Doubt, signatureJudge } from "./signature.ts";
 
 export type SendGridInboundOptions = {
-  take(post: Post): Promise<Taken>;
-  /** Accepted secrets: two while one is being replaced. */
+  take(post: ProviderPost): Promise<PostResult>;
+  /** Any of them opens the hook: while one is replaced there are two. */
   secrets: readonly string[];
   /** If set, posts must be signed too. */
   publicKey: string | undefined;

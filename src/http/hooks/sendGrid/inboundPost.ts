@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { Post } from "#src/commands/inbound/postedMail.ts";
+import type { ProviderPost } from "#src/commands/inbound/postedMail.ts";
 import { type PostedForm, readForm, UnreadableForm } from "#src/mail/in/postedForm.ts";
 import type { Remote } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
@@ -17,7 +17,7 @@ type Envelope = { from: string; to: string[] };
  * Reads a post of SendGrid's Inbound Parse in raw mode: the field `email` has the message, `envelope` JSON, and `sender_ip` the address
  * that delivered to SendGrid. If the mail cannot be delivered, returns the reason.
  */
-export async function readPost(post: Pick<Post, "bytes" | "contentType" | "ip">): Promise<Post["mail"]> {
+export async function readPost(post: Pick<ProviderPost, "bytes" | "contentType" | "ip">): Promise<ProviderPost["mail"]> {
   try {
     const form = await readForm(post.bytes, post.contentType);
     const envelope = envelopeOf(form);
