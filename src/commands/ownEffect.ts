@@ -3,7 +3,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 /** Events of a stream read at once. */
 const page = { events: 500, bytes: 2_000_000 };
 
-/** Milliseconds by which the clocks of those who record events may differ. */
+/** Largest difference between the clocks of instances, in milliseconds. */
 const clocksDifferMs = 3_600_000;
 
 /**

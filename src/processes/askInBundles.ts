@@ -106,8 +106,8 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
 /** True if the request waits for a bundle mail that does not exist yet. */
 const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true && listSha256 === undefined;
 
-/** The mailbox, in lower case: only questions by mail wait. */
-const addressOf = ({ channel }: ApprovalRequest): string => channel.address.toLowerCase();
+/** Returns the mailbox of a request, in lower case: only requests by mail are bundled. */
+const addressOf = ({ channel }: Asked): string => channel.address.toLowerCase();
 
 /** Returns the drafts that a failed event or timer was to ask about. */
 function givenUp(item: Recorded | Timer, workspaceId: string): AbandonedRequests {

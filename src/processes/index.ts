@@ -51,7 +51,7 @@ export type ProcessSettings = {
   webhookRetrySeconds: readonly number[];
   /** Check intervals in seconds: pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;
-  /** How many days held and quarantined mail is kept. */
+  /** Days for which held and quarantined mail is kept. */
   retentionDaysHeld: number | "never";
   retentionDaysQuarantined: number | "never";
 };

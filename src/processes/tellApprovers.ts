@@ -14,8 +14,8 @@ import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
 /**
- * Mails approvers what they could not see otherwise: that it is unknown if a reply was sent, the evidence found later (src/README.md, "The
- * send path"), and that an identity under human approval loses it or changes its approvers.
+ * Mails approvers what they could not see otherwise: that it is unknown if a reply was sent, and the evidence found later
+ * (src/README.md, "The send path"); and that an identity under human approval loses it or changes its approvers.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createTelling(deps, provider);

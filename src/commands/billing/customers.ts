@@ -78,7 +78,7 @@ export async function payerOf(deps: Dependencies, workspaceId: string): Promise<
   const { customerId, trialUsed, subscriptions, checkout } = billing;
   return {
     customerId,
-    // The operator may have given one.
+    // The operator may have granted a trial.
     trialUsed: trialUsed || workspace.trialEndsAt !== null,
     isSubscribed: subscriptions.some((each) => works(each) && !Object.hasOwn(billing.seconds, each.id)),
     checkout,

@@ -20,7 +20,7 @@ const testWithinMs = 5_000;
 /** Events looked up at once. */
 const atOnce = 10;
 
-/** What a rule would have done about one past event. */
+/** Result of a test for one past event: if the rule matches, and its actions. */
 export type TriedEvent = { at: Date; subject: RuleSubject; matched: boolean; actions: PlannedAction[] };
 
 /**
