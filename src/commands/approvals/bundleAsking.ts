@@ -15,9 +15,9 @@ import { channelOf, isFinal, linksEnd } from "./askApprovers.ts";
 import { listAttempt, listedTokens, newListToken } from "./bundleTokens.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
-/** Most drafts in one mail; further ones are asked about in another mail. */
+/** Largest number of drafts in one mail; further ones are asked about in another mail. */
 export const mostInOneMail = 500;
-/** Most drafts that the mail lists by subject. */
+/** Largest number of drafts that the mail lists by subject. */
 const mostNamed = 10;
 /** Drafts read or written at once: the drafts of a mail are independent of each other. */
 const atOnce = 20;

@@ -13,7 +13,7 @@ import { isInScope } from "./ruleRuns.ts";
 import { requireOutside } from "./ruleSecrets.ts";
 import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
 
-/** Most past events that one test reads, the newest ones. */
+/** Largest number of past events that one test reads, starting with the newest. */
 export const maxTested = 200;
 /** Milliseconds after which a test takes no further events: mails may be large, and a rule may check much of each. */
 const testWithinMs = 5_000;

@@ -24,7 +24,7 @@ export type RuleTrigger = {
 /** Returns the id of a message's run: its rules run once, however often requested. */
 export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
 
-/** Most consecutive runs of rules about one subject. */
+/** Largest number of consecutive runs of rules about one subject. */
 const maxChain = 16;
 
 type ToEvaluate = {

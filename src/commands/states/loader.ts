@@ -24,7 +24,7 @@ class Unsure extends Error {
   override readonly name = "Unsure";
 }
 
-/** Most guards of one append. */
+/** Largest number of guards of one append. */
 const mostGuards = 8;
 
 /** Kinds whose outdated states need no guard: filing only advances, and quota is decided by its reservation. */

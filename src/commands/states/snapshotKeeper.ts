@@ -12,7 +12,7 @@ export type SnapshotOptions = { kept: Snapshots; rules: ReadonlyMap<string, stri
 /** Minimum folded since the last snapshot: a stream with less is read quickly. Few events never justify one, however large. */
 const due = { fewestEvents: 32, events: 500, bytes: 1_000_000 };
 
-/** Most states waiting to be written, which are in memory in addition to the cache. */
+/** Largest number of states waiting to be written; they are in memory in addition to the cache. */
 const mostWaiting = 16;
 
 /** Milliseconds to wait for a snapshot; after that the stream is folded from its start. */
