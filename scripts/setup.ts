@@ -8,7 +8,7 @@ import { loadConfig } from "#src/settings/config.ts";
 import { expectedOf, valueIn } from "#src/settings/settingKinds.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { fileIsThere, writeEnvFile } from "./support/envFile.ts";
-import { type SetupAnswers, envOf, type SetupQuestion, questions } from "./support/setupAnswers.ts";
+import { envOf, questions, type SetupAnswers, type SetupQuestion } from "./support/setupAnswers.ts";
 
 const usage = `Writes a file .env for docker compose, with made secrets, readable for you alone.
 

@@ -11,7 +11,7 @@ import { webhookBase } from "./channels/telegram/updateMode.ts";
 import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
 import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
-import type { Dependencies, CommandSettings } from "./commands/dependencies.ts";
+import type { CommandSettings, Dependencies } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
 import { createRoom } from "./commands/room.ts";
@@ -257,7 +257,11 @@ function telegramOf(config: Config, deps: Dependencies, database: Database): Bot
   };
 }
 
-const channelsOf = (deps: Dependencies, provider: MailProvider, bots: BotAttendance["bots"]): Omit<Channels, "slack"> => ({
+const channelsOf = (
+  deps: Dependencies,
+  provider: MailProvider,
+  bots: BotAttendance["bots"],
+): Omit<Channels, "slack"> => ({
   email: emailChannel(
     (asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail }),
     (request) => roomForApproval(deps, request),

@@ -51,7 +51,8 @@ async function groupsOf(tx: Tx, threads: readonly string[]): Promise<Map<string,
 }
 
 /** Returns a thread's present group: a few steps away, since the smaller one moves each time. */
-const groupOf = (groups: ReadonlyMap<string, MergedGroup>, threadId: string): MergedGroup => lastOf(groups.get(threadId) as MergedGroup);
+const groupOf = (groups: ReadonlyMap<string, MergedGroup>, threadId: string): MergedGroup =>
+  lastOf(groups.get(threadId) as MergedGroup);
 
 function lastOf(group: MergedGroup): MergedGroup {
   let last = group;

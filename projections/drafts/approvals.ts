@@ -31,7 +31,11 @@ const isOfOneKind = (one: string | null, other: string | null): boolean =>
   one !== null && other !== null && one.split(" ", 1)[0] === other.split(" ", 1)[0];
 
 /** Adds an approval. An approval by name replaces one by a link in a chat of the same kind: it may have been the same person's. */
-export function withGiven(given: readonly GivenApproval[], data: ApprovalGiven, { actor, at }: Metadata): GivenApproval[] {
+export function withGiven(
+  given: readonly GivenApproval[],
+  data: ApprovalGiven,
+  { actor, at }: Metadata,
+): GivenApproval[] {
   const { voter, place = null } = data;
   const others = given.filter((each) => !(each.voter === `link:${each.place}` && isOfOneKind(each.place, place)));
   return [...others, { by: byOf(actor), at, voter, place }];

@@ -1,4 +1,4 @@
-import type { DraftContent, HtmlRemoved, ContentOrigin } from "#streams/draft/content.ts";
+import type { ContentOrigin, DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 import { counted, type GivenApproval, givenBy, nobodyApproved, withGiven, withoutGiven } from "./approvals.ts";

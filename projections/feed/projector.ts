@@ -1,7 +1,7 @@
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
-import { type SubjectFacts, type PublicEvent, publicEvents, publishedTypes, subjectOf } from "./publicEvents.ts";
+import { type PublicEvent, publicEvents, publishedTypes, type SubjectFacts, subjectOf } from "./publicEvents.ts";
 
 type FeedSubject = SubjectFacts & { id: string; workspace_id: string | null };
 

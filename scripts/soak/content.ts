@@ -6,7 +6,7 @@ import { composeBodies } from "#src/mail/out/bodies.ts";
 import { browserPath, startBrowser } from "#test/support/browser.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { generatedBody, logo, realBodies } from "./contentBodies.ts";
-import { plainReaders, readInBrowser, type ReaderTexts } from "./contentReaders.ts";
+import { plainReaders, type ReaderTexts, readInBrowser } from "./contentReaders.ts";
 import { allOf, type Proof, type Report } from "./proof.ts";
 
 const batchSize = 100;

@@ -93,7 +93,10 @@ async function messagesByThread(installation: Installation) {
 /**
  * Checks that each of these drafts is sent and was accepted by the relay once, or failed as unconfirmed and was accepted at most once.
  */
-export async function judgeEnds({ installation, report }: JudgedInstallation, drafts: readonly string[]): Promise<void> {
+export async function judgeEnds(
+  { installation, report }: JudgedInstallation,
+  drafts: readonly string[],
+): Promise<void> {
   const taken = await handedOver(installation);
   const rows = await installation.rows<{ stream: string; end: string }>(
     `select stream_id as stream, coalesce(data ->> 'code', type) as end from es.events
@@ -120,7 +123,10 @@ export const said = (counts: Record<string, number>): string =>
  * Checks that each acknowledged mail is in the ledger and filed on one thread, and that no message is on a thread twice. Returns the
  * number of mails that are.
  */
-export async function judgeInbound({ installation, report }: JudgedInstallation, acknowledged: readonly string[]): Promise<number> {
+export async function judgeInbound(
+  { installation, report }: JudgedInstallation,
+  acknowledged: readonly string[],
+): Promise<number> {
   const rows = await installation.rows<{ id: string; threads: number; unfiled: number }>(
     `select i.rfc_message_id as id, count(distinct m.thread_id)::int as threads,
        count(*) filter (where i.message_id is null or i.disposition <> 'duplicate' and i.filed_position is null)::int as unfiled

@@ -5,7 +5,7 @@ import { mail } from "#test/support/inProcess.ts";
 import type { Installation, RunningInstance } from "#test/support/installation.ts";
 import { textOf } from "#test/support/smtpRelay.ts";
 import { approver, type Tenant } from "#test/support/tenant.ts";
-import { type ClientAnswer, approvalLink, type Client, until } from "../support/client.ts";
+import { approvalLink, type Client, type ClientAnswer, until } from "../support/client.ts";
 
 /** A customer and an agent at work on an instance that may die at any moment. */
 export type Load = {

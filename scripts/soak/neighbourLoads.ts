@@ -16,14 +16,22 @@ const webhooks = 20;
 type Busy = { tenant: Tenant; instance: RunningInstance };
 
 /** Makes approved drafts of a paused workspace; resolves with their ids when the sending of each is set aside. */
-export async function pauseDrafts(judged: JudgedInstallation, { tenant, instance }: Busy, size: number): Promise<string[]> {
+export async function pauseDrafts(
+  judged: JudgedInstallation,
+  { tenant, instance }: Busy,
+  size: number,
+): Promise<string[]> {
   await tenant.at(instance).ask("PATCH /v1/workspaces/me", { sending_paused: true });
   const drafts = await submitMany(judged, { tenant, instance, approved: true }, size);
   await untilSetAside(judged, tenant, size);
   return drafts;
 }
 
-export function untilSetAside({ installation }: JudgedInstallation, { workspaceId }: Tenant, size: number): Promise<unknown> {
+export function untilSetAside(
+  { installation }: JudgedInstallation,
+  { workspaceId }: Tenant,
+  size: number,
+): Promise<unknown> {
   const sql = `select count(*)::int as n from work.lanes
     where process = 'sendApproved' and workspace = $1 and state = 'waiting' and obstacles is not null`;
   const areAll = async () => (await installation.rows<{ n: number }>(sql, [workspaceId]))[0]!.n >= size;

@@ -14,7 +14,10 @@ const underWay: readonly string[] = ["approved", "sending"];
  * Checks the state after an interrupted load: every mail is filed once, no draft is between two states, no claim is left, each draft was
  * handed over once.
  */
-export async function settle(judged: JudgedInstallation, { client, load: { acknowledged, drafts } }: Settling): Promise<void> {
+export async function settle(
+  judged: JudgedInstallation,
+  { client, load: { acknowledged, drafts } }: Settling,
+): Promise<void> {
   const { installation, report } = judged;
   const within = (what: string, look: () => Promise<boolean>): Promise<unknown> =>
     until(what, look, settlesWithinMs).catch((error) => report.violation(error.message));

@@ -145,7 +145,11 @@ async function requireSound(
   }
 }
 
-async function takeWebhookSlot(deps: Dependencies, { workspaceId, webhookId }: WebhookRef, cause: Cause): Promise<void> {
+async function takeWebhookSlot(
+  deps: Dependencies,
+  { workspaceId, webhookId }: WebhookRef,
+  cause: Cause,
+): Promise<void> {
   const stateOf = async (holderId: string): Promise<HolderState> => {
     const { state } = await deps.webhooks.load(holderId);
     if (!state.exists) return "unborn";

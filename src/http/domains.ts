@@ -126,7 +126,7 @@ async function sandboxOf(deps: HttpDependencies, workspaceId: string): Promise<W
 }
 
 /** Cursor position before all stored domains, in the order of the list. */
-const placeOfSandbox: Place = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
+const placeOfSandbox: Cursor = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
 
 async function listed(deps: HttpDependencies, workspaceId: string, { limit, offset, after }: Window) {
   const sandbox = await sandboxOf(deps, workspaceId);

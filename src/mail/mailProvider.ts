@@ -47,7 +47,13 @@ export type MailParts = {
 };
 
 /** One frozen mail to be handed over. `attemptId` is passed to providers that accept such a mark, as evidence for later. */
-export type OutgoingMail = { attemptId: string; envelope: Envelope; messageId: string; mime: Buffer; letter: MailParts };
+export type OutgoingMail = {
+  attemptId: string;
+  envelope: Envelope;
+  messageId: string;
+  mime: Buffer;
+  letter: MailParts;
+};
 
 /** Result of a hand-over. Once the first body byte is written, everything except an answer is `unknown`. */
 export type Outcome =

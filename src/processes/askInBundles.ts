@@ -34,7 +34,10 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
   const keyOf = ({ metadata, data }: Recorded): string =>
     derivedId("bundle", metadata.workspaceId as string, addressOf(data as ApprovalRequest));
 
-  async function onWaiting(event: Recorded<{ type: string; data: ApprovalRequest }>, { timers }: ProcessContext): Promise<void> {
+  async function onWaiting(
+    event: Recorded<{ type: string; data: ApprovalRequest }>,
+    { timers }: ProcessContext,
+  ): Promise<void> {
     const payload: Payload = { address: addressOf(event.data), position: event.position };
     const timer = { key: keyOf(event), payload };
     const latest = nextQuarter(deps.clock.now());
@@ -104,14 +107,14 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
 }
 
 /** True if the request waits for a bundle mail that does not exist yet. */
-const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true && listSha256 === undefined;
+const isWaiting = ({ bundled, listSha256 }: ApprovalRequest): boolean => bundled === true && listSha256 === undefined;
 
 /** Returns the mailbox of a request, in lower case: only requests by mail are bundled. */
-const addressOf = ({ channel }: Asked): string => channel.address.toLowerCase();
+const addressOf = ({ channel }: ApprovalRequest): string => channel.address.toLowerCase();
 
 /** Returns the drafts that a failed event or timer was to ask about. */
 function givenUp(item: Recorded | Timer, workspaceId: string): AbandonedRequests {
-  if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as Asked).channel.slot };
+  if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as ApprovalRequest).channel.slot };
   const payload = item.payload as Payload;
   return "alone" in payload ? payload.alone : { workspaceId, address: payload.address };
 }

@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "#src/platform/payments/paymentProcessor.ts";
-import type { RetryLater, ProcessContext } from "./process.ts";
+import type { ProcessContext, RetryLater } from "./process.ts";
 
 /** Seconds before each further try; the last value repeats without end. */
 const untilAvailable = [2, 5, 10, 20, 40, 60];

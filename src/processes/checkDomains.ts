@@ -6,7 +6,7 @@ import { ProviderAway } from "#src/mail/out/sendingDomains.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
 import { idOf } from "#streams/event.ts";
-import type { Acting, RetryLater, Process } from "./process.ts";
+import type { Acting, Process, RetryLater } from "./process.ts";
 
 const timer = "check";
 /** Milliseconds after which a provider that did not answer is asked again to delete a domain. */

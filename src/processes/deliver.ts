@@ -123,7 +123,11 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
    * Schedules the next try: counted from the end of the attempt, and not before the time the provider asked
    * for. After the last try the draft fails.
    */
-  async function later(sending: Sending, why: DraftFailure & { waitSeconds?: number }, acting: Acting): Promise<StepResult> {
+  async function later(
+    sending: Sending,
+    why: DraftFailure & { waitSeconds?: number },
+    acting: Acting,
+  ): Promise<StepResult> {
     const { draftId, draft } = sending;
     const { waitSeconds = 0, ...failure } = why;
     const pause = settings.retrySeconds[draft.tries];

@@ -1,12 +1,18 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
-import type { Attempt, BegunDelivery, NewDelivery, Verdict, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import type {
+  Attempt,
+  BegunDelivery,
+  NewDelivery,
+  Verdict,
+  WebhookDeliveries,
+} from "#src/platform/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/platform/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
 import { nextTryAfterMs } from "#streams/webhook/retrySchedule.ts";
-import type { RetryLater, Process, ProcessContext } from "./process.ts";
+import type { Process, ProcessContext, RetryLater } from "./process.ts";
 
 export type DeliverWebhooksOptions = {
   deliveries: WebhookDeliveries;
@@ -74,7 +80,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
 
   type DeliveryTarget = { webhookId: string; webhook: Webhook; cutting: AbortSignal; context: ProcessContext };
 
-  async function deliver(delivery: Begun, to: DeliveryTarget): Promise<Verdict> {
+  async function deliver(delivery: BegunDelivery, to: DeliveryTarget): Promise<Verdict> {
     const at = deps.clock.now();
     const startedAt = deps.clock.monotonic();
     const answer = await post(delivery, to, at);
@@ -87,7 +93,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     return verdict;
   }
 
-  async function post({ event_id: id, body }: Begun, to: DeliveryTarget, at: Date): Promise<WebhookAnswer> {
+  async function post({ event_id: id, body }: BegunDelivery, to: DeliveryTarget, at: Date): Promise<WebhookAnswer> {
     const { webhookId, webhook, cutting } = to;
     let secrets: string[];
     try {
@@ -113,7 +119,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
   /** Random number from 0 to 1 that spreads retries. */
   const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
-  async function disable({ event_id }: Begun, { webhookId, context }: DeliveryTarget): Promise<void> {
+  async function disable({ event_id }: BegunDelivery, { webhookId, context }: DeliveryTarget): Promise<void> {
     const cause = { ...context.cause, correlationId: event_id, causationId: event_id };
     await disableWebhook(deps, { webhookId, because: gone }, cause).catch((error) => {
       // The webhook was deleted meanwhile: nothing to disable.

@@ -3,7 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { PaymentProcessor } from "#src/platform/payments/paymentProcessor.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { askProcessor } from "./askProcessor.ts";
-import type { RetryLater, Process, ProcessContext } from "./process.ts";
+import type { Process, ProcessContext, RetryLater } from "./process.ts";
 
 const timer = "read again";
 

@@ -5,7 +5,7 @@ import type { WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import type { WebhookSender } from "#src/platform/webhooks/sender.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
-import { type BotAttendance, attendTelegramBots } from "./attendTelegramBots.ts";
+import { attendTelegramBots, type BotAttendance } from "./attendTelegramBots.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
 import { concludeCards } from "./concludeCards.ts";

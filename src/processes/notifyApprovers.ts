@@ -186,7 +186,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       IdentityUpdated: onIdentityUpdated,
       ServiceMailResumed: onResumed,
     },
-    onTimer: ({ key, payload }, context) => ask({ ...(payload as Omit<ApproverQuestion, "draftId">), draftId: key }, context),
+    onTimer: ({ key, payload }, context) =>
+      ask({ ...(payload as Omit<ApproverQuestion, "draftId">), draftId: key }, context),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { PausedByOperator } from "#src/commands/installation.ts";
-import { type RuleInput, aboutDraft, aboutMessage, askedMessage } from "#src/commands/rules/ruleFacts.ts";
+import { aboutDraft, aboutMessage, askedMessage, type RuleInput } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
@@ -14,7 +14,7 @@ import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
-import type { Acting, RetryLater, Process, ProcessContext, WaitForModels } from "./process.ts";
+import type { Acting, Process, ProcessContext, RetryLater, WaitForModels } from "./process.ts";
 import { createSubmissions, type PendingNotices } from "./runSubmissionRules.ts";
 
 type AuthenticatedData = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
@@ -31,7 +31,12 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
 
   async function run(
     event: Recorded,
-    { trigger, key, runId, about }: { trigger: TriggerEvent; key: string; runId: string; about: () => Promise<RuleInput> },
+    {
+      trigger,
+      key,
+      runId,
+      about,
+    }: { trigger: TriggerEvent; key: string; runId: string; about: () => Promise<RuleInput> },
     acting: Acting,
   ): Promise<undefined> {
     const { cause } = acting;
@@ -105,7 +110,10 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
   }
 
   /** Waits for the draft to be recorded as sent: the provider may confirm a delivery before that. */
-  async function onDelivered(event: Recorded, context: ProcessContext): Promise<WaitForModels | RetryLater | undefined> {
+  async function onDelivered(
+    event: Recorded,
+    context: ProcessContext,
+  ): Promise<WaitForModels | RetryLater | undefined> {
     const draftId = event.data.draftId as string;
     const { state: draft } = await deps.drafts.load(draftId);
     const { tries, againInMs } = sentWithin;

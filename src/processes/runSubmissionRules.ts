@@ -6,7 +6,7 @@ import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { workingRules } from "#src/commands/rules/workingRules.ts";
-import { answeredBy, type AuthenticationState, proofOf } from "#src/commands/threads/answered.ts";
+import { type AuthenticationState, answeredBy, proofOf } from "#src/commands/threads/answered.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";

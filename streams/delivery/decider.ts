@@ -13,7 +13,11 @@ type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
  * `reports`: reported outcomes, each recorded once. `nobodyGetsIt`: the provider dropped the mail for its only recipient. `learnedIds`:
  * further Message-IDs of the mail.
  */
-type DeliveryReports = { reports: readonly ReportEvent["type"][]; nobodyGetsIt: boolean; learnedIds: readonly string[] };
+type DeliveryReports = {
+  reports: readonly ReportEvent["type"][];
+  nobodyGetsIt: boolean;
+  learnedIds: readonly string[];
+};
 
 /**
  * A delivery whose hand-over has not begun; once `abandoned`, it never will. `noConnection`: abandoned because no connection could be made,

@@ -1,6 +1,6 @@
 import type { Event } from "../event.ts";
 import type { MessagePlace } from "../thread/events.ts";
-import type { DraftContent, ContentOrigin } from "./content.ts";
+import type { ContentOrigin, DraftContent } from "./content.ts";
 
 /** Content, or, if it is too large for an event, the blob with its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };

@@ -17,7 +17,10 @@ type MessageAddresses = {
  * Returns the recipients of a reply: the message's Reply-To if it contains exactly one address other than the identity's own, else its
  * From. Several addresses in Reply-To would let its sender direct the answer to strangers. Throws Rejected if there is no recipient.
  */
-export function recipientsOfReply(message: Pick<MessageAddresses, "from_email" | "reply_to">, identity: OwnAddresses): string[] {
+export function recipientsOfReply(
+  message: Pick<MessageAddresses, "from_email" | "reply_to">,
+  identity: OwnAddresses,
+): string[] {
   const named = repliesGoTo(message, identity);
   const to = named.length === 1 ? named : [message.from_email].filter((address) => address !== "");
   if (to.length === 0) throw invalid("based_on_message_id", "this message has no sender to reply to");

@@ -21,7 +21,11 @@ export function turnsOf(rules: readonly RuleInWalk[], facts: Facts, isUnsure: (f
 }
 
 /** True if such a walk may end with different statuses of the thread. */
-export function maySetStatus(rules: readonly RuleInWalk[], facts: Facts, isUnsure: (field: string) => boolean): boolean {
+export function maySetStatus(
+  rules: readonly RuleInWalk[],
+  facts: Facts,
+  isUnsure: (field: string) => boolean,
+): boolean {
   const { states } = follow(rules, facts, isUnsure);
   return states.length > maxStates || new Set(states.map((state) => String(state.facts.get("thread.status")))).size > 1;
 }
@@ -54,7 +58,9 @@ function follow(
  */
 export function movedInDoubt(rules: readonly RuleInWalk[], turns: readonly RuleTurn[]): (field: string) => boolean {
   const moves = (type: RuleAction["type"]) =>
-    rules.some(({ actions }, index) => isInDoubt(turns[index] as RuleTurn) && actions.some((each) => each.type === type));
+    rules.some(
+      ({ actions }, index) => isInDoubt(turns[index] as RuleTurn) && actions.some((each) => each.type === type),
+    );
   const status = moves("set_thread_status");
   const tags = moves("add_tag");
   return (field) => (status && field === "thread.status") || (tags && field === "contact.tag");

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import "#test/support/fewKeyPairs.ts";
 import { expect } from "chai";
 import {
+  type Cursor,
   type Order,
   type Page,
   type PageQuery,
-  type Cursor,
   page,
   pageOfFound,
   type Window,

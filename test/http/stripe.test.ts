@@ -9,8 +9,8 @@ import { type Ask, asking } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 import {
-  type StripeFault,
   type MockStripe,
+  type StripeFault,
   secretKey,
   signedCall,
   startMockStripe,

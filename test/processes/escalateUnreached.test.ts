@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ChannelAnswer, ApprovalRequest, Channel, Channels } from "#src/channels/channel.ts";
+import type { ApprovalRequest, Channel, ChannelAnswer, Channels } from "#src/channels/channel.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
 import { escalateUnreached } from "#src/processes/escalateUnreached.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { type SendCheck, draftMoments, mayLeave, senderMoments } from "#src/commands/sends/mayLeave.ts";
+import { draftMoments, mayLeave, type SendCheck, senderMoments } from "#src/commands/sends/mayLeave.ts";
 import {
   type Cell,
   changedAt,

@@ -4,7 +4,13 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { until } from "#test/support/inProcess.ts";
-import { type RelayFault, type RelayOptions, type SmtpRelay, type RelayStage, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import {
+  type RelayFault,
+  type RelayOptions,
+  type RelayStage,
+  type SmtpRelay,
+  startSmtpRelay,
+} from "#test/support/smtpRelay.ts";
 import { expectSound } from "./sendChecks.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 

@@ -4,7 +4,7 @@ import { createStreamServices } from "#src/commands/handle.ts";
 import { takeAction } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
 import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
-import { type FiledMail, answeredBy } from "#src/commands/threads/answered.ts";
+import { answeredBy, type FiledMail } from "#src/commands/threads/answered.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";

@@ -33,7 +33,7 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import { channelDoubles } from "#test/support/chatDouble.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
-import { Crashed, type StoreFault, faultyEventStore } from "#test/support/faultyEventStore.ts";
+import { Crashed, faultyEventStore, type StoreFault } from "#test/support/faultyEventStore.ts";
 import { logReads } from "#test/support/logReads.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 import { copyOf, createMemoryEventStore } from "#test/support/memoryEventStore.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { sized } from "#test/support/full.ts";
 import { monthsOn } from "#test/support/stripe/calendar.ts";
 import { type Life, lifeOf } from "#test/support/stripe/lives.ts";
-import { caps, inOrder, liveThrough, type LifeMoment, shuffled } from "#test/support/stripe/liveThrough.ts";
+import { caps, inOrder, type LifeMoment, liveThrough, shuffled } from "#test/support/stripe/liveThrough.ts";
 import { createRandom } from "../../scripts/support/random.ts";
 
 /** What a subscription shows, in words that do not depend on when the service heard of anything. */

@@ -3,7 +3,10 @@ import { changedFields, type WrittenContent } from "#streams/draft/changes.ts";
 import { submitted } from "#test/support/examples/drafts.ts";
 
 const content = submitted().data.content!;
-const written = (different: Partial<WrittenContent["content"]> = {}, rationale: string | null = null): WrittenContent => ({
+const written = (
+  different: Partial<WrittenContent["content"]> = {},
+  rationale: string | null = null,
+): WrittenContent => ({
   content: { ...content, ...different },
   rationale,
 });

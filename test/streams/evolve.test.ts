@@ -12,7 +12,9 @@ const streams = readdirSync(folder, { withFileTypes: true })
   .map(({ name }) => name);
 
 const samplesOf = (stream: string): Event[] =>
-  JSON.parse(readFileSync(new URL(`${stream}/samples.json`, folder), "utf8")).map((sample: StoredEvent) => upcast(sample));
+  JSON.parse(readFileSync(new URL(`${stream}/samples.json`, folder), "utf8")).map((sample: StoredEvent) =>
+    upcast(sample),
+  );
 
 const deciderOf = async (stream: string): Promise<AnyDecider> =>
   (await import(`../../streams/${stream}/decider.ts`))[`${stream}Decider`];

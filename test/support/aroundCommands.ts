@@ -8,7 +8,8 @@ type CommandWrapper = (run: () => Promise<Handled<never>>) => Promise<Handled<ne
 export function aroundCommands<Services extends StreamServices>(services: Services, around: CommandWrapper): Services {
   const wrapped = Object.keys(streams).map((noun) => {
     const service = services[noun as keyof StreamServices] as unknown as DraftsService;
-    const handle = (...command: Parameters<DraftsService["handle"]>) => around(() => service.handle(...command) as never);
+    const handle = (...command: Parameters<DraftsService["handle"]>) =>
+      around(() => service.handle(...command) as never);
     return [noun, { ...service, handle }];
   });
   return { ...services, ...Object.fromEntries(wrapped) };

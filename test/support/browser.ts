@@ -40,7 +40,10 @@ export const sizes = {
 };
 
 /** Opens a browser window with separate cookies. */
-export const openWindow = (browser: Browser, { size, colours, script = true }: WindowOptions): Promise<BrowserContext> =>
+export const openWindow = (
+  browser: Browser,
+  { size, colours, script = true }: WindowOptions,
+): Promise<BrowserContext> =>
   browser.newContext({
     viewport: sizes[size],
     colorScheme: colours,

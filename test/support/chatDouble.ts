@@ -1,4 +1,11 @@
-import type { ChannelAnswer, ApprovalRequest, Channel, Channels, Conclusion, ShortNotice } from "#src/channels/channel.ts";
+import type {
+  ApprovalRequest,
+  Channel,
+  ChannelAnswer,
+  Channels,
+  Conclusion,
+  ShortNotice,
+} from "#src/channels/channel.ts";
 
 /**
  * A double of a chat provider's adapter that keeps its questions and conclusions: each question is a message whose buttons carry the

@@ -47,7 +47,15 @@ async function answered({ tell, customerWrites, call, submit, waitFor, decide, i
 }
 
 /** The customer writes again after the approval: it is not sent. */
-async function outdated({ tell, customerWrites, call, submit, waitFor, decide, newestThread }: StoryStage): Promise<void> {
+async function outdated({
+  tell,
+  customerWrites,
+  call,
+  submit,
+  waitFor,
+  decide,
+  newestThread,
+}: StoryStage): Promise<void> {
   tell("## The customer writes again while an approved draft waits");
   await customerWrites("Thank you! Could it go to my neighbour?");
   const threadId = await newestThread();

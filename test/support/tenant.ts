@@ -59,7 +59,11 @@ export async function sendMail({ identity }: Tenant, { mailer, inReplyTo, text }
 }
 
 /** Sends a customer's mail, and waits until it can be read. */
-export async function askQuestion(installation: Installation, tenant: Tenant, letter: CustomerLetter): Promise<Question> {
+export async function askQuestion(
+  installation: Installation,
+  tenant: Tenant,
+  letter: CustomerLetter,
+): Promise<Question> {
   const id = await sendMail(tenant, letter);
   const identityId = tenant.identity.id;
   const found = await until(`${id} on its thread`, async () => {

@@ -52,7 +52,10 @@ const holdings = (found: DetectedKind | null): string | undefined =>
     : undefined;
 
 /** Warns of two extensions, except of an archive: an archived text often has two, and what is opened is the archive. */
-function twoEndings({ last, before }: { last: string; before: string }, byName: FileKind | undefined): string | undefined {
+function twoEndings(
+  { last, before }: { last: string; before: string },
+  byName: FileKind | undefined,
+): string | undefined {
   const misleads = byName?.danger !== undefined && byName.danger !== "archive" && kindOfEnding(before) !== undefined;
   return misleads && last !== before
     ? `Its name has two endings: only the last one, .${shortLine(last, 20)}, counts, and some programs hide it.`
@@ -61,7 +64,10 @@ function twoEndings({ last, before }: { last: string; before: string }, byName: 
 
 type Claims = { byName: FileKind | undefined; byType: FileKind | undefined };
 
-function difference({ found, byName, byType }: Claims & { found: DetectedKind }, file: DescribedFile): string | undefined {
+function difference(
+  { found, byName, byType }: Claims & { found: DetectedKind },
+  file: DescribedFile,
+): string | undefined {
   const { kind } = found;
   const claims = [
     !agrees(kind, byType) && `it is declared as ${shortLine(file.declaredType, 80)}`,

@@ -1,5 +1,5 @@
 import { plainText } from "#src/html/letter/plainText.ts";
-import { type LetterElement, elementsIn, type Piece } from "#src/html/letter/readLetter.ts";
+import { elementsIn, type LetterElement, type Piece } from "#src/html/letter/readLetter.ts";
 import { visible } from "#src/html/visible.ts";
 import { isAttribution } from "#src/mail/in/quotes/attribution.ts";
 import { partsOf } from "#src/mail/in/quotes/parts.ts";

@@ -11,12 +11,17 @@ import { type Escalation, escalationOf } from "./escalation.ts";
 import { type CardField, fieldsOf } from "./fields.ts";
 import { type Link, linksOf } from "./links.ts";
 import { named } from "./names.ts";
-import { foldedQuotation, foldQuote, type FoldedText } from "./quotes.ts";
+import { type FoldedText, foldedQuotation, foldQuote } from "./quotes.ts";
 import { removedInWords } from "./removed.ts";
-import { type SenderProof, proofOf } from "./senderProof.ts";
+import { proofOf, type SenderProof } from "./senderProof.ts";
 
 /** A message of the conversation, for display. */
-export type ShownMessage = FoldedText & { fromName: string | null; fromEmail: string; subject: string; receivedAt: string };
+export type ShownMessage = FoldedText & {
+  fromName: string | null;
+  fromEmail: string;
+  subject: string;
+  receivedAt: string;
+};
 
 /** The text that recipients would read. */
 export type CardLetter = {

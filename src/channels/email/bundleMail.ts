@@ -29,7 +29,14 @@ export function renderBundleMail(bundle: Bundle): { subject: string; text: strin
 }
 
 type BundleLine = { subject: string; to: string };
-type BundleTexts = { subject: string; lead: string; lines: BundleLine[]; more: string | undefined; link: string; facts: string[] };
+type BundleTexts = {
+  subject: string;
+  lead: string;
+  lines: BundleLine[];
+  more: string | undefined;
+  link: string;
+  facts: string[];
+};
 
 function lineOf({ subject, to }: Bundle["drafts"][number]): BundleLine {
   const shown = to.slice(0, limits.recipients).map((address) => shortLine(address, limits.address));

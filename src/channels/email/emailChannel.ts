@@ -1,4 +1,4 @@
-import type { ChannelAnswer, ApprovalRequest, Channel, QuotaRoom } from "../channel.ts";
+import type { ApprovalRequest, Channel, ChannelAnswer, QuotaRoom } from "../channel.ts";
 import { renderBundleMail } from "./bundleMail.ts";
 import { renderApprovalMail } from "./renderApprovalMail.ts";
 

@@ -13,7 +13,7 @@ import {
   plain,
   sections,
 } from "./blocks.ts";
-import { cardPieces, factsPiece, type CardPiece } from "./cardPieces.ts";
+import { type CardPiece, cardPieces, factsPiece } from "./cardPieces.ts";
 
 /** One message in Slack's form, for a webhook or chat.postMessage. */
 export type SlackMessage = {

@@ -1,5 +1,5 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
-import type { ChannelAnswer, ApprovalRequest, Channel } from "../channel.ts";
+import type { ApprovalRequest, Channel, ChannelAnswer } from "../channel.ts";
 import type { SlackAnswer } from "./answers.ts";
 import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, type Deciding, noticeMessage, type SlackMessage, slackMessages } from "./slackCard.ts";
@@ -73,7 +73,10 @@ export const signingSecretOf = (
 
 type PostingWay = { post(message: SlackMessage, signal: AbortSignal): Promise<SlackAnswer> };
 
-function wayTo(api: SlackChannelOptions["api"], config: ApprovalRequest["channel"]["config"]): PostingWay | { fault: string } {
+function wayTo(
+  api: SlackChannelOptions["api"],
+  config: ApprovalRequest["channel"]["config"],
+): PostingWay | { fault: string } {
   const { bot_token: token, channel } = config;
   const url = targetOf(api, config);
   if (typeof url === "string") return { fault: url };
@@ -85,7 +88,10 @@ function wayTo(api: SlackChannelOptions["api"], config: ApprovalRequest["channel
 }
 
 /** Returns the channel's webhook URL, or why it cannot be used. */
-function targetOf({ hosts }: SlackChannelOptions["api"], { webhook_url: text = "" }: Record<string, string>): URL | string {
+function targetOf(
+  { hosts }: SlackChannelOptions["api"],
+  { webhook_url: text = "" }: Record<string, string>,
+): URL | string {
   if (text === "") return "its webhook_url cannot be decrypted any more: set it again";
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !isSlackUrl(url, hosts)) return "its webhook_url is on no host that SLACK_ALLOWED_HOSTS lists";

@@ -81,7 +81,11 @@ const files = (attachments: CardLetter["attachments"]): Span[] =>
 
 /** First what recipients will read: the HTML's words if there is HTML. */
 function letterParts({ plain: text, formatted, differs }: CardLetter): Span[][] {
-  const part = (label: string, { text, folded }: FoldedText): Span[] => [title(label), quote(text), ...foldedNote(folded)];
+  const part = (label: string, { text, folded }: FoldedText): Span[] => [
+    title(label),
+    quote(text),
+    ...foldedNote(folded),
+  ];
   if (formatted === null) return [part("The text", text)];
   const shown = part("The text (from its HTML)", formatted);
   return differs ? [shown, part("The plain text, which differs", text)] : [shown];

@@ -1,4 +1,4 @@
-import type { ChannelAnswer, ApprovalRequest, Channel, Conclusion, ShortNotice } from "../channel.ts";
+import type { ApprovalRequest, Channel, ChannelAnswer, Conclusion, ShortNotice } from "../channel.ts";
 import { allowedUsersOf } from "./allowedUsers.ts";
 import type { Bot, Bots, MessageAddress } from "./botApi.ts";
 import { conclusionMessage } from "./conclusion.ts";

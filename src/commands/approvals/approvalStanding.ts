@@ -17,7 +17,7 @@ import { derivedId } from "../ids.ts";
 import { type AskedMessage, aboutDraft, aboutMessage, askedMessage, factsAgain, withText } from "../rules/ruleFacts.ts";
 import { receivedRunId, walkedRules } from "../rules/ruleRuns.ts";
 import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
-import { type FiledMail, answeredBy, MailNotFound } from "../threads/answered.ts";
+import { answeredBy, type FiledMail, MailNotFound } from "../threads/answered.ts";
 import { requiresHuman } from "./humanApproval.ts";
 import { lapsedVoters } from "./voters.ts";
 

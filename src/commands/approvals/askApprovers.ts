@@ -14,7 +14,7 @@ import { addressOf, moveChat } from "./channelAddresses.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
 /** One of an identity's two channels. */
-export type ChannelSlot = Asked["channel"]["slot"];
+export type ChannelSlot = ApprovalRequest["channel"]["slot"];
 
 export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>
   slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
@@ -103,7 +103,7 @@ export async function askApprovers(
  * one that was not asked about this version.
  */
 export function isFinal(
-  { again, inMs }: Extract<Answer, { reached: false }>,
+  { again, inMs }: Extract<ChannelAnswer, { reached: false }>,
   { draft, identity, slot, lastTry }: Pick<ApproversQuestion, "draft" | "slot" | "lastTry"> & { identity: Identity },
 ): boolean {
   const canEscalate = identity.secondaryApprovalChannel !== null && draft.escalatedVersion < draft.version;
@@ -141,7 +141,7 @@ type RequestToSend = {
 };
 
 /** Returns why the channel cannot be used: its domain may have been added to this service since it was set. */
-async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<Answer | undefined> {
+async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<ChannelAnswer | undefined> {
   if (type !== "email" || !(await isHostedHere(deps, config.to as string))) return undefined;
   return {
     reached: false,
@@ -154,7 +154,7 @@ async function ask(
   deps: Dependencies,
   channels: Channels,
   { draftId, draft, channel, tokens, code, expiresAt, notificationId }: RequestToSend,
-): Promise<Answer> {
+): Promise<ChannelAnswer> {
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const { workspaceId, identityId, threadId } = draft;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });

@@ -13,7 +13,10 @@ export type UnlessAsked = "before" | { namedAt: number };
 type ChannelQuestion = { draft: Draft; identity: Identity; slot: ChannelSlot };
 
 /** Returns the requests about the draft's present version that reached the approvers of this channel and whose links still decide. */
-export const standing = (deps: Pick<Dependencies, "keyRing" | "clock">, { draft, identity, slot }: ChannelQuestion): Asked[] =>
+export const standing = (
+  deps: Pick<Dependencies, "keyRing" | "clock">,
+  { draft, identity, slot }: ChannelQuestion,
+): ApprovalRequest[] =>
   deciding(draft, slot).filter(
     ({ channel, expiresAt }) => reaches(deps, identity, channel) && Date.parse(expiresAt) > deps.clock.now().getTime(),
   );

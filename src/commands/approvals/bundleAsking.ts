@@ -182,7 +182,11 @@ async function titleOf(deps: Dependencies, { draft }: BundledDraft): Promise<{ s
 /** Records on each draft if the mail was accepted. */
 async function record(
   deps: Dependencies,
-  { named, answer, pauseAfter }: { named: readonly RecordedRequest[]; answer: Answer } & Pick<BundleQuery, "pauseAfter">,
+  {
+    named,
+    answer,
+    pauseAfter,
+  }: { named: readonly RecordedRequest[]; answer: ChannelAnswer } & Pick<BundleQuery, "pauseAfter">,
   cause: Cause,
 ): Promise<number | undefined> {
   const pauses = await inParts(named, async ({ row, draft, identity, notificationId }) => {

@@ -58,7 +58,7 @@ async function requireShown(deps: Deps, position: number): Promise<void> {
   await requireProjected(deps, position, shown);
 }
 
-type FoundDraft = { row: OnList; draft: Draft; position: number; asked: Asked };
+type FoundDraft = { row: OnList; draft: Draft; position: number; asked: ApprovalRequest };
 
 async function listed(deps: Dependencies, found: FoundDraft, token: string): Promise<ListedDraft> {
   const { row, draft } = found;
@@ -98,7 +98,7 @@ const isLong = ({ content: { body_html, body_text, signature_html } }: ApprovalV
   [body_html, body_text, signature_html].join("").length > mostLookedThrough;
 
 /** A request and the draft it is about. */
-export type RequestBehind = { draftId: string; asked: Asked };
+export type RequestBehind = { draftId: string; asked: ApprovalRequest };
 
 /** Returns the requests that a token's holder may decide about: one draft's, or all of a list. */
 export async function requestsBehind(

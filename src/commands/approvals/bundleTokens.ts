@@ -17,14 +17,17 @@ export const listedToken = (listToken: string, notificationId: string, decision:
   createHmac("sha256", Buffer.from(listToken, "base64url")).update(`${decision} ${notificationId}`).digest("base64url");
 
 /** Returns the request through which a list leads to a draft; undefined if there is none. */
-export const listedIn = (draft: Draft, listSha256: string): Asked | undefined =>
+export const listedIn = (draft: Draft, listSha256: string): ApprovalRequest | undefined =>
   Object.values(draft.notified.open).find((asked) => asked.listSha256 === listSha256);
 
 /** Decision preselected by a link to one draft of a list. */
 export const listedDecision: Decision = "approve";
 
 /** Parts of a listed request that are stored. */
-export const listedTokens = (listToken: string, notificationId: string): Pick<Asked, "tokens" | "listSha256"> => ({
+export const listedTokens = (
+  listToken: string,
+  notificationId: string,
+): Pick<ApprovalRequest, "tokens" | "listSha256"> => ({
   tokens: [{ sha256: hashToken(listedToken(listToken, notificationId, listedDecision)), decision: listedDecision }],
   listSha256: hashToken(listToken),
 });

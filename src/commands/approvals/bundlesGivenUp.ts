@@ -42,7 +42,7 @@ async function giveUp(
 }
 
 /** Returns the newest unanswered request in the stream, which the read models may not have yet. */
-const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): Asked | undefined =>
+const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): ApprovalRequest | undefined =>
   Object.values(notified.open)
     .filter((asked) => asked.version === version && asked.channel.slot === slot)
     .filter(({ causedBy }) => !notified.answered.includes(answeredBy(causedBy, slot)))

@@ -11,7 +11,12 @@ import type { Dependencies } from "../dependencies.ts";
 import { votingOf } from "./voters.ts";
 
 /** An approval to count. `draftId`: null for a draft submitted with its approval. `channel`: the channel used; absent for none. */
-type ApprovalToCount = { draftId: string | null; identityId: string; actor: Actor; channel?: Asked["channel"] };
+type ApprovalToCount = {
+  draftId: string | null;
+  identityId: string;
+  actor: Actor;
+  channel?: ApprovalRequest["channel"];
+};
 
 /** An approval as it counts now. `unlessMoved`: streams it was judged by, which must guard its append. */
 export type CountedApproval = { identity: Identity; voting: Voting; unlessMoved: readonly Guard[] };

@@ -46,7 +46,7 @@ async function recordListUndelivered(
 }
 
 /** True for approved drafts too: an approval can be undone, and then a bounced request must not count as delivered. */
-const mayNeedAnswer = ({ status, version }: Draft, asked: Asked | undefined): boolean =>
+const mayNeedAnswer = ({ status, version }: Draft, asked: ApprovalRequest | undefined): boolean =>
   (status === "pending" || status === "approved") && asked?.version === version;
 
 type BouncedRequest = { draftId: string; draft: Draft; notificationId: string; evidence: string };

@@ -8,7 +8,7 @@ import { type DomainRecord, domainRecords } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { type NamesOfDomain, nameId, namesOf } from "./domainNames.ts";
-import { type RecordFindings, judgedByProvider, registered, withMailLetIn } from "./providerDomains.ts";
+import { judgedByProvider, type RecordFindings, registered, withMailLetIn } from "./providerDomains.ts";
 
 /** Time limit in milliseconds for all look-ups of one check. */
 const checkMs = 20_000;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
-import type { DraftContent, ContentOrigin, Picture } from "#streams/draft/content.ts";
+import type { ContentOrigin, DraftContent, Picture } from "#streams/draft/content.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { refusedHtml } from "./refusedHtml.ts";
 import { maxPictureBytes, maxPicturesBytes } from "./shownPictures.ts";
@@ -28,7 +28,7 @@ type Blobs = Pick<Dependencies, "blobs">;
 type Makers = Blobs & Pick<Dependencies, "costlyWork"> & { workspaceId: string };
 
 /** Part of a content written by its author, as stored, shown and sent. */
-export type WrittenLetter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
+export type WrittenLetter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: ContentOrigin };
 
 /**
  * Converts a submitted letter to what is stored: HTML reduced to what can be shown, pictures referenced by hash, and a text part derived

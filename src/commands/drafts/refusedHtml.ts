@@ -10,4 +10,4 @@ const sentences: Record<ReduceRefusal, string> = {
 };
 
 /** Returns invalid_request about a field with HTML. */
-export const refusedHtml = (field: string, refused: Refused): Rejected => invalid(field, sentences[refused]);
+export const refusedHtml = (field: string, refused: ReduceRefusal): Rejected => invalid(field, sentences[refused]);

@@ -9,7 +9,10 @@ type EditedBodies = { bodyText?: string | null; bodyHtml?: string | null };
  * ignored. Changed text replaces the HTML, unless the HTML was edited too; HTML edited alone replaces the text. undefined:
  * unchanged. Throws Rejected invalid_request.
  */
-export function writtenBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: EditedBodies): EditedBodies {
+export function writtenBodies(
+  before: Pick<DraftContent, "body_text" | "body_html">,
+  given: EditedBodies,
+): EditedBodies {
   const text = changed(before.body_text, given.bodyText);
   const html = changed(before.body_html, given.bodyHtml);
   if (text === undefined && html === undefined) return { bodyText: undefined, bodyHtml: undefined };

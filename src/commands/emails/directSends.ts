@@ -1,5 +1,5 @@
 import { Rejected } from "#streams/decider.ts";
-import type { DraftContent, ContentOrigin } from "#streams/draft/content.ts";
+import type { ContentOrigin, DraftContent } from "#streams/draft/content.ts";
 import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
 import type { AuthorsWord } from "#streams/draft/review.ts";

@@ -93,7 +93,13 @@ async function interruptedCreation(
   return address.identityId;
 }
 
-type IdentityPlace = { workspaceId: string; identityId: string; domainId: string; emailAddress: string; sandbox: boolean };
+type IdentityPlace = {
+  workspaceId: string;
+  identityId: string;
+  domainId: string;
+  emailAddress: string;
+  sandbox: boolean;
+};
 
 async function takePlace(deps: Dependencies, place: IdentityPlace, cause: Cause): Promise<void> {
   const { workspaceId, identityId, domainId, emailAddress, sandbox } = place;

@@ -11,7 +11,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { readStopToken, type StopToken } from "../serviceMail/stopLinks.ts";
 import { closeStopLinks } from "../serviceMail/stops.ts";
-import { patienceMs, type ReadMail, type MailReceivedEvent, readMail, receivedAt, withRoom } from "./readMail.ts";
+import { type MailReceivedEvent, patienceMs, type ReadMail, readMail, receivedAt, withRoom } from "./readMail.ts";
 
 /**
  * Target of a filed mail. `threadIds`: its thread, and the threads that this mail merges into it.

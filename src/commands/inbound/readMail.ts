@@ -34,7 +34,8 @@ export function withRoom<T>(
   return bytes <= smallBytes ? work() : mailRoom.take(bytes, work, received[0]?.data.workspaceId);
 }
 
-const bytesOf = (received: readonly MailReceivedEvent[]): number => received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
+const bytesOf = (received: readonly MailReceivedEvent[]): number =>
+  received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
 /**
  * Returns the mails to read together, from the first: several small ones, or one large one, so that a workspace's mails do
@@ -82,7 +83,10 @@ export async function readMail(deps: Dependencies, event: MailReceivedEvent): Pr
 }
 
 /** Reads several mails, by their revision. Rejects if one fails, but not before all have ended: each counts its own failures. */
-export async function readMails(deps: Dependencies, received: readonly MailReceivedEvent[]): Promise<Map<number, ReadMail>> {
+export async function readMails(
+  deps: Dependencies,
+  received: readonly MailReceivedEvent[],
+): Promise<Map<number, ReadMail>> {
   const reading = received.map((event) => readMail(deps, event));
   await Promise.allSettled(reading);
   return new Map((await Promise.all(reading)).map((mail) => [mail.event.revision, mail]));

@@ -9,7 +9,7 @@ import { oneAppend, withReadResult } from "./filing/decide.ts";
 import { isInfrastructure } from "./filing/failures.ts";
 import { fileInbox } from "./filing/fileInbox.ts";
 import { receivesNothing } from "./heldMail.ts";
-import { type HeldPage, type HeldMarker, oldestHeld } from "./heldMarkers.ts";
+import { type HeldMarker, type HeldPage, oldestHeld } from "./heldMarkers.ts";
 import { alertLostMail, type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
 
 /** Mails released in one step. */

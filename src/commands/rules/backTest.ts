@@ -8,7 +8,7 @@ import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { textOf } from "../threads/answered.ts";
-import { type RuleInput, type AskedMessage, aboutDraft, aboutMessage, withText } from "./ruleFacts.ts";
+import { type AskedMessage, aboutDraft, aboutMessage, type RuleInput, withText } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
 import { requireOutside } from "./ruleSecrets.ts";
 import { type GivenRule, judgeRule, requireScope } from "./rules.ts";

@@ -9,7 +9,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { takeAction } from "./ruleActions.ts";
-import { type RuleInput, keptFacts, withText } from "./ruleFacts.ts";
+import { keptFacts, type RuleInput, withText } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
 import { type WorkingRule, workingRules } from "./workingRules.ts";
 

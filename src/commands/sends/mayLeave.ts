@@ -11,7 +11,7 @@ import { requireQuotaLeft } from "../plans/quotas.ts";
 import { freshStates, type Loader } from "../states/loader.ts";
 import { claimedAttempt, loadWholeThread } from "../threads/threads.ts";
 import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
-import { type SendingIdentity, type SenderObstacle, senderRefusal, senderState } from "./sender.ts";
+import { type SenderObstacle, type SendingIdentity, senderRefusal, senderState } from "./sender.ts";
 
 /** Checks of a sender alone, and checks of a draft. */
 type SenderQuestion = "sender" | "plan";
@@ -84,7 +84,11 @@ export async function mayLeaveBy(loader: Loader, asked: SendCheck, cause: Cause)
 }
 
 /** Checks if this sender may send, as far as this moment requires. */
-export function maySend(deps: Dependencies, sender: SendingIdentity, moment: keyof typeof senderMoments): Promise<SendVerdict> {
+export function maySend(
+  deps: Dependencies,
+  sender: SendingIdentity,
+  moment: keyof typeof senderMoments,
+): Promise<SendVerdict> {
   const loader = freshStates(deps);
   return firstNo(senderMoments[moment], (question) => ofSender[question](loader, sender));
 }

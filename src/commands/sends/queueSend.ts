@@ -17,10 +17,16 @@ import { reserveQuota } from "../plans/quotas.ts";
 import type { Loaded } from "../states/folded.ts";
 import { freshStates, keptFirst, type Loader } from "../states/loader.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
-import { type SendAttempt, claimSend } from "./claimSend.ts";
+import { claimSend, type SendAttempt } from "./claimSend.ts";
 import { approvedByKeysToo } from "./keysApproval.ts";
 import { mayLeaveBy, refuse } from "./mayLeave.ts";
-import { decidesOnChange, outcomeOfFirst, type QueuedSend, requireNamedVersion, type SendIntent } from "./repeatedSend.ts";
+import {
+  decidesOnChange,
+  outcomeOfFirst,
+  type QueuedSend,
+  requireNamedVersion,
+  type SendIntent,
+} from "./repeatedSend.ts";
 import { undoSend } from "./undoSend.ts";
 
 /** Longest wait in milliseconds for a competing send of the same draft to be decided. */

@@ -9,7 +9,10 @@ import type { Stoppable } from "./stopLinks.ts";
 export type ApproverNaming = { identityId: string; slots: ChannelSlot[]; others: string[] };
 
 /** Returns the workspace's identities with this mailbox, in any spelling, as an approver. */
-export async function identitiesNaming(deps: Dependencies, { workspaceId, address }: Stoppable): Promise<ApproverNaming[]> {
+export async function identitiesNaming(
+  deps: Dependencies,
+  { workspaceId, address }: Stoppable,
+): Promise<ApproverNaming[]> {
   const found: ApproverNaming[] = [];
   for (const { id: identityId } of await livingIdentities(deps.reads, workspaceId)) {
     const { state } = await deps.identities.load(identityId);

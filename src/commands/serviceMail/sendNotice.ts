@@ -30,7 +30,11 @@ export type NoticeOutcome = { sent: true } | NotSent;
  * outcome. Unsent mail is not counted. Throws PausedByOperator while all sending is paused; unsubscription and pauses are checked once
  * more right before the first byte of content.
  */
-export async function sendNotice(deps: Dependencies, provider: MailProvider, notice: ServiceNotice): Promise<NoticeOutcome> {
+export async function sendNotice(
+  deps: Dependencies,
+  provider: MailProvider,
+  notice: ServiceNotice,
+): Promise<NoticeOutcome> {
   const { attemptId } = notice.origin;
   // An approval request has its quota already, and its attempts are never repeated.
   const isOwn = notice.kind === "approval";

@@ -53,7 +53,7 @@ export async function whyNotNow(
 export async function takePlace(
   deps: Dependencies,
   { kind, workspaceId, to, attemptId }: OutgoingNotice,
-): Promise<Extract<Place, { taken: true }> | NotSent | undefined> {
+): Promise<Extract<QuotaPlace, { taken: true }> | NotSent | undefined> {
   const measure = isAboutApproval(kind) ? "approvals" : "notices";
   const mailbox = typeof to === "string" ? mailboxOf(to) : to.chat;
   const place = await deps.mailMeasure?.take({ attemptId, measure, mailbox, workspaceId });
@@ -70,7 +70,7 @@ export async function takePlace(
 }
 
 /** Takes quota for an approval request, before the request is recorded. */
-export async function roomForApproval(deps: Dependencies, request: Omit<OutgoingNotice, "kind">): Promise<Room> {
+export async function roomForApproval(deps: Dependencies, request: Omit<OutgoingNotice, "kind">): Promise<QuotaRoom> {
   const place = await takePlace(deps, { kind: "approval", ...request });
   if (!place || "taken" in place) return { giveBack: () => giveBack(deps, request.attemptId) };
   const { sent, ...why } = place;
@@ -83,7 +83,10 @@ export async function giveBack(deps: Dependencies, attemptId: string): Promise<v
   await deps.mailMeasure?.giveBack(attemptId).catch(() => undefined);
 }
 
-function withheld(deps: Dependencies, { kind, why, error }: { kind: NoticeKind; why: WithheldReason; error: string }): NotSent {
+function withheld(
+  deps: Dependencies,
+  { kind, why, error }: { kind: NoticeKind; why: WithheldReason; error: string },
+): NotSent {
   deps.countWithheld?.(kind, why);
   return { sent: false, error, again: false };
 }

@@ -2,7 +2,7 @@ import type { Clock } from "#src/platform/clock.ts";
 import { categoryOf, type Event } from "#streams/event.ts";
 import { streams } from "#streams/index.ts";
 import type { SnapshotOptions } from "./snapshotKeeper.ts";
-import type { StreamKind, States } from "./states.ts";
+import type { States, StreamKind } from "./states.ts";
 
 /** Longest time in milliseconds that a start spends on snapshots. */
 const defaultMs = 30_000;

@@ -77,7 +77,10 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     return folded;
   }
 
-  async function fromStart<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<FoldedState<State>> {
+  async function fromStart<State, E extends Event>(
+    kind: StreamKind<State, E>,
+    stream: string,
+  ): Promise<FoldedState<State>> {
     const nothing = nothingYet(kind.decider);
     const first = await store.readPage(stream, { from: 0, ...firstPage });
     const folded = foldOn(kind.decider, nothing, stretchOf<E>(first.events, nothing.position));
@@ -107,13 +110,19 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
   }
 
   /** Shares a load under way: its read began earlier, so later callers read on to the present end themselves. */
-  async function loadFolded<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<FoldedState<State>> {
+  async function loadFolded<State, E extends Event>(
+    kind: StreamKind<State, E>,
+    stream: string,
+  ): Promise<FoldedState<State>> {
     const known = cache.get(stream) ?? firstLoads.underWay(stream);
     if (known) return keep(stream, await toEnd(kind, stream, (await known) as FoldedState<State>));
     return firstLoads.run(stream, () => fromStart(kind, stream)) as Promise<FoldedState<State>>;
   }
 
-  async function loadTail<State, E extends Event>({ decider }: StreamKind<State, E>, stream: string): Promise<FoldedState<State>> {
+  async function loadTail<State, E extends Event>(
+    { decider }: StreamKind<State, E>,
+    stream: string,
+  ): Promise<FoldedState<State>> {
     const { revision = noStream, position = 0, id = "" } = (await store.readLast(stream)) ?? {};
     return keep(stream, { ...nothingYet(decider), revision, position, eventId: id });
   }

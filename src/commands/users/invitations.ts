@@ -7,7 +7,7 @@ import { acceptInvitation, findInvitation, type Invitation } from "../members/in
 import { requireGoodPassword } from "./passwordRules.ts";
 import type { SignedIn } from "./signIn.ts";
 import { foundWorkspace, makeUser } from "./signUp.ts";
-import { type RequestOrigin, causeOfLink, causeOfPerson, type Person, personOf, withLink } from "./users.ts";
+import { causeOfLink, causeOfPerson, type Person, personOf, type RequestOrigin, withLink } from "./users.ts";
 
 /** Returns an invitation, and if its address has an account. The holder may know that: they read the mail of that address. */
 export async function findInvited(deps: Dependencies, token: string): Promise<Invitation & { hasAccount: boolean }> {

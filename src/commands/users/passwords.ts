@@ -4,7 +4,15 @@ import type { Dependencies } from "../dependencies.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type RequestOrigin, causeOfLink, causeOfPerson, type Person, personById, personOf, withLink } from "./users.ts";
+import {
+  causeOfLink,
+  causeOfPerson,
+  type Person,
+  personById,
+  personOf,
+  type RequestOrigin,
+  withLink,
+} from "./users.ts";
 
 type ResetLink = { userId: string };
 

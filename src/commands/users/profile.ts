@@ -2,7 +2,15 @@ import type { Dependencies } from "../dependencies.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requirePassword } from "./passwords.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
-import { type RequestOrigin, causeOfLink, causeOfPerson, personById, personOf, userEmailHash, withLink } from "./users.ts";
+import {
+  causeOfLink,
+  causeOfPerson,
+  personById,
+  personOf,
+  type RequestOrigin,
+  userEmailHash,
+  withLink,
+} from "./users.ts";
 
 /** Content of the link mailed to a new address. */
 type NewEmail = { userId: string; email: string; from: string };

@@ -4,7 +4,15 @@ import { Rejected } from "#streams/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import type { SessionsEndedBecause } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { type RequestOrigin, causeOfPerson, type Person, passwordsOf, personById, personOf, wrongPair } from "./users.ts";
+import {
+  causeOfPerson,
+  type Person,
+  passwordsOf,
+  personById,
+  personOf,
+  type RequestOrigin,
+  wrongPair,
+} from "./users.ts";
 
 /** A signed-in person and their session. */
 export type SignedIn = { person: Person; session: Session };

@@ -5,7 +5,15 @@ import { derivedId } from "../ids.ts";
 import { createWorkspace } from "../workspaces.ts";
 import { letters, linkUrl } from "./letters.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
-import { type RequestOrigin, causeOfLink, type Person, personById, personOf, userEmailHash, withLink } from "./users.ts";
+import {
+  causeOfLink,
+  type Person,
+  personById,
+  personOf,
+  type RequestOrigin,
+  userEmailHash,
+  withLink,
+} from "./users.ts";
 
 /** Content of a confirmation link. The id is drawn once, so that repeated attempts create the same user. */
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };

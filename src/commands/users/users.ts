@@ -39,8 +39,11 @@ const personIn = (userId: string, { email, name, disabled }: User): Person | und
   email === null ? undefined : { userId, email, name, disabled };
 
 /** Cause of an action by a person: signed in, or by their password. */
-export const causeOfPerson = (deps: Pick<Dependencies, "ids">, { userId, email, name }: Person, by: RequestOrigin): Cause =>
-  causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
+export const causeOfPerson = (
+  deps: Pick<Dependencies, "ids">,
+  { userId, email, name }: Person,
+  by: RequestOrigin,
+): Cause => causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
 
 /** Cause of an action by the holder of a link mailed to this address. */
 export const causeOfLink = (deps: Pick<Dependencies, "ids">, address: string, by: RequestOrigin): Cause =>

@@ -4,7 +4,7 @@ import { type Appended, type Expected, InvalidAppend, LogRewound, Unavailable } 
 import { type Log, pauses } from "../recovery.ts";
 import type { ValidEvent } from "../validate.ts";
 import { type AppendRequest, takeBatch } from "./batch.ts";
-import { commit, type AppendOutcome } from "./commit.ts";
+import { type AppendOutcome, commit } from "./commit.ts";
 import { createConnection } from "./connection.ts";
 import type { EventPlace } from "./tail.ts";
 

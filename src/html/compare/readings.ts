@@ -2,7 +2,7 @@ import { runsOf } from "../letter/markedText.ts";
 import { plainText } from "../letter/plainText.ts";
 import { type Piece, targetOf, wordsIn } from "../letter/readLetter.ts";
 import { visible } from "../visible.ts";
-import type { ReadItem, Optional } from "./optional.ts";
+import type { Optional, ReadItem } from "./optional.ts";
 import { digitsOf, targetKey, withoutTargets } from "./targets.ts";
 import { type ComparedWord, wordsOf } from "./words.ts";
 

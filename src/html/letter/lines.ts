@@ -1,4 +1,4 @@
-import { type Marks, markedText, type MarkedRun } from "./markedText.ts";
+import { type MarkedRun, type Marks, markedText } from "./markedText.ts";
 
 /** Lays out lines of plain text as a browser lays out HTML: blanks in a row become one, blocks begin on their own line. */
 export class Lines {

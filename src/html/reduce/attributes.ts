@@ -12,19 +12,35 @@ import type { Attribute, OpenTag } from "./tokens.ts";
  * An element's name and the attributes it keeps, in order. `marks`: elements inserted inside it for the meaning of its style.
  * `asWritten`: nothing was removed, added or changed.
  */
-export type KeptElement = { name: string; attributes: Attribute[]; marks: string[]; asWritten: boolean; look: PlacedLook };
+export type KeptElement = {
+  name: string;
+  attributes: Attribute[];
+  marks: string[];
+  asWritten: boolean;
+  look: PlacedLook;
+};
 
 /**
  * Surroundings of an element: the look of text, and for a cell the styles from its table. `inherited`: attributes of an element that was
  * removed. `bare`: no styles stay, and only those attributes without which words would be lost or moved.
  */
-export type ElementContext = { look: PlacedLook; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
+export type ElementContext = {
+  look: PlacedLook;
+  grounds: Grounds;
+  cells: CellStyle | null;
+  inherited: Attribute[];
+  bare: boolean;
+};
 
 /**
  * Keeps an element's attributes that carry no meaning; presentational ones become styles, and meaningful styles become elements. `named`:
  * the element's new name.
  */
-export function dress({ tag, named }: { tag: OpenTag; named: string }, around: ElementContext, tally: Tally): KeptElement {
+export function dress(
+  { tag, named }: { tag: OpenTag; named: string },
+  around: ElementContext,
+  tally: Tally,
+): KeptElement {
   const unique = firstOfEach(tag.attributes, tally);
   const own = readDeclarations(unique.find((attribute) => attribute.name === "style")?.value ?? "");
   const { elements, said } = marksOf(own, named);

@@ -121,7 +121,11 @@ const canBeRead = (color: Luminance, background: Luminance): boolean => contrast
 
 /** A block begins here: mark the inline elements around it as containing one. */
 function part(around: ColourPlace): void {
-  for (let one: ColourPlace | null = around; one?.around && !one.parted && !blockElements.has(one.element); one = one.around)
+  for (
+    let one: ColourPlace | null = around;
+    one?.around && !one.parted && !blockElements.has(one.element);
+    one = one.around
+  )
     one.parted = true;
 }
 

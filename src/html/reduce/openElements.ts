@@ -7,7 +7,13 @@ import type { Writer } from "./writer.ts";
 export class TooDeep extends Error {}
 
 /** An open element. `out`: its name in the reduced form; null if it is unwrapped or removed with its content (`drops`). */
-export type OpenElement = { name: string; out: string | null; drops: boolean; look: PlacedLook; cells: CellStyle | null };
+export type OpenElement = {
+  name: string;
+  out: string | null;
+  drops: boolean;
+  look: PlacedLook;
+  cells: CellStyle | null;
+};
 
 /** The open elements, the innermost last, closed where a browser would close them. */
 export class OpenElements {

@@ -1,6 +1,6 @@
 import { colourOf, luminance } from "./colours.ts";
 import type { Declaration } from "./declarations.ts";
-import type { Grounds, ColourPlace } from "./grounds.ts";
+import type { ColourPlace, Grounds } from "./grounds.ts";
 import { fontSizePx, isReadableLine, isReadableSize, lengthPx, lineHeightOf, rootSize } from "./lengths.ts";
 import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";

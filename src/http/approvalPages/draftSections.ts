@@ -1,5 +1,5 @@
 import type { Attachment } from "#src/channels/card/attachments.ts";
-import type { Changes, ChangePiece } from "#src/channels/card/changes.ts";
+import type { ChangePiece, Changes } from "#src/channels/card/changes.ts";
 import type { FieldValue } from "#src/channels/card/fields.ts";
 import type { Link } from "#src/channels/card/links.ts";
 import type { FoldedText } from "#src/channels/card/quotes.ts";
@@ -75,7 +75,7 @@ ${text.length > 0 && html`<div class="letter" dir="auto" lang="">${text.map(piec
 const changed = (one: ChangePiece): Markup => html`<div>${piece(one)}</div>`;
 
 // For screen readers, which do not announce underlined and struck text.
-function piece({ kind, text }: Piece): Markup {
+function piece({ kind, text }: ChangePiece): Markup {
   if (kind === "same") return html`${text}`;
   return kind === "added"
     ? html`<ins><span class="unseen">added: </span>${text}</ins>`
@@ -101,7 +101,7 @@ ${attachmentList(answers.attachments)}
 }
 
 /** The customer's newer message, which the draft does not answer. */
-export const newerSection = (newer: Said): Markup => html`<section aria-labelledby="newer">
+export const newerSection = (newer: ShownMessage): Markup => html`<section aria-labelledby="newer">
 <h2 id="newer">The newer message</h2>
 ${messageHead(newer)}
 ${writing(newer)}
@@ -118,7 +118,7 @@ const messageHead = (
 Subject: <bdi lang="">${message.subject}</bdi></p>`;
 
 /** A text by a person, line by line, in any language and direction. */
-const writing = ({ text, folded }: Writing): Markup =>
+const writing = ({ text, folded }: FoldedText): Markup =>
   html`${written(text || "(no text)")}${folded !== "" && more(`Show the quoted text (${counted(folded.split("\n").length, "line")})`, written(folded))}`;
 
 const written = (text: string): Markup => html`<div class="letter" dir="auto" lang="">${text}</div>`;

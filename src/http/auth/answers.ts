@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { type SignedIn, startSession, workspacesOf } from "#src/commands/users/signIn.ts";
-import type { RequestOrigin, Person } from "#src/commands/users/users.ts";
+import type { Person, RequestOrigin } from "#src/commands/users/users.ts";
 import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { Strict } from "../schemas/common.ts";
@@ -16,7 +16,13 @@ export const mailed = { mailed: true };
 export const known = ({ projected }: Dependencies, position: number) =>
   projected(position, { of: ["members", "workspaces"] });
 
-type Joined = { person: Person; workspaceId: string; position: number; by: RequestOrigin; session: Session | undefined };
+type NewSession = {
+  person: Person;
+  workspaceId: string;
+  position: number;
+  by: RequestOrigin;
+  session: Session | undefined;
+};
 
 /** Signs a person in, replacing the browser's earlier session. */
 export async function started(

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Static, TObject, TSchema } from "typebox";
-import type { Page, Cursor, Window } from "#projections/page.ts";
+import type { Cursor, Page, Window } from "#projections/page.ts";
 import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
 import { invalid } from "./errors.ts";
 import type { Scope } from "./keys/scopes.ts";
@@ -11,9 +11,9 @@ type ListName = { line: string; workspaceId: string; params: object; filters: ob
 
 /** Pagination cursors: opaque text that clients send back unchanged. */
 export type Cursors = {
-  write(place: Place, list: ListName): string;
+  write(place: Cursor, list: ListName): string;
   /** Throws invalid_request naming `cursor` unless `write` made it for the same list. */
-  read(cursor: string, list: ListName): Place;
+  read(cursor: string, list: ListName): Cursor;
 };
 
 const markBytes = 16;

@@ -1,6 +1,6 @@
 import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import type { HttpDependencies } from "../dependencies.ts";
-import { type AskRoute, type OnBehalfOf, jsonOf, type RouteCall } from "../framework/inProcess.ts";
+import { type AskRoute, jsonOf, type OnBehalfOf, type RouteCall } from "../framework/inProcess.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import type { Answers } from "../routes.ts";
 import { errorResult } from "./errors.ts";

@@ -21,7 +21,10 @@ export type RoomForMail = {
  * Returns the workspaces that accept no more mail, with the MB each holds: those above their own limit and, while the total is above its
  * limit, those above their fair share. So a workspace that holds little is never refused because of others.
  */
-export function withoutRoom(held: readonly UnansweredMail[], { workspaceMb, allMb }: MailRoomLimits): Map<string, number> {
+export function withoutRoom(
+  held: readonly UnansweredMail[],
+  { workspaceMb, allMb }: MailRoomLimits,
+): Map<string, number> {
   const share = fairShare(
     held.map(({ bytes }) => bytes),
     allMb * megabyte,

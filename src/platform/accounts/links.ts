@@ -47,7 +47,11 @@ export type Links = {
    * dies in it, the link is valid again after a minute. So `work` may find its first steps done already. Throws BadLink, and the errors of
    * `work`.
    */
-  use<About, Result>(kind: LinkKind, token: string, work: (link: LinkContent<About>) => Promise<Result>): Promise<Result>;
+  use<About, Result>(
+    kind: LinkKind,
+    token: string,
+    work: (link: LinkContent<About>) => Promise<Result>,
+  ): Promise<Result>;
   /** Uses the link up at once. Throws BadLink. */
   take<About = unknown>(kind: LinkKind, token: string): Promise<LinkContent<About>>;
   /** Makes all links of this kind and subject invalid. */

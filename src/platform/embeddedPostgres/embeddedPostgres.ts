@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { StartError } from "#src/platform/startError.ts";
-import { type ServerPlace, preparePlace } from "./place.ts";
+import { preparePlace, type ServerPlace } from "./place.ts";
 import { initialise, type Launched, launch, type Postmaster, readPostmaster, stop } from "./postmaster.ts";
 import { adminRole, createRoles, ownerRole, serviceRole, urlOf } from "./roles.ts";
 

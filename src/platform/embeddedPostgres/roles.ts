@@ -11,7 +11,11 @@ const database = "countersign";
  * Returns a role's URL: the administrator's leads to the administrator's own database, every other role's to the service's. `host` is the
  * server's Unix socket, as in PostgreSQL's own programs; without it the same URL uses TCP.
  */
-export function urlOf(place: ServerPlace, { port, socketIn }: Pick<Postmaster, "port" | "socketIn">, role: string): string {
+export function urlOf(
+  place: ServerPlace,
+  { port, socketIn }: Pick<Postmaster, "port" | "socketIn">,
+  role: string,
+): string {
   const url = new URL(`postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}`);
   url.pathname = role === adminRole ? adminRole : database;
   if (socketIn !== "") url.searchParams.set("host", socketIn);

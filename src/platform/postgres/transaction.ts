@@ -21,7 +21,11 @@ function beginning({ settings = {}, snapshot = false }: Pick<TransactionOptions,
 }
 
 /** Runs `work` in a separate transaction. Throws OutcomeUnknown if the connection was lost at the commit. */
-export const inTransaction = <T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> =>
+export const inTransaction = <T>(
+  pool: pg.Pool,
+  work: (tx: Tx) => Promise<T>,
+  options: TransactionOptions,
+): Promise<T> =>
   onConnection(pool, async (pipeline) => {
     const begun = pipeline.begin(beginning(options));
     // If the begin failed, a statement would be committed by itself. A snapshot only reads, and its result is not returned then.
@@ -33,7 +37,11 @@ export const inTransaction = <T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>, op
   });
 
 /** Rejects statements sent after `work` has ended: the connection may belong to another caller by then. */
-async function untilItsEnd<T>(pipeline: Pipeline, work: (tx: Tx) => Promise<T>, stated: TransactionOptions["stated"]): Promise<T> {
+async function untilItsEnd<T>(
+  pipeline: Pipeline,
+  work: (tx: Tx) => Promise<T>,
+  stated: TransactionOptions["stated"],
+): Promise<T> {
   let ended = false;
   // Not async, because the pipeline's own promise may be left without a handler.
   const query = (text: string, values?: readonly unknown[]) =>

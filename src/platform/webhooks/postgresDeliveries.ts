@@ -40,7 +40,10 @@ export function createPostgresDeliveries(
       await sweep();
     },
     async begin({ webhookId, subject }) {
-      const { rows } = await database.query<BegunDelivery & { dueInMs: number; begun: boolean }>(begin, [webhookId, subject]);
+      const { rows } = await database.query<BegunDelivery & { dueInMs: number; begun: boolean }>(begin, [
+        webhookId,
+        subject,
+      ]);
       if (rows.length === 0) return undefined;
       const { begun, dueInMs, ...delivery } = rows[0]!;
       return begun ? delivery : { dueInMs };

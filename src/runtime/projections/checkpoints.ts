@@ -36,7 +36,11 @@ export class ProjectorFailed extends Error {
  * Writes one batch into the tables of all projections of a group, with its checkpoint, in one transaction. If no event is for them, only
  * the checkpoint is moved. Throws CheckpointMoved, ProjectorFailed, or the database's error.
  */
-export async function writeBatch(database: Database, { checkpoint, projections }: CheckpointGroup, batch: Batch): Promise<void> {
+export async function writeBatch(
+  database: Database,
+  { checkpoint, projections }: CheckpointGroup,
+  batch: Batch,
+): Promise<void> {
   if (batch.position <= checkpoint.position) return;
   if (isForAny(projections, batch)) await writeRows(database, { checkpoint, projections }, batch);
   else await moveCheckpoint(database, checkpoint, batch.position);
@@ -46,7 +50,11 @@ export async function writeBatch(database: Database, { checkpoint, projections }
 const isForAny = (projections: readonly Projection[], { events }: Batch): boolean =>
   projections.some(({ handles }) => events.some(({ type }) => handles.includes(type)));
 
-async function writeRows(database: Database, { checkpoint, projections }: CheckpointGroup, batch: Batch): Promise<void> {
+async function writeRows(
+  database: Database,
+  { checkpoint, projections }: CheckpointGroup,
+  batch: Batch,
+): Promise<void> {
   const runs: ProjectorRun[] = [];
   let fault: unknown;
   const blame: Blame = (error) => {
@@ -105,7 +113,11 @@ type Blame = (error: unknown) => void;
  */
 type ProjectorRun = { projected: Promise<void>; writes: Promise<unknown>[] };
 
-function runProjector(tx: Sql, place: Progress, { batch, blame = () => {} }: { batch: Batch; blame?: Blame }): ProjectorRun {
+function runProjector(
+  tx: Sql,
+  place: Progress,
+  { batch, blame = () => {} }: { batch: Batch; blame?: Blame },
+): ProjectorRun {
   const { projection, position } = place;
   const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
   const writes: Promise<unknown>[] = [];

@@ -29,12 +29,26 @@ type LeaseKeeperOptions = {
   work: (held: HeldLease) => Promise<void>;
 };
 
-type LeaseEntry = { held: HeldLease; renewedAt: number; lost: boolean; controller: AbortController; done: Promise<void> };
+type LeaseEntry = {
+  held: HeldLease;
+  renewedAt: number;
+  lost: boolean;
+  controller: AbortController;
+  done: Promise<void>;
+};
 
 const takeEveryMs = 250;
 
 /** Takes the named leases that are free, keeps trying for the others, and runs `work` under each that it holds. */
-export function keepLeases({ database, clock, log, holder, names, lastsMs = leaseMs, work }: LeaseKeeperOptions): LeaseKeeper {
+export function keepLeases({
+  database,
+  clock,
+  log,
+  holder,
+  names,
+  lastsMs = leaseMs,
+  work,
+}: LeaseKeeperOptions): LeaseKeeper {
   const hands = new Map<string, LeaseEntry>();
   const stopping = new AbortController();
 

@@ -8,7 +8,14 @@ import { createGroupLoops, type GroupLoops } from "./groupLoops.ts";
 import { type HeldLease, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { expireLease } from "./leases.ts";
 import type { Member, MemberState } from "./member.ts";
-import { ensureTables, type TablesState, serviceRoleOf, soundAmong, type TablesSql, tablesFile } from "./projectionTables.ts";
+import {
+  ensureTables,
+  serviceRoleOf,
+  soundAmong,
+  type TablesSql,
+  type TablesState,
+  tablesFile,
+} from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
 import { asError, type Backoff, backoffMs, type Log, pause, pauseAfter } from "./retrying.ts";
 import type { WaitFor } from "./waitFor.ts";

@@ -51,7 +51,11 @@ export type TableSetup = { projection: Projection; ddl: string; serviceRole: str
 /**
  * Creates a projection's empty tables in an existing schema, and lets the service role read and write the rows of one workspace at a time.
  */
-export async function createTables(tx: Sql, schema: string, { projection, ddl, serviceRole }: TableSetup): Promise<void> {
+export async function createTables(
+  tx: Sql,
+  schema: string,
+  { projection, ddl, serviceRole }: TableSetup,
+): Promise<void> {
   await enter(tx, schema);
   await tx.query(ddl);
   const tables = projection.tables.map(quoted).join(", ");

@@ -28,7 +28,11 @@ export async function rebuild(rebuilding: RebuildOptions, projection: Projection
   });
 }
 
-async function makeSchema({ database, tablesSql }: RebuildOptions, schema: string, projection: Projection): Promise<void> {
+async function makeSchema(
+  { database, tablesSql }: RebuildOptions,
+  schema: string,
+  projection: Projection,
+): Promise<void> {
   const ddl = await tablesSql(projection);
   const serviceRole = await serviceRoleOf(database);
   await database.owner.transaction(async (tx) => {

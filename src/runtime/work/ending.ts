@@ -4,7 +4,10 @@ import type { GivenUp } from "./parked.ts";
 import type { TimerChange } from "./timerChanges.ts";
 
 /** How a lane continues: at once if it has more to do, after a pause, or when an obstacle has ended. */
-export type LaneContinuation = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
+export type LaneContinuation =
+  | { how: "go on" }
+  | { how: "retry"; at: Date }
+  | { how: "set aside"; obstacles: readonly Obstacle[] };
 
 /** Counts of an item: attempts, failures that are not the infrastructure's, and attempts that exceeded their time. */
 export type FailedItem = { id: number; tries: number; failures: number; timeouts?: number };

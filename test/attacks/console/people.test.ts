@@ -5,12 +5,12 @@ import { scopesOf } from "#src/http/framework/roles.ts";
 import {
   axeFindings,
   complaintsOf,
-  type WindowOptions,
   needsBrowser,
   openWindow,
   sidewaysScroll,
   sizes,
   startBrowser,
+  type WindowOptions,
 } from "#test/support/browser.ts";
 import { operator } from "#test/support/cause.ts";
 import { browserAt, deskOf } from "#test/support/desk.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { withoutApprovalLinks } from "#src/commands/inbound/leakedLinks.ts";
-import type { ReadMail, MailReceivedEvent } from "#src/commands/inbound/readMail.ts";
+import type { MailReceivedEvent, ReadMail } from "#src/commands/inbound/readMail.ts";
 import { newStopToken, stopLinks } from "#src/commands/serviceMail/stops.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noPlaces, uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { AppendRequest } from "#src/eventStore/postgres/batch.ts";
-import { commit, type AppendOutcome } from "#src/eventStore/postgres/commit.ts";
+import { type AppendOutcome, commit } from "#src/eventStore/postgres/commit.ts";
 import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { newEvent, upTo } from "../contract/support.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { pageFaults } from "#test/attacks/console/pageFaults.ts";
-import { type Desk, deskOf as plainDesk, type DeskPage } from "#test/support/desk.ts";
+import { type Desk, type DeskPage, deskOf as plainDesk } from "#test/support/desk.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { formIn } from "#test/support/pageForms.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { pageFaults } from "#test/attacks/console/pageFaults.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
-import { type Desk, deskOf as plainDesk, type DeskPage } from "#test/support/desk.ts";
+import { type Desk, type DeskPage, deskOf as plainDesk } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { formIn } from "#test/support/pageForms.ts";
 

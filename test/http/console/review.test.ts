@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { changeMarks } from "#projections/changeMarks.ts";
 import { complaintsOf, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
-import { type Desk, deskOf, type DeskPage } from "#test/support/desk.ts";
+import { type Desk, type DeskPage, deskOf } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** Where people decide, as it is without a script: over plain HTTP. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { firstOwnerLink } from "#src/commands/members/invitations.ts";
-import { complaintsOf, type WindowOptions, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
+import { complaintsOf, needsBrowser, openWindow, startBrowser, type WindowOptions } from "#test/support/browser.ts";
 import { inFull } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 

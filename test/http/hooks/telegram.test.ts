@@ -5,7 +5,13 @@ import { readUpdate } from "#src/channels/telegram/updates.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
-import { botToken, type Person, type EmulatedMessage, startTelegram, type Telegram } from "#test/support/telegram/emulator.ts";
+import {
+  botToken,
+  type EmulatedMessage,
+  type Person,
+  startTelegram,
+  type Telegram,
+} from "#test/support/telegram/emulator.ts";
 import { type BotCallAnswer, refused } from "#test/support/telegram/front.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
@@ -76,7 +82,8 @@ describe("approvers in Telegram", () => {
     await service.caughtUp();
     return (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
   };
-  const button = ({ buttons }: EmulatedMessage, label: RegExp) => buttons.find(({ text }) => label.test(text))!.callback_data!;
+  const button = ({ buttons }: EmulatedMessage, label: RegExp) =>
+    buttons.find(({ text }) => label.test(text))!.callback_data!;
   const press = (of: { chat: string; question: EmulatedMessage; bot?: string }, label: RegExp, by: Person = {}) =>
     telegram.press(of.bot ?? token, { chat: of.chat, message: of.question, data: button(of.question, label), by });
   const nowAt = (of: { chat: string; question: EmulatedMessage; bot?: string }) =>

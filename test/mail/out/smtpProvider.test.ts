@@ -11,7 +11,13 @@ import {
 } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { emptyLetter } from "#test/support/letter.ts";
-import { type RelayFault, type RelayOptions, type SmtpRelay, type RelayStage, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import {
+  type RelayFault,
+  type RelayOptions,
+  type RelayStage,
+  type SmtpRelay,
+  startSmtpRelay,
+} from "#test/support/smtpRelay.ts";
 
 const patient: SmtpTimeouts = { readyMs: 60_000, envelopeMs: 60_000, contentMs: 60_000, answerMs: 60_000 };
 

@@ -6,8 +6,8 @@ import {
 } from "#src/platform/payments/paymentProcessor.ts";
 import { apiVersion, type StripeOptions, stripeProcessor } from "#src/platform/payments/stripe/stripeProcessor.ts";
 import {
-  type StripeFault,
   type MockStripe,
+  type StripeFault,
   secretKey,
   signedCall,
   startMockStripe,
@@ -211,7 +211,11 @@ describe("Stripe, over our own mock of its API", () => {
 
   describe("says of an answer that is none, within its time and without the other's words,", () => {
     const secret = "sk_test_mockmockmockmockmock said somebody";
-    const faults: [what: string, fault: StripeFault, expected: typeof ProcessorUnavailable | typeof ProcessorRefused][] = [
+    const faults: [
+      what: string,
+      fault: StripeFault,
+      expected: typeof ProcessorUnavailable | typeof ProcessorRefused,
+    ][] = [
       ["hanging up", "hang up", ProcessorUnavailable],
       ["a minute of silence", "silence", ProcessorUnavailable],
       [

@@ -7,7 +7,7 @@ import type { Ending } from "#src/runtime/work/ending.ts";
 import { createEndings } from "#src/runtime/work/endingBatches.ts";
 import { recordEndings } from "#src/runtime/work/endings.ts";
 import { isEventItem } from "#src/runtime/work/items.ts";
-import { bringBackLanes, claimLanes, type ClaimedLane } from "#src/runtime/work/lanes.ts";
+import { bringBackLanes, type ClaimedLane, claimLanes } from "#src/runtime/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/runtime/work/plan.ts";
 import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";

@@ -6,7 +6,7 @@ import type { Ending } from "#src/runtime/work/ending.ts";
 import { recordEndings } from "#src/runtime/work/endings.ts";
 import { type Item, isEventItem } from "#src/runtime/work/items.ts";
 import type { Claimed } from "#src/runtime/work/lane.ts";
-import { bringBackLanes, claimLanes, extendClaims, type ClaimedLane } from "#src/runtime/work/lanes.ts";
+import { bringBackLanes, type ClaimedLane, claimLanes, extendClaims } from "#src/runtime/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/runtime/work/plan.ts";
 import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";

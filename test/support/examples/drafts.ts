@@ -44,7 +44,10 @@ export const edited = (version: number, different: Partial<Data<"DraftEdited">> 
 export const refreshed = (version: number): DraftEventOf<"DraftEdited"> =>
   edited(version, { changedFields: ["identity"], because: "identity_changed" });
 
-export const approved = (version: number, different: Partial<Data<"DraftApproved">> = {}): DraftEventOf<"DraftApproved"> => ({
+export const approved = (
+  version: number,
+  different: Partial<Data<"DraftApproved">> = {},
+): DraftEventOf<"DraftApproved"> => ({
   type: "DraftApproved",
   data: { version, contentSha256: `hash ${version}`, sendRequested: false, tokenSha256: null, ...different },
 });
@@ -76,7 +79,10 @@ export const requeued: DraftEventOf<"DraftRequeued"> = {
   data: { attemptId: "attempt 2", replaces: "attempt 1", tries: 1 },
 };
 
-export const markedStale: DraftEventOf<"DraftMarkedStale"> = { type: "DraftMarkedStale", data: { newMessageId: "newer" } };
+export const markedStale: DraftEventOf<"DraftMarkedStale"> = {
+  type: "DraftMarkedStale",
+  data: { newMessageId: "newer" },
+};
 
 export const sent = (attemptId = "attempt 1"): DraftEventOf<"DraftSent"> => ({
   type: "DraftSent",
@@ -124,7 +130,11 @@ export const notReached = (
   data: { notificationId, error: "550 no such user", final: true, ...different },
 });
 
-export const closed = (notificationId: string, because: LinkClosure, messageId?: string): DraftEventOf<"ApprovalLinkClosed"> => ({
+export const closed = (
+  notificationId: string,
+  because: LinkClosure,
+  messageId?: string,
+): DraftEventOf<"ApprovalLinkClosed"> => ({
   type: "ApprovalLinkClosed",
   data: { notificationId, because, ...(messageId !== undefined && { messageId }) },
 });

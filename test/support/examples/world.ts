@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { exampleOf } from "#src/http/framework/openapi/examples.ts";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
-import { type HttpAnswer, type Ask, asking } from "../asking.ts";
+import { type Ask, asking, type HttpAnswer } from "../asking.ts";
 
 /** Tenants with one resource of every noun, made through the API. For a new noun in a route or field, an error says what to add here. */
 

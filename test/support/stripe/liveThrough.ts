@@ -51,7 +51,11 @@ type Reserved = { stream: string; cap: number };
  * Plays a customer's life for a workspace: the processor's events by this delivery, the process that follows subscriptions, and between
  * them mail up to the cap. `onMoment` is called when nothing more happens at a moment.
  */
-export async function liveThrough(life: Life, post: EventDelivery, onMoment: (moment: LifeMoment) => void = () => undefined) {
+export async function liveThrough(
+  life: Life,
+  post: EventDelivery,
+  onMoment: (moment: LifeMoment) => void = () => undefined,
+) {
   let nowMs = life.begins.getTime();
   const clock = { now: () => new Date(nowMs), monotonic: () => nowMs };
   const store = createMemoryEventStore();

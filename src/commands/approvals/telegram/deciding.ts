@@ -34,7 +34,7 @@ export async function decide(
 export async function endQuestion(
   deps: Dependencies,
   { bot }: Pick<BotContext, "bot">,
-  { place, said, question }: { place: Placed; said: PressReply; question: ChatQuestion },
+  { place, said, question }: { place: MessageAddress; said: PressReply; question: ChatQuestion },
 ): Promise<void> {
   if (!said.ends) return;
   if (said.sentence === undefined) return swallowed(bot.setKeyboard(place, []));

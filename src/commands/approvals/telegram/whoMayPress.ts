@@ -11,7 +11,10 @@ type PressOrigin = { botId: string; chat: UpdateChat; messageId?: string; by: Ch
  * Returns why a press does not count, as a sentence for the person; undefined if it counts. The token alone is not enough: the press must
  * come through the bot, chat and message of the request, from an allowed user.
  */
-export function whyNot(question: ChatQuestion | undefined, { botId, chat, messageId, by }: PressOrigin): string | undefined {
+export function whyNot(
+  question: ChatQuestion | undefined,
+  { botId, chat, messageId, by }: PressOrigin,
+): string | undefined {
   if (!question) return "This button is not known here.";
   const { channel } = question;
   if (!channel) return "This button does not count any more: somebody else is asked now.";

@@ -1,5 +1,5 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Life, DecisionRequest, RecordedAuthorisation } from "./life.ts";
+import type { DecisionRequest, Life, RecordedAuthorisation } from "./life.ts";
 import { actorInWords, channelInWords } from "./people.ts";
 import { listed, type Phrase, say } from "./phrases.ts";
 
@@ -43,7 +43,10 @@ export const votesInWords = (given: Extract<RecordedAuthorisation, { by: "people
   listed(given.map(({ who, at }) => say`${actorInWords(who)} on ${{ at }}`));
 
 /** Clause: to whom a version was shown before its decision, as far as a channel accepted the request. It is not known who read it. */
-export function shownInWords({ questions }: Pick<Life, "questions">, { version, at }: Pick<RecordedAuthorisation, "version" | "at">) {
+export function shownInWords(
+  { questions }: Pick<Life, "questions">,
+  { version, at }: Pick<RecordedAuthorisation, "version" | "at">,
+) {
   const reached = (questions ?? []).filter(
     (question) => question.version === version && question.reachedAt !== null && question.reachedAt <= at,
   );

@@ -1,6 +1,6 @@
 import { votesLeft, withoutVote, withVote } from "#streams/draft/quorum.ts";
 import { applyDelivery, notHandedOver } from "./handover.ts";
-import type { Life, GivenVote } from "./life.ts";
+import type { GivenVote, Life } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
 import { applyQuestion } from "./questions.ts";
 import { queuedWord, wordOf } from "./words.ts";
@@ -81,7 +81,11 @@ function after(life: Life, event: LifeEvent): Life {
     }
     case "ApprovalGiven": {
       const { required, place = null, ...vote } = event.data;
-      return { ...life, required, votes: withVote(life.votes, { ...vote, place, who, at } as GivenVote) as GivenVote[] };
+      return {
+        ...life,
+        required,
+        votes: withVote(life.votes, { ...vote, place, who, at } as GivenVote) as GivenVote[],
+      };
     }
     case "ApprovalWithdrawn":
       return { ...life, votes: withoutVote(life.votes, event.data.voter) as GivenVote[] };

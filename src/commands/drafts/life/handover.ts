@@ -1,5 +1,5 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Handover, Life, ProviderReport, HandoverStart } from "./life.ts";
+import type { Handover, HandoverStart, Life, ProviderReport } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
 
 export const notHandedOver: Handover = { is: "none" };
@@ -13,7 +13,9 @@ export function applyDelivery(
 ): Partial<Pick<Life, "handover" | "reports">> {
   const { at } = event;
   const started = "started" in handover ? handover.started : null;
-  const reported = (type: ProviderReport["type"], evidence: string) => ({ reports: [...reports, { type, at, evidence }] });
+  const reported = (type: ProviderReport["type"], evidence: string) => ({
+    reports: [...reports, { type, at, evidence }],
+  });
   switch (event.type) {
     case "DeliveryStarted": {
       const { provider, version, contentSha256, mimeSha256 } = event.data;

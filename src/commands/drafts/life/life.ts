@@ -1,9 +1,15 @@
-import type { GivenVote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
-import type { Asked, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
+import type { Vote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
+import type { ApprovalRequest, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
 import type { Actor } from "#streams/event.ts";
 
 /** The recorded start of a hand-over. */
-export type HandoverStart = { at: string; provider: string; version: number; contentSha256: string; mimeSha256: string };
+export type HandoverStart = {
+  at: string;
+  provider: string;
+  version: number;
+  contentSha256: string;
+  mimeSha256: string;
+};
 
 /** Progress of an attempt to hand a mail over. `started` null: only its end is recorded. Times are ISO strings. */
 export type Handover =

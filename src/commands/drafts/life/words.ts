@@ -6,7 +6,10 @@ import type { LifeEvent } from "./lifeEvents.ts";
 type LifeEventOf<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
 
 /** Returns the authorisation that an approval gives, from the life before it. */
-export function wordOf({ data, at, actor }: LifeEventOf<"DraftApproved">, { votes, wroteAndSent }: Life): RecordedAuthorisation {
+export function wordOf(
+  { data, at, actor }: LifeEventOf<"DraftApproved">,
+  { votes, wroteAndSent }: Life,
+): RecordedAuthorisation {
   const { version, contentSha256, quorum } = data;
   const about = { at, version, contentSha256 };
   if (quorum === undefined) return { ...about, ...alone(actor, wroteAndSent === actor.id ? "wrote" : "approved") };
@@ -38,7 +41,10 @@ export function alone(actor: Actor, how: Extract<RecordedAuthorisation, { by: "k
 }
 
 /** Returns the authorisation under which a queued draft is sent: the earlier approval, or the API key's that sent it. */
-export function queuedWord({ data, at, actor }: LifeEventOf<"DraftQueued">, { word, wroteAndSent }: Life): RecordedAuthorisation | null {
+export function queuedWord(
+  { data, at, actor }: LifeEventOf<"DraftQueued">,
+  { word, wroteAndSent }: Life,
+): RecordedAuthorisation | null {
   const { version, contentSha256, authorisation } = data;
   switch (authorisation.kind) {
     case "approval":

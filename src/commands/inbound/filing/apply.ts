@@ -91,7 +91,11 @@ async function stillPending(
 }
 
 /** Returns the mail of a decision; reads it unless it was read already or its content is not shown. */
-async function mailOf(deps: Dependencies, { identityId, mails }: DecidedFilings, decision: PendingFiling): Promise<ReadMail> {
+async function mailOf(
+  deps: Dependencies,
+  { identityId, mails }: DecidedFilings,
+  decision: PendingFiling,
+): Promise<ReadMail> {
   const { inboxRevision } = decision;
   const known = mails.get(inboxRevision);
   if (known) return known;

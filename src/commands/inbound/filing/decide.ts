@@ -6,14 +6,19 @@ import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
 import { freshStates } from "../../states/loader.ts";
 import { holdWhereNeeded } from "../heldMail.ts";
-import type { ReadMail, MailReceivedEvent } from "../readMail.ts";
+import type { MailReceivedEvent, ReadMail } from "../readMail.ts";
 import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
 
 /** Limit of one append's decisions in bytes of JSON: well below what a store accepts (eventStore.ts), metadata included. */
 const maxDecisionBytes = 500_000;
 
 /** Mails of one identity to be decided together. `lastNumber`: the newest filing number before them. */
-export type FilingPage = { identityId: string; lastNumber: number; mails: readonly MailReceivedEvent[]; chains: Chains };
+export type FilingPage = {
+  identityId: string;
+  lastNumber: number;
+  mails: readonly MailReceivedEvent[];
+  chains: Chains;
+};
 
 /**
  * Decides by the headers alone where each mail of a page belongs, then which of them are held: a repeated or held mail is never read.

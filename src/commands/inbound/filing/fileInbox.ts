@@ -3,7 +3,7 @@ import type { Cause } from "../../handle.ts";
 import { type MailReceivedEvent, readMails, readTogether, receivedFrom, withRoom } from "../readMail.ts";
 import { applyPending, recordAndApply } from "./apply.ts";
 import { createChains } from "./chains.ts";
-import { decideFilings, isShown, type FilingPage, withReadResult } from "./decide.ts";
+import { decideFilings, type FilingPage, isShown, withReadResult } from "./decide.ts";
 
 /** Mails decided and applied together: one append for all decisions, one for marking them as filed. */
 const pageSize = 50;

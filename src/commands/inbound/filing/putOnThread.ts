@@ -42,7 +42,11 @@ export async function putOnThread(
   return isHeld(decision) ? holdMessage(deps, filing, cause) : fileMessage(deps, filing, cause);
 }
 
-async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }: FilingToApply, cause: Cause): Promise<void> {
+async function fileMessage(
+  deps: Dependencies,
+  { decision, mail, approvalLinks }: FilingToApply,
+  cause: Cause,
+): Promise<void> {
   const { event, parsed } = mail;
   const { headers, identityId, workspaceId } = event.data;
   const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));

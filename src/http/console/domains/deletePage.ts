@@ -3,7 +3,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Answers } from "../../routes.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { asSentence } from "../identities/words.ts";
 import { domainOf } from "./pages.ts";
 import { receivingName } from "./words.ts";

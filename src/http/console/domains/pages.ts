@@ -5,7 +5,7 @@ import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { asSentence } from "../identities/words.ts";
 import { recordsTable } from "./recordsTable.ts";
 import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail, unreachableHost } from "./words.ts";

@@ -81,7 +81,7 @@ ${changes.map(
 const around = 2;
 
 /** The changed lines and `around` lines next to them; null marks omitted lines. */
-function nearby(lines: readonly Line[]): (Line | null)[] {
+function nearby(lines: readonly DiffLine[]): (DiffLine | null)[] {
   const isNear = new Set<number>();
   for (const [index, { change }] of lines.entries()) {
     if (change === "same") continue;

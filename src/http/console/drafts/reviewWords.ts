@@ -1,5 +1,5 @@
 import { returnedBecause } from "#src/commands/drafts/life/fold.ts";
-import type { Life, DecisionRequest } from "#src/commands/drafts/life/life.ts";
+import type { DecisionRequest, Life } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
 import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";

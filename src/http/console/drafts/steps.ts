@@ -42,7 +42,7 @@ export function stepsOf(history: readonly LifeEvent[]): Step[] {
 }
 
 /** Compares two versions within the remaining room of the page. */
-export type Compare = (versions: { from: Version; to: Version; room: Room }) => Promise<Comparison>;
+export type Compare = (versions: { from: Version; to: Version; room: ComparisonRoom }) => Promise<Comparison>;
 
 const nothingCompared: Comparison = { changes: [], truncated: true };
 

@@ -44,7 +44,11 @@ export type ConsoleRoute = {
   handler: (visit: PageContext) => Promise<ConsoleAnswer>;
 };
 
-const consoleRoute = (line: ConsoleLine, options: ConsoleRouteOptions, handler: ConsoleRoute["handler"]): ConsoleRoute => {
+const consoleRoute = (
+  line: ConsoleLine,
+  options: ConsoleRouteOptions,
+  handler: ConsoleRoute["handler"],
+): ConsoleRoute => {
   const [method, path] = line.split(" ") as ["GET" | "POST", string];
   return { method, path, options, handler };
 };

@@ -17,8 +17,8 @@ import { consoleDocument } from "./document.ts";
 import * as errorPages from "./errorPages.ts";
 import { isNotice } from "./notices.ts";
 import type { ConsoleAnswer, ConsoleRoute } from "./page.ts";
-import { PasswordNeeded, type PageContext } from "./visit.ts";
-import { refusedBy, type PageContextOptions, visitOf } from "./visitOf.ts";
+import { type PageContext, PasswordNeeded } from "./visit.ts";
+import { type PageContextOptions, refusedBy, visitOf } from "./visitOf.ts";
 
 export type ConsoleOptions = PageContextOptions &
   SessionOptions & {

@@ -5,7 +5,7 @@ import { isZone } from "#src/html/times.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorReply } from "../../framework/errors.ts";
-import { type AskRoute, type OnBehalfOf, jsonOf, type RouteCall } from "../../framework/inProcess.ts";
+import { type AskRoute, jsonOf, type OnBehalfOf, type RouteCall } from "../../framework/inProcess.ts";
 import { idIn } from "../../framework/judge.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import type { Answers } from "../../routes.ts";
@@ -13,7 +13,7 @@ import { cookieOf } from "../../web/cookie.ts";
 import type { FormTokens } from "../../web/formToken.ts";
 import type { PrincipalOf } from "../../web/sessionPrincipal.ts";
 import type { ConsoleRoute } from "./page.ts";
-import { PasswordNeeded, type Refused, type PageContext } from "./visit.ts";
+import { type PageContext, PasswordNeeded, type Refused } from "./visit.ts";
 
 /** Milliseconds for which an entered password permits sensitive actions. */
 const passwordMs = 10 * 60_000;

@@ -2,7 +2,7 @@ import { button, errorSummary, form } from "#src/html/forms.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import type { Identity } from "./around.ts";
 import { identityOf } from "./identityPage.ts";
 import { asSentence } from "./words.ts";

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { button, errorSummary, form } from "#src/html/forms.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import type { Identity, WorkspaceContext } from "./around.ts";
-import { fieldNamed, fieldsOf, type FormPart } from "./fields.ts";
+import { type FormPart, fieldNamed, fieldsOf } from "./fields.ts";
 import { inputOf } from "./formFields.ts";
 import { baseOf, errorPlace, filledIn } from "./readForm.ts";
 import { inPageWords } from "./words.ts";
@@ -18,7 +18,11 @@ export type RefusedForm = {
 };
 
 /** The page to create an identity. */
-export function newPage(visit: PageContext, again: RefusedForm, { domains, assistants }: WorkspaceContext): ConsoleAnswer {
+export function newPage(
+  visit: PageContext,
+  again: RefusedForm,
+  { domains, assistants }: WorkspaceContext,
+): ConsoleAnswer {
   const error = errorPlace(again.form, again.refused);
   const filled = { form: again.form, error, domains, assistants };
   const fieldsIn = (part: FormPart) => fieldsOf("new").filter(({ whenNew, part: own }) => (whenNew ?? own) === part);
@@ -45,7 +49,12 @@ ${form(
 /** The form of one part of an identity. It contains its original values, so that changes can be detected later. */
 export function partForm(
   visit: PageContext,
-  { identity, part, action, again }: { identity: Identity; part: FormPart; action: string; again: RefusedForm | undefined },
+  {
+    identity,
+    part,
+    action,
+    again,
+  }: { identity: Identity; part: FormPart; action: string; again: RefusedForm | undefined },
   { domains, assistants }: WorkspaceContext,
 ): Markup {
   const values = again?.form ?? filledIn(identity, part);

@@ -2,7 +2,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/visit.ts";
-import { aroundOf, type Identity, type WorkspaceContext, surroundingsOf } from "./around.ts";
+import { aroundOf, type Identity, surroundingsOf, type WorkspaceContext } from "./around.ts";
 import { checklistOf, type Todo } from "./checklist.ts";
 import { firstFault, storyOf } from "./story.ts";
 import { approversInWords, marksOf } from "./words.ts";

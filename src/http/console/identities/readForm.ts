@@ -10,7 +10,7 @@ import {
   typeInput,
   writeChannel,
 } from "./channelFields.ts";
-import { type FormField, fieldNamed, fieldsOf, type FormPart } from "./fields.ts";
+import { type FormField, type FormPart, fieldNamed, fieldsOf } from "./fields.ts";
 
 /** An identity as the API answers it, by field. */
 export type ShownIdentity = Record<string, unknown> & { id: string; updated_at: string };
@@ -36,7 +36,11 @@ export function readBase(form: URLSearchParams): Record<string, unknown> | undef
 }
 
 /** The changed fields only: others are not sent, so that another person's change to them stays. */
-export function changesOf(form: URLSearchParams, base: Record<string, unknown>, part: FormPart): Record<string, unknown> {
+export function changesOf(
+  form: URLSearchParams,
+  base: Record<string, unknown>,
+  part: FormPart,
+): Record<string, unknown> {
   const changed = Object.entries(bodyOf(form, part)).filter(([name, value]) => !isDeepStrictEqual(value, base[name]));
   return Object.fromEntries(changed);
 }

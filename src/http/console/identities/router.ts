@@ -6,7 +6,7 @@ import type { PageContext } from "../framework/visit.ts";
 import { surroundingsOf } from "./around.ts";
 import { deletePage } from "./deletePage.ts";
 import type { FormPart } from "./fields.ts";
-import { type RefusedForm, mergedForm, newPage } from "./formPages.ts";
+import { mergedForm, newPage, type RefusedForm } from "./formPages.ts";
 import { approvalPage, identityOf, identityPage } from "./identityPage.ts";
 import { identityList } from "./listPage.ts";
 import { baseOf, bodyOf, changesOf, conflictsOf, emptyForm, readBase } from "./readForm.ts";
@@ -40,7 +40,9 @@ export const identityPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
 const sensitive = { sensitive: true } as const;
 
 /** Shows a form only to people who may submit it. */
-function onlyIfMayWrite(page: (visit: PageContext) => Promise<ConsoleAnswer>): (visit: PageContext) => Promise<ConsoleAnswer> {
+function onlyIfMayWrite(
+  page: (visit: PageContext) => Promise<ConsoleAnswer>,
+): (visit: PageContext) => Promise<ConsoleAnswer> {
   return async (visit) => {
     requireMayWrite(visit);
     return page(visit);

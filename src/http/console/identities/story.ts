@@ -48,8 +48,10 @@ export const storySentence = (steps: readonly MailStep[]): string => steps.map((
 export const firstFault = (steps: readonly MailStep[]): Fault | undefined => steps.find(({ fault }) => fault)?.fault;
 
 /** True if a person must approve: required by the identity, or by its workspace. */
-export const needsPerson = (identity: Pick<Settings, "require_human_approval">, { workspace }: IdentityContext): boolean =>
-  identity.require_human_approval || workspace?.require_human_approval === true;
+export const needsPerson = (
+  identity: Pick<Settings, "require_human_approval">,
+  { workspace }: IdentityContext,
+): boolean => identity.require_human_approval || workspace?.require_human_approval === true;
 
 /** True if replies are sent without review by a person. */
 export const leavesAlone = (
@@ -57,7 +59,10 @@ export const leavesAlone = (
   around: IdentityContext,
 ): boolean => identity.auto_approve_replies && identity.approvals_required === 1 && !needsPerson(identity, around);
 
-function receivingFault({ id, status }: { id: string; status: string }, { domain }: IdentityContext): Fault | undefined {
+function receivingFault(
+  { id, status }: { id: string; status: string },
+  { domain }: IdentityContext,
+): Fault | undefined {
   if (status === "disabled") {
     const text = "It is disabled: mail that comes in is held back, and nothing leaves until it is enabled.";
     return { text, path: `/identities/${id}`, remedy: "Enable it" };

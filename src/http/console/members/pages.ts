@@ -5,7 +5,7 @@ import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type Role, roles } from "#streams/member/roles.ts";
 import type { Member } from "../../schemas/members.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { rolesExplained, roleWords } from "./roleWords.ts";
 
 /** A member as GET /v1/members answers it. */

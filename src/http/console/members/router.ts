@@ -6,7 +6,7 @@ import { requireEnded } from "../../framework/keys/ended.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import type { Notice } from "../framework/notices.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { changePage, invitePage, mayChange, membersPage, ownMembership, type ShownMember } from "./pages.ts";
 
 const overview = "/settings/members";
@@ -59,7 +59,11 @@ function change(
 const said = ({ form }: PageContext, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, (form.get(name) ?? "").trim()]));
 
-async function everybody({ clock }: ConsoleDependencies, visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
+async function everybody(
+  { clock }: ConsoleDependencies,
+  visit: PageContext,
+  refused?: Refused,
+): Promise<ConsoleAnswer> {
   const page = { title: "Members", ...(refused ? { status: refused.status } : {}) };
   if (!visit.may("read:members")) return shown({ ...page, main: ownMembership(visit, refused) });
   const now = clock.now().toISOString();

@@ -2,9 +2,9 @@ import { draftById } from "#projections/drafts/queries.ts";
 import { asSentence } from "#src/html/asSentence.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, seeOther } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { reviewPage } from "./page.ts";
-import { type ReviewQuery, placeOf, reviewPath } from "./place.ts";
+import { placeOf, type ReviewQuery, reviewPath } from "./place.ts";
 
 /** The version that the form was shown for; undefined if it names none. */
 export function versionOf({ form }: PageContext): number | undefined {

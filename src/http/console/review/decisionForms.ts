@@ -17,7 +17,13 @@ export type SelectedDraftOptions = { place: ReviewQuery; neighbours: Neighbours;
 /** `isMine`: this person has approved this version already. */
 export type OwnVote = { isMine: boolean };
 
-type Decision = { draftId: string; card: ReviewCard; votes: OwnVote; reasons: readonly string[]; options: SelectedDraftOptions };
+type Decision = {
+  draftId: string;
+  card: ReviewCard;
+  votes: OwnVote;
+  reasons: readonly string[];
+  options: SelectedDraftOptions;
+};
 
 /** The forms for deciding about a pending draft. Each contains the version shown, and can decide only about that version. */
 export function decisionSection(visit: PageContext, decision: Decision): Markup {

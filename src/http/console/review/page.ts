@@ -9,7 +9,7 @@ import { requireScope } from "../../framework/principal.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/visit.ts";
-import { type SelectedDraft, chosenSection } from "./chosen.ts";
+import { chosenSection, type SelectedDraft } from "./chosen.ts";
 import { type Decided, decidedNotice } from "./decidedNotice.ts";
 import type { Neighbours, NotDone } from "./decisionForms.ts";
 import { keysHelp } from "./keysHelp.ts";
@@ -116,7 +116,11 @@ async function reasonsOf(visit: PageContext, identityId: string): Promise<string
   return data.map(({ reason }) => reason);
 }
 
-async function decidedDraft(deps: ConsoleDependencies, visit: PageContext, draftId: string): Promise<Decided | undefined> {
+async function decidedDraft(
+  deps: ConsoleDependencies,
+  visit: PageContext,
+  draftId: string,
+): Promise<Decided | undefined> {
   const { workspaceId, user } = visit.principal;
   const row = await draftById(deps.reads, workspaceId, draftId);
   if (!row) return undefined;

@@ -53,7 +53,11 @@ function reject(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleA
 }
 
 /** Throws version_mismatch if the draft has another version than the one shown: rejecting through the route takes no version. */
-async function requireShown(deps: ConsoleDependencies, { params, principal }: PageContext, version: number): Promise<void> {
+async function requireShown(
+  deps: ConsoleDependencies,
+  { params, principal }: PageContext,
+  version: number,
+): Promise<void> {
   const { state } = await deps.drafts.load(params.id ?? "");
   if (!state.exists || state.workspaceId !== principal.workspaceId || state.version === version) return;
   throw new Rejected("version_mismatch", "this draft changed: review the new version");

@@ -4,7 +4,7 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import { actorOf } from "../../framework/principal.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { billingPage, goOnPage, type Outcome } from "./billingPages.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { Plan, PlanStatus } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import { allowed, outcomeOf, plans } from "../../billingPage/pages.ts";
 import type { Answers } from "../../routes.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 
 export type Outcome = CheckoutOutcome;
 

@@ -4,7 +4,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { ownPath } from "../../framework/sameOrigin.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 
 /** The password page before sensitive actions; it redirects to the page that the person wanted. */
 export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): ConsoleRoute[] => [

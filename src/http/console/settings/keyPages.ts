@@ -3,7 +3,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { allScopes, type KeyScope, scopes } from "../../framework/keys/scopes.ts";
 import type { Answers, Item } from "../../routes.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 
 export type Key = Item<"GET /v1/api-keys">;
 

@@ -3,7 +3,7 @@ import { allScopes, type KeyScope } from "../../framework/keys/scopes.ts";
 import type { Answers } from "../../routes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { createdKeyPage, type Key, keysPage, newKeyPage, revokePage } from "./keyPages.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { requireApprovalPage, type Workspace, waivePage, workspacePage } from "./workspacePages.ts";
 
 /** Settings of the workspace: its name, required approval, the pause of sending, and its usage. */

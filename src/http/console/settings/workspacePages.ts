@@ -2,7 +2,7 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import type { Answers } from "../../routes.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import { pauseIn, pauseSwitch } from "../review/pause.ts";
 
 export type Workspace = Answers["GET /v1/workspaces/me"];

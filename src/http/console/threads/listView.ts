@@ -3,7 +3,7 @@ import { conversationLines } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { WireThread } from "../../present/threads.ts";
 import type { Answers } from "../../routes.ts";
-import type { Refused, PageContext } from "../framework/visit.ts";
+import type { PageContext, Refused } from "../framework/visit.ts";
 import type { ListedThread, NamedIdentity, ThreadsView } from "./threadsView.ts";
 import { pageOwnNames, waysFrom } from "./trail.ts";
 

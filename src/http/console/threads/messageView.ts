@@ -2,7 +2,7 @@ import { receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import { type Attachment, attachmentsShown } from "#src/channels/card/attachments.ts";
 import { type EarlierText, earlierText } from "#src/channels/card/earlierTexts.ts";
 import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
-import { type SenderProof, proofOf } from "#src/channels/card/senderProof.ts";
+import { proofOf, type SenderProof } from "#src/channels/card/senderProof.ts";
 import type { Sanitised } from "#src/html/sanitise.ts";
 import { visible } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
@@ -19,7 +19,7 @@ export type MessageView = {
   written: Excerpt;
   quoted: Excerpt;
   /** Authentication of a received message; null for a sent one. */
-  proof: Proof | null;
+  proof: SenderProof | null;
   attachments: (Attachment & { id: string })[];
   /** Its HTML, if requested. */
   asHtml: Sanitised | null;

@@ -6,7 +6,11 @@ import type { Ways } from "./trail.ts";
 /** An identity as a list names it. */
 export type NamedIdentity = Pick<Item<"GET /v1/identities">, "id" | "display_name" | "email_address">;
 
-export type ListedThread = { thread: WireThread; line: ConversationLine | undefined; identity: NamedIdentity | undefined };
+export type ListedThread = {
+  thread: WireThread;
+  line: ConversationLine | undefined;
+  identity: NamedIdentity | undefined;
+};
 
 export type ThreadsView = {
   /** Filters as typed, by the API's names. */

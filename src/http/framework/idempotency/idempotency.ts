@@ -10,7 +10,7 @@ import { Reply } from "../reply.ts";
 import type { SecretOnce } from "../route.ts";
 import type { Idempotency } from "../serve.ts";
 import { createSweep } from "../sweep.ts";
-import { createAnswerRecords, type StoredAnswer, type IdempotentPost } from "./idempotencyRecords.ts";
+import { createAnswerRecords, type IdempotentPost, type StoredAnswer } from "./idempotencyRecords.ts";
 
 const sweepEveryMs = 600_000;
 

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import type { Logger } from "pino";
-import type { ProviderPost, PostResult } from "#src/commands/inbound/postedMail.ts";
+import type { PostResult, ProviderPost } from "#src/commands/inbound/postedMail.ts";
 import { createRoom } from "#src/commands/room.ts";
 import { createMessageReader, type ReceivedBody } from "#src/mail/in/messageBody.ts";
 import type { Clock } from "#src/platform/clock.ts";

@@ -17,7 +17,9 @@ type Envelope = { from: string; to: string[] };
  * Reads a post of SendGrid's Inbound Parse in raw mode: the field `email` has the message, `envelope` JSON, and `sender_ip` the address
  * that delivered to SendGrid. If the mail cannot be delivered, returns the reason.
  */
-export async function readPost(post: Pick<ProviderPost, "bytes" | "contentType" | "ip">): Promise<ProviderPost["mail"]> {
+export async function readPost(
+  post: Pick<ProviderPost, "bytes" | "contentType" | "ip">,
+): Promise<ProviderPost["mail"]> {
   try {
     const form = await readForm(post.bytes, post.contentType);
     const envelope = envelopeOf(form);

@@ -110,7 +110,11 @@ async function acknowledge(options: SlackHookOptions, response: Response, acting
   void acting.then(({ after }) => after?.()).catch(options.onError);
 }
 
-type ReceivedInteraction = { interaction: Interaction; question: ChatQuestion | undefined; requestId: string | undefined };
+type ReceivedInteraction = {
+  interaction: Interaction;
+  question: ChatQuestion | undefined;
+  requestId: string | undefined;
+};
 
 async function act(options: SlackHookOptions, asked: ReceivedInteraction): Promise<ClickResult> {
   const { interaction, question } = asked;

@@ -12,7 +12,11 @@ export type SlackSignature = {
 };
 
 /** True if Slack signed the request with this secret, by its v0 scheme, within five minutes of `nowMs`. */
-export function isFromSlack({ signature = "", timestamp = "", body }: SlackSignature, secret: string, nowMs: number): boolean {
+export function isFromSlack(
+  { signature = "", timestamp = "", body }: SlackSignature,
+  secret: string,
+  nowMs: number,
+): boolean {
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(nowMs - Number(timestamp) * 1000) > windowMs) return false;
   const expected = Buffer.from(
     `v0=${createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest("hex")}`,

@@ -1,7 +1,7 @@
 import { startOfBody } from "#src/mail/in/headerFields.ts";
 import type { Lookup, Resolver } from "#src/platform/dns/resolver.ts";
 import type { Job, ThreadPool } from "#src/platform/threadPool/threadPool.ts";
-import type { DnsAnswer, Findings, ResultOrQuestions, DnsQuestion, ReceivedMail, SmtpSender } from "./findings.ts";
+import type { DnsAnswer, DnsQuestion, Findings, ReceivedMail, ResultOrQuestions, SmtpSender } from "./findings.ts";
 
 export type MailVerifier = {
   /**
@@ -57,7 +57,8 @@ export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier 
 
       const { envelopeFrom, remote } = mail;
       const sender = { envelopeFrom, remote };
-      const spf = () => run<ResultOrQuestions<Findings["spf"]>>({ name: "sender", sender, answers: dns.answers, bytes: nothing });
+      const spf = () =>
+        run<ResultOrQuestions<Findings["spf"]>>({ name: "sender", sender, answers: dns.answers, bytes: nothing });
       const signatures = () => mail.withRaw(signaturesOf);
       const { read } = signers;
       const [found, rest] = await Promise.all([

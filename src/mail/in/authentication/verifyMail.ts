@@ -4,14 +4,14 @@ import { dkimVerify } from "mailauth/lib/dkim/verify.js";
 import { spf } from "mailauth/lib/spf/index.js";
 import { readHeaderFields, startOfBody } from "#src/mail/in/headerFields.ts";
 import {
-  type DnsAnswers,
   type ArcResult,
   addressFields,
   type DkimResult,
+  type DnsAnswers,
+  type DnsQuestion,
   type FieldCounts,
   type Findings,
   type ResultOrQuestions,
-  type DnsQuestion,
   type SmtpSender,
   type SpfResult,
 } from "./findings.ts";
@@ -35,7 +35,9 @@ export function signersOf(raw: Buffer): Signers {
 }
 
 /** Like `signersOf`, for a whole mail. Adds the findings at once if no DNS query is needed, as for unsigned mail. */
-export async function signersOrFindings(raw: Buffer): Promise<Signers & { read?: ResultOrQuestions<Omit<Findings, "spf">> }> {
+export async function signersOrFindings(
+  raw: Buffer,
+): Promise<Signers & { read?: ResultOrQuestions<Omit<Findings, "spf">> }> {
   const signers = signersOf(raw);
   if (signers.overloaded || signers.asks.length > 0) return signers;
   return { ...signers, read: await verifySignatures(raw, new Map()) };
@@ -65,7 +67,10 @@ export async function verifySender(
 }
 
 /** Checks every DKIM signature and the ARC chain of a mail, by its original bytes. Costs time in proportion to the size of the mail. */
-export async function verifySignatures(raw: Buffer, answers: DnsAnswers): Promise<ResultOrQuestions<Omit<Findings, "spf">>> {
+export async function verifySignatures(
+  raw: Buffer,
+  answers: DnsAnswers,
+): Promise<ResultOrQuestions<Omit<Findings, "spf">>> {
   return replayed(answers, async (resolver) => {
     // Without a sender the library would read the Return-Path, however long it is.
     const dkim = (await dkimVerify(fewSignatures(raw), { sender: "nobody@localhost", resolver })) as any;
@@ -88,7 +93,10 @@ export async function verifySignatures(raw: Buffer, answers: DnsAnswers): Promis
 type DnsLookUp = (name: string, type: string) => Promise<any>;
 
 /** Runs the work with the answers known so far. If it asks for others, its result is discarded: it runs again once they are known. */
-async function replayed<T>(answers: DnsAnswers, work: (resolver: DnsLookUp) => Promise<T>): Promise<ResultOrQuestions<T>> {
+async function replayed<T>(
+  answers: DnsAnswers,
+  work: (resolver: DnsLookUp) => Promise<T>,
+): Promise<ResultOrQuestions<T>> {
   const asks = new Set<DnsQuestion>();
   const found = await work(async (name, type) => {
     const known = answers.get(`${type} ${name}`);

@@ -1,5 +1,5 @@
 import { type Attribute, readTokens } from "#src/html/reduce/tokens.ts";
-import { isHidden, type MailLook, lookOf, plainLook } from "./looks.ts";
+import { isHidden, lookOf, type MailLook, plainLook } from "./looks.ts";
 import { isQuotation, type MailElement } from "./quotations.ts";
 import { createStyleSheet } from "./styleSheet.ts";
 import { createTextLines, type TextPosition } from "./textLines.ts";

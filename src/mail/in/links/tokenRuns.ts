@@ -84,7 +84,11 @@ export const uncheckedRuns: MailRuns = {
 const mark = "[approval link removed]";
 
 /** Removes the text at these places. `isRemoved` says for which runs; all by default. */
-export function withoutRuns(text: string, places: RunPlaces, isRemoved: (index: number) => boolean = () => true): string {
+export function withoutRuns(
+  text: string,
+  places: RunPlaces,
+  isRemoved: (index: number) => boolean = () => true,
+): string {
   const removed: { start: number; end: number }[] = [];
   for (let at = 0; at < places.length; at += 3) {
     if (isRemoved(places[at + 2] as number))

@@ -4,7 +4,7 @@ import { storableLine } from "../storable.ts";
 import { decodeText } from "./charsets.ts";
 import { decodeWords } from "./encodedWords.ts";
 import type { Part } from "./partTree.ts";
-import { type DecodedContent, contentOf } from "./transferEncodings.ts";
+import { contentOf, type DecodedContent } from "./transferEncodings.ts";
 
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
@@ -38,7 +38,10 @@ export function fileOfPart(part: Part): ParsedAttachment {
 
 const fieldNames = new Set(["content-transfer-encoding", "content-id"]);
 
-function decoded({ source, bodyAt }: Part, isText: boolean): { encoding: string; contentId: string; content: DecodedContent } {
+function decoded(
+  { source, bodyAt }: Part,
+  isText: boolean,
+): { encoding: string; contentId: string; content: DecodedContent } {
   const fields = readHeaderFields(source.subarray(0, bodyAt), fieldNames);
   const encoding = fields.first("content-transfer-encoding").toLowerCase();
   const content = contentOf(source.subarray(bodyAt), { encoding, isText });

@@ -11,7 +11,11 @@ export function unshifted(charset: string, bytes: Buffer): { encoding: string; p
 /** The characters after an escape: one or two bytes wide, with the bytes that precede each of them in EUC. */
 type CharsetTable = { width: 1 | 2; prefix: readonly number[] } | undefined;
 /** Returns the escape at this place: its length and the table it selects; undefined if there is none. */
-type NextShift = (bytes: Buffer, at: number, current: CharsetTable) => { length: number; table: CharsetTable } | undefined;
+type NextShift = (
+  bytes: Buffer,
+  at: number,
+  current: CharsetTable,
+) => { length: number; table: CharsetTable } | undefined;
 
 const twoBytes: CharsetTable = { width: 2, prefix: [] };
 const [escapeByte, shiftOut, shiftIn, tilde, newline] = [0x1b, 0x0e, 0x0f, 0x7e, 0x0a];

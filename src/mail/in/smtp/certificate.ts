@@ -65,7 +65,8 @@ export async function openCertificate(
 
 type CertificateReading = Pem | { fault: string };
 
-const isSame = (one: CertificateReading, other: CertificateReading): boolean => JSON.stringify(one) === JSON.stringify(other);
+const isSame = (one: CertificateReading, other: CertificateReading): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
 
 /** Reads the files, or returns a sentence saying why they are unusable. It never quotes the key. */
 async function lookAt({ certFile, keyFile }: CertificateFiles): Promise<CertificateReading> {

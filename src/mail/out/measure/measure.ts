@@ -8,7 +8,9 @@ export type MeasureLimits = Readonly<Record<MeasureName, { mailbox: number; work
 export type MeasuredMail = { attemptId: string; measure: MeasureName; mailbox: string; workspaceId: string };
 
 /** `isNew`: this call counted it. `inMs`: milliseconds until a place is free, if no other mail takes it. */
-export type QuotaPlace = { taken: true; isNew: boolean } | { taken: false; fullFor: "mailbox" | "workspace"; inMs: number };
+export type QuotaPlace =
+  | { taken: true; isNew: boolean }
+  | { taken: false; fullFor: "mailbox" | "workspace"; inMs: number };
 
 /** Counts mail over any one hour, exactly, for all instances. Throws Unavailable. */
 export type MailMeasure = {

@@ -3,7 +3,11 @@ import { marks } from "./mailData.ts";
 import type { ApiAnswer } from "./wire.ts";
 
 /** Calls SendGrid's API; undefined if there is no answer. */
-export type AskEmailLog = (call: { method: "GET" | "POST"; path: string; body?: object }) => Promise<ApiAnswer | undefined>;
+export type AskEmailLog = (call: {
+  method: "GET" | "POST";
+  path: string;
+  body?: object;
+}) => Promise<ApiAnswer | undefined>;
 
 type LoggedMessage = {
   sg_message_id?: unknown;

@@ -1,6 +1,6 @@
 import type { ProviderRecord, ProvidersRecord } from "#streams/domain/events.ts";
 import { ProviderAway, type ProviderDomain, type ProviderFault, type SendingDomains } from "../sendingDomains.ts";
-import { type WebApiAnswer, type WebApiCall, sendGridWebApi, type WebApiOptions } from "./webApi.ts";
+import { sendGridWebApi, type WebApiAnswer, type WebApiCall, type WebApiOptions } from "./webApi.ts";
 
 export type SendGridDomainsOptions = WebApiOptions & {
   /** URL that inbound mail is posted to; undefined: SendGrid does not deliver our inbound mail. */
