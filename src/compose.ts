@@ -257,11 +257,9 @@ function telegramOf(config: Config, deps: Dependencies, database: Database): Bot
   };
 }
 
-const channelsOf = (
-  deps: Dependencies,
-  provider: MailProvider,
-  bots: BotAttendance["bots"],
-): Omit<Channels, "slack"> => ({
+type Bots = BotAttendance["bots"];
+
+const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Bots): Omit<Channels, "slack"> => ({
   email: emailChannel(
     (asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail }),
     (request) => roomForApproval(deps, request),
@@ -269,10 +267,7 @@ const channelsOf = (
   telegram: telegramChannel({ bots }),
 });
 
-/**
- * Makes the client of the provider that supplies and validates domains' records and delivers their inbound mail, if the service does not
- * do that itself.
- */
+/** Client of the provider that supplies and validates domains' records and takes their mail in; undefined if the service does that. */
 function createSendingDomains(config: Config): SendingDomains | undefined {
   const { mailProvider, publicUrl, sendgridInboundSecret } = config;
   if (mailProvider !== "sendgrid") return undefined;
