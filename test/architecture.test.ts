@@ -35,12 +35,12 @@ const rendering = /^src\/(html|channels|mail\/(in|out)|platform\/secrets)\//;
 const structures = /^(src\/platform\/(singleFlight|tally)\.ts|lru-cache|p-limit)$/;
 const database = /^src\/platform\/postgres\/(database|reads|unavailable)\.ts$/;
 const within = (folder: string) => new RegExp(`^${folder}/`);
-/** What every file of src/http/ may import, besides what lies in src/http/ itself. */
+/** Imports that every file of src/http/ may have, besides those from src/http/ itself. */
 const belowHttp = [
   /^streams\/decider\.ts$/,
   /^streams\/\w+\/decider\.ts$/,
   /^streams\/member\/roles\.ts$/,
-  // What a plan allows is shown as it is.
+  // The limits of a plan are shown as they are.
   /^streams\/workspace\/planLimits\.ts$/,
   streamContracts,
   queries,

@@ -6,10 +6,7 @@ import { visible } from "#src/html/visible.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** A header line of the letter: "To", and the values in it. */
-export type HeadField = { label: string; values: string[] };
-
-/** What would be sent, signature included, in the forms that an approver can be shown. */
+/** The mail that would be sent, signature included, in the forms that an approver can be shown. */
 export type Letter = {
   /** The plain text as sent. */
   text: string;

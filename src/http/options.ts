@@ -46,8 +46,7 @@ export type HttpOptions = {
   idempotencyHours: number;
   /** Explains why some read models cannot be read now. */
   obstacleOf: ObstacleOf;
-  /** Options for mail that SendGrid posts. */
-  /** `isFull`: true if a workspace has too much unprocessed mail to accept more. */
+  /** Options for mail that SendGrid posts. `isFull`: true if a workspace has too much unprocessed mail to accept more. */
   sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull"> & {
     isFull(workspaceId: string): boolean;
   };

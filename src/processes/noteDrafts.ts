@@ -8,7 +8,7 @@ import type { LaterTimer, Process, ProcessContext } from "./process.ts";
 /** Milliseconds after which a draft's change is noted on its thread here: by then its command has noted it, unless it was cut off. */
 const cutOffAfterMs = 5_000;
 
-/** What to note on the thread about a draft, and the draft's revision that it is about. */
+/** The note on the thread about a draft, and the draft's revision that it is about. */
 type Note = { outcome: DraftOutcome; draftRevision: number };
 
 /**

@@ -16,7 +16,7 @@ export type NewTimer = Pick<Timer, "key" | "name"> &
 /** A timer set under the key of its event. */
 export type LaterTimer = Pick<Timer, "name"> & Partial<Pick<Timer, "payload">> & { inMs: number };
 
-/** What a rule acts with: the cause, and its timers. */
+/** Context of a run: the cause, and the timers. */
 export type Acting = Pick<ProcessContext, "timers" | "cause">;
 
 /** Passed to a handler with its event. Timers set or cancelled here are durable before the event counts as handled. */
@@ -42,7 +42,7 @@ export type ProcessContext = {
 };
 
 /**
- * What existed in an event's workspace when it happened; true where unknown. `furtherChannels`: an identity has or had an approval channel
+ * Things that existed in an event's workspace when it happened; true where unknown. `furtherChannels`: an identity has or had an approval channel
  * other than one mailbox: a chat, or a second channel.
  */
 export type Listeners = { rules: boolean; webhooks: boolean; furtherChannels: boolean };
@@ -102,7 +102,7 @@ export type Process = {
    */
   looksAt?: "event" | "key";
   /**
-   * Where a new process starts (default: at the beginning of the log). A process that notifies people starts now: old events are no news.
+   * Start of a new process (default: at the beginning of the log). A process that notifies people starts now: old events are no news.
    */
   begins?: "with the log" | "now";
   /**
@@ -119,7 +119,7 @@ export type Process = {
   ownerConcurrency?: number;
   onTimer?: (timer: Timer, context: ProcessContext) => HandlerResult;
   /**
-   * What happens when an event (or timer) fails too often. Default: it is parked with its error, listed, and retried by
+   * Treatment of an event (or timer) that fails too often. Default: it is parked with its error, listed, and retried by
    * the operator (`npm run processes`). "never": retried with backoff without end (filing). A function performs the
    * rule's last resort, then the item is parked.
    */

@@ -6,7 +6,7 @@ import Type, { type Static, type TSchema } from "typebox";
 export type SettingMeaning<Default> = {
   /** Its meaning, in one sentence. */
   description?: string;
-  /** What a number counts. */
+  /** Unit of a number. */
   unit?: "seconds" | "hours" | "days" | "megabytes" | "requests a minute";
   /** Its value when it is not set. */
   default?: Default;

@@ -18,7 +18,7 @@ export type Member = {
 export type Members = { members: readonly Member[] };
 
 /**
- * Who issues the command: a signed-in user, whose role is checked by the stream itself, so that no command outlives a change of it; an API
+ * Issuer of the command: a signed-in user, whose role is checked by the stream itself, so that no command outlives a change of it; an API
  * key, which cannot create or remove owners; or the operator, limited only by the workspace's own rules.
  */
 export type Asker = { userId: string } | "api_key" | "operator";

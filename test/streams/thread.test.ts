@@ -190,7 +190,7 @@ describe("a thread", () => {
         .when(note(outcome, 1))
         .then(noted("closed", 1), status("open", `draft ${outcome}`));
     }
-    // One that is approved by its submission was never pending. A later approval changes nothing.
+    // A draft that is approved by its submission was never pending. A later approval changes nothing.
     thread(...base)
       .when(note("approved", 0))
       .then(noted("approved", 0));
@@ -219,7 +219,7 @@ describe("a thread", () => {
     thread(...sending, released)
       .when(note("stale", 1))
       .then(noted("closed", 1), status("draft_pending", "draft stale"));
-    // One that has ended decides no more, though its claim is given back a little later.
+    // A draft that has ended decides no more, though its claim is given back a little later.
     thread(...sending, noted("closed", 1, "other"))
       .when(note("failed", 1))
       .then(noted("closed", 1), status("open", "draft failed"));

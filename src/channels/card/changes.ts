@@ -60,7 +60,7 @@ function changedBeside(before: Version, after: Version, { textDerived }: { textD
   const hasOtherQuote = before.read.folded !== after.read.folded;
   const hasOtherHtml = differs("body_html") || differs("signature_html");
   const isSameReading = before.read.text === after.read.text && !hasOtherQuote;
-  // Of a version without HTML, the plain text was compared.
+  // For a version without HTML, the plain text was compared.
   const hasTwoForms = [before, after].every(({ letter }) => letter.html !== null);
   const hasOtherPlain = visible(before.letter.text) !== visible(after.letter.text);
   return [

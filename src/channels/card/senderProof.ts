@@ -1,7 +1,7 @@
 import { visibleLine } from "#src/html/visible.ts";
 import type { Authentication } from "../approvalView.ts";
 
-/** What is proven about a message's sender. `verified` null: not checked yet. `phrase`: the result in a few words. */
+/** Proof of a message's sender. `verified` null: not checked yet. `phrase`: the result in a few words. */
 export type SenderProof = { verified: boolean | null; phrase: string; sentences: string[] };
 
 export function proofOf(authentication: Authentication | null): SenderProof {

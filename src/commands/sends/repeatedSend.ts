@@ -12,7 +12,7 @@ import { loadThread } from "../threads/threads.ts";
 /** `queuedAt`: ISO 8601. */
 export type QueuedSend = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
 
-/** What an API key states with its send. */
+/** Conditions that an API key states with its send. */
 export type SendIntent = {
   /** The version named by If-Match. */
   ifVersion?: number;

@@ -127,7 +127,7 @@ describe("a door", () => {
     expect(isOver).to.equal(false);
     finish();
     await over;
-    // What was made too late is sent to nobody, and closed.
+    // A stream that was made too late is sent to nobody, and closed.
     expect(stream.destroyed).to.equal(true);
   });
 

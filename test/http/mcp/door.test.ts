@@ -112,7 +112,7 @@ describe("mcp: the door", () => {
       } as unknown as McpRequest;
       const news = createNews(deps, requests, (error) => expect.fail(String(error)));
       requests.run(incoming, () => news.subscribe((event) => void heard.push(event)));
-      // Where nobody asks, the news is told.
+      // The news is sent where nobody asks.
       setTimeout(resolve, 200);
     });
     await asked;

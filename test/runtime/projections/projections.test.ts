@@ -27,7 +27,7 @@ import {
 
 const sized = (byDefault: number, full: number): number => (inFull ? full : byDefault);
 
-/** What comes for certain may take its time on a busy machine. */
+/** Options of a wait for a position that is certain to be reached: a busy machine may take its time. */
 const patiently = { timeoutMs: 60_000 };
 
 describe("the projection runner", () => {
