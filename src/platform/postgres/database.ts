@@ -42,8 +42,14 @@ export type Database = Role & {
   close(): Promise<void>;
 };
 
-/** Returns the database as seen by a runner: its queries use the background connections. */
-export const inBackground = (database: Database): Database => ({ ...database, ...database.background });
+declare const isBackground: unique symbol;
+
+/** The database as seen by a runner: its queries use the background connections, which see all workspaces. */
+export type BackgroundDatabase = Database & { readonly [isBackground]: true };
+
+/** Returns the database for a runner. */
+export const inBackground = (database: Database): BackgroundDatabase =>
+  ({ ...database, ...database.background }) as BackgroundDatabase;
 
 export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
 

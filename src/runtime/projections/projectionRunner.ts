@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { type Clock, systemClock } from "#src/platform/clock.ts";
-import type { Database } from "#src/platform/postgres/database.ts";
+import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
 import { loadReadModels, lowestStored } from "./checkpoints.ts";
 import { createGroupLoops, type GroupLoops } from "./groupLoops.ts";
 import { type HeldLease, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
@@ -22,7 +22,7 @@ import type { WaitFor } from "./waitFor.ts";
 
 export type ProjectionRunnerOptions = {
   store: EventStore;
-  database: Database;
+  database: BackgroundDatabase;
   logger: Log;
   /** Unique id of this running instance. */
   instanceId: string;

@@ -1,6 +1,6 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Clock } from "#src/platform/clock.ts";
-import type { Database } from "#src/platform/postgres/database.ts";
+import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { keepLeases, type LeaseKeeper } from "#src/runtime/projections/leaseKeeper.ts";
 import { asError, type Backoff, backoffMs, type Log, pause } from "#src/runtime/projections/retrying.ts";
@@ -13,7 +13,7 @@ import { createWorker } from "./worker.ts";
 
 export type ProcessRunnerOptions = {
   store: EventStore;
-  database: Database;
+  database: BackgroundDatabase;
   /** Clock by which timers are due. */
   clock: Clock;
   logger: Log;
@@ -107,7 +107,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
   };
 }
 
-async function freeEverything(database: Database): Promise<void> {
+async function freeEverything(database: BackgroundDatabase): Promise<void> {
   await database.query("update work.leases set expires_at = '-infinity' where name = $1", [plannerLease]);
   await freeClaims(database);
 }

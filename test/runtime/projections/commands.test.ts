@@ -9,7 +9,7 @@ import { projections } from "#projections/index.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { systemClock } from "#src/platform/clock.ts";
-import { connectDatabase, type Database, inBackground } from "#src/platform/postgres/database.ts";
+import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { createProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
 import { createProcessRunner } from "#src/runtime/work/runner.ts";
 import { type CommandOutcome, runHere } from "#test/support/commandHere.ts";
@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 describe("npm run projections, npm run processes", () => {
   let test: TestDatabase;
-  let database: Database;
+  let database: BackgroundDatabase;
   let store: EventStore;
   let directory: string;
 

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Projection } from "#projections/projection.ts";
 import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database, inBackground } from "#src/platform/postgres/database.ts";
+import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { CheckpointMoved, mainGroup, ProjectorFailed, writeBatch } from "#src/runtime/projections/checkpoints.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
 import { ensureTables, soundAmong } from "#src/runtime/projections/projectionTables.ts";
@@ -32,7 +32,7 @@ const patiently = { timeoutMs: 60_000 };
 
 describe("the projection runner", () => {
   let test: TestDatabase;
-  let database: Database;
+  let database: BackgroundDatabase;
   let store: EventStore;
   const running: ProjectionRunner[] = [];
   /** What a test holds back is let go at its end, however it ends: nothing can be stopped before. */
@@ -175,7 +175,7 @@ describe("the projection runner", () => {
 
   it("asks a database that is away again soon, however long it has been away", async () => {
     let [away, failed] = [false, 0];
-    const database_: Database = {
+    const database_: BackgroundDatabase = {
       ...database,
       transaction: (work, ...rest) => {
         if (!away) return database.transaction(work, ...rest);
@@ -200,7 +200,7 @@ describe("the projection runner", () => {
     let failed = 0;
     const logger = quietLog();
     const isRebuilding = () => logger.said.some(({ message }) => message.includes("rebuilding it beside"));
-    const away: Database = {
+    const away: BackgroundDatabase = {
       ...database,
       owner: {
         ...database.owner,

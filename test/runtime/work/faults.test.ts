@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { upcasting } from "#src/eventStore/upcasting.ts";
 import { type Clock, systemClock } from "#src/platform/clock.ts";
-import type { Database } from "#src/platform/postgres/database.ts";
+import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/runtime/work/parked.ts";
 import { trySetAside } from "#src/runtime/work/setAside.ts";
@@ -47,7 +47,7 @@ describe("the work table when something is broken", () => {
       });
     /** What the first one has asked about claims, and was answered. */
     const asked: ("looks" | "extends")[] = [];
-    const noting = (database: Database): Database => ({
+    const noting = (database: BackgroundDatabase): BackgroundDatabase => ({
       ...database,
       async query<Row extends Record<string, unknown>>(text: string, values?: readonly unknown[]) {
         const answer = await database.query<Row>(text, values);

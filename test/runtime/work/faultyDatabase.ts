@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Database, Sql } from "#src/platform/postgres/database.ts";
+import type { BackgroundDatabase, Sql } from "#src/platform/postgres/database.ts";
 
 /** How one instance sees PostgreSQL: there, away, or silent because the instance itself does not go on. */
 export type FaultyDatabase = {
-  database: Database;
+  database: BackgroundDatabase;
   /** Every statement fails as if the server were away, until it is back. Resolves when no statement is under way any more. */
   goAway(): Promise<void>;
   comeBack(): void;
@@ -20,7 +20,7 @@ export type FaultyDatabase = {
   die(): void;
 };
 
-export function faultyDatabase(real: Database): FaultyDatabase {
+export function faultyDatabase(real: BackgroundDatabase): FaultyDatabase {
   let away = false;
   let underWay = 0;
   let dead = false;

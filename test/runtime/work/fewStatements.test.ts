@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Database, Sql } from "#src/platform/postgres/database.ts";
+import type { BackgroundDatabase, Sql } from "#src/platform/postgres/database.ts";
 import { eventually } from "../projections/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
@@ -12,7 +12,7 @@ describe("an instance that plans and works", () => {
   const work = useWorkTable();
 
   /** The database, and what it was asked. */
-  function listening(): { database: Database; asked: string[] } {
+  function listening(): { database: BackgroundDatabase; asked: string[] } {
     const asked: string[] = [];
     const through = (sql: Sql): Sql => ({
       query: (text, values) => {
@@ -21,7 +21,7 @@ describe("an instance that plans and works", () => {
       },
     });
     const { database } = work;
-    const transaction: Database["transaction"] = (inner) => database.transaction((tx) => inner(through(tx)));
+    const transaction: BackgroundDatabase["transaction"] = (inner) => database.transaction((tx) => inner(through(tx)));
     return { database: { ...database, ...through(database), transaction }, asked };
   }
 

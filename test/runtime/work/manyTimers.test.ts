@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Database, Sql } from "#src/platform/postgres/database.ts";
+import type { BackgroundDatabase, Sql } from "#src/platform/postgres/database.ts";
 import { recordEndings } from "#src/runtime/work/endings.ts";
 import type { Claimed } from "#src/runtime/work/lane.ts";
 import { mostTimersAtOnce, type TimerChange } from "#src/runtime/work/timerChanges.ts";
@@ -28,10 +28,10 @@ describe("timers that an ending sets under keys of others", () => {
   }
 
   /** The database, and for each transaction its statements. */
-  function listening(): { database: Database; asked: string[][] } {
+  function listening(): { database: BackgroundDatabase; asked: string[][] } {
     const asked: string[][] = [];
     const { database } = work;
-    const transaction: Database["transaction"] = (inner) => {
+    const transaction: BackgroundDatabase["transaction"] = (inner) => {
       const statements: string[] = [];
       asked.push(statements);
       return database.transaction((tx) => {

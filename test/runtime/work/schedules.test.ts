@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { connectDatabase, type Database, inBackground } from "#src/platform/postgres/database.ts";
+import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
 import type { Ending } from "#src/runtime/work/ending.ts";
 import { recordEndings } from "#src/runtime/work/endings.ts";
@@ -30,7 +30,7 @@ const seeds = inFull ? 12 : 4;
 describe("the work table under random schedules", function () {
   this.timeout(600_000);
   let test: TestDatabase;
-  let database: Database;
+  let database: BackgroundDatabase;
   beforeEach(async () => {
     test = await createTestDatabase();
     database = inBackground(connectDatabase(test));
@@ -47,7 +47,7 @@ describe("the work table under random schedules", function () {
   }
 });
 
-function createSchedule(database: Database, seed: number) {
+function createSchedule(database: BackgroundDatabase, seed: number) {
   const { below, pick, chance } = createRandom(seed);
   const int = (from: number, to: number): number => from + below(to - from + 1);
   let ms = Date.parse("2026-01-01T00:00:00Z");

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { systemClock } from "#src/platform/clock.ts";
-import { connectDatabase, type Database, inBackground } from "#src/platform/postgres/database.ts";
+import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { createProcessRunner, type ProcessRunner, type ProcessRunnerOptions } from "#src/runtime/work/runner.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -21,7 +21,7 @@ export const rule = (more: Partial<Process> & Pick<Process, "on">): Process => (
 /** Registers for the tests beside it: a database and a log of their own for each, and runners that are stopped after it. */
 export function useWorkTable() {
   let test: TestDatabase;
-  let database: Database;
+  let database: BackgroundDatabase;
   let store: EventStore;
   const running: ProcessRunner[] = [];
   let log = quietLog();
