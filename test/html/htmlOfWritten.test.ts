@@ -31,6 +31,12 @@ describe("HTML made of what a person wrote", () => {
     }
   });
 
+  it("a telephone number at the end of underlined text reads the same in both forms", () => {
+    const html = htmlOfWritten("{+ Call tel:+49123 +}");
+    expect(html).to.equal("<p><u> Call tel:+49123 </u></p>");
+    expect(compareReadings(html, "{+ Call tel:+49123 +}")).to.equal(null);
+  });
+
   it("has what is struck through and underlined, and leaves other signs as they are", () => {
     expect(htmlOfWritten("We will ~~not\never~~ pay {+www.a.example+}")).to.equal(
       '<p>We will <s>not<br>ever</s> pay <u><a href="https://www.a.example">www.a.example</a></u></p>',

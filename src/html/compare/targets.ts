@@ -36,7 +36,8 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
       /\b(?:mailto:)?([\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){0,8})(?:\?[^\s<>"|)\]]*)?/giu,
       (found) => taken(targetKey(/^mailto:/i.test(found) ? found : `mailto:${found}`)),
     )
-    .replace(/\btel:[+\d().-]+/gi, (found) => taken(targetKey(found)))
+    // The `+` of `+}` ends underlined text and belongs to no number.
+    .replace(/\btel:(?:[\d().-]|\+(?!\}))+/gi, (found) => taken(targetKey(found)))
     .replace(/(?<![\p{L}\p{N}.-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?:\/[^\s<>"|]*)?/giu, (found) => {
       const key = targetKey(withoutPunctuation(found));
       return known.has(key) ? taken(key) : found;
