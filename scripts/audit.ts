@@ -5,7 +5,7 @@ import { draftHistory } from "#src/commands/drafts/draftHistories.ts";
 import { answerFromLog } from "#src/commands/drafts/life/fromLog.ts";
 import { inText } from "#src/commands/drafts/life/phrases.ts";
 import { isUuid } from "#src/commands/ids.ts";
-import { wholeLog } from "#src/eventStore/eventStore.ts";
+import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import { canonicalJson } from "#src/mail/out/content.ts";
 import { StartError } from "#src/platform/startError.ts";
@@ -94,7 +94,7 @@ async function exportWorkspace(workspaceId: string | undefined): Promise<void> {
   await besideService(async ({ store }) => {
     let chain = chainStart;
     let count = 0;
-    for await (const { events } of wholeLog(store)) {
+    for await (const { events } of readWholeLog(store)) {
       for (const event of events.filter(({ metadata }) => metadata.workspaceId === workspaceId.toLowerCase())) {
         chain = link(chain, event);
         count += 1;

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { isUuid } from "#src/commands/ids.ts";
 import type { Composition } from "#src/compose.ts";
-import { wholeLog } from "#src/eventStore/eventStore.ts";
+import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type StrayMailEvent, strayMailStream } from "#streams/strayMail/events.ts";
 import { besideService } from "./support/beside.ts";
@@ -20,7 +20,7 @@ const category = "strayMail";
 
 async function list({ store }: Composition, workspaceId: string | undefined): Promise<void> {
   let listed = 0;
-  for await (const { events } of wholeLog(store, [category]))
+  for await (const { events } of readWholeLog(store, [category]))
     for (const event of events as Recorded<StrayMailEvent>[]) {
       const entry = shown(event);
       if (workspaceId !== undefined && entry.workspace_id !== workspaceId) continue;

@@ -10,7 +10,7 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { StartError } from "#src/platform/startError.ts";
 import { allProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
-import { oldestReady } from "#src/runtime/projections/depths.ts";
+import { oldestReadySql } from "#src/runtime/projections/depths.ts";
 import { listenersReader } from "#src/runtime/work/listeners.ts";
 import { type Parked, requestRetry } from "#src/runtime/work/parked.ts";
 import { plannerLease } from "#src/runtime/work/plannerLease.ts";
@@ -44,7 +44,7 @@ const status: Run = async ({ database, store }) => {
   const { rows } = await database.query(
     `select name as process, planned,
        count(*) filter (where lane.state = 'ready') as ready,
-       round((${oldestReady})::numeric, 1)::float as oldest_ready_s,
+       round((${oldestReadySql})::numeric, 1)::float as oldest_ready_s,
        count(*) filter (where lane.state = 'claimed') as running,
        count(*) filter (where lane.state = 'waiting' and lane.obstacles is null) as waiting,
        count(*) filter (where lane.obstacles is not null) as set_aside,

@@ -4,7 +4,7 @@ import type { Cause } from "#src/commands/handle.ts";
 import { disableUser, enableUser, resetLink } from "#src/commands/users/byOperator.ts";
 import type { Person } from "#src/commands/users/users.ts";
 import type { Composition } from "#src/compose.ts";
-import { wholeLog } from "#src/eventStore/eventStore.ts";
+import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 import { createRevocation } from "#src/http/framework/keys/revocation.ts";
 import { loadConfig } from "#src/settings/config.ts";
@@ -62,7 +62,7 @@ async function list({ store }: Composition): Promise<unknown> {
   const operators = loadConfig().operatorEmails.map((email) => email.toLowerCase());
   const users = new Map<string, User>();
   const workspaces = new Map<string, Members>();
-  for await (const { events } of wholeLog(store, ["user", "member"])) {
+  for await (const { events } of readWholeLog(store, ["user", "member"])) {
     for (const event of events) {
       const id = idOf(event.stream);
       if (event.stream.startsWith("user-")) {

@@ -20,12 +20,12 @@ import { roomForApproval } from "./commands/serviceMail/withheld.ts";
 import { remakeSnapshots } from "./commands/states/remake.ts";
 import { createStates } from "./commands/states/states.ts";
 import { accountMail } from "./commands/users/accountMail.ts";
+import { keepAppendsAtomic } from "./eventStore/atomicBatches.ts";
 import type { EventStore, LogRewound } from "./eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
-import { measured } from "./eventStore/measured.ts";
+import { measureAppends } from "./eventStore/measureAppends.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
-import { upcasting } from "./eventStore/upcasting.ts";
-import { keepingAppendsWhole } from "./eventStore/wholeAppends.ts";
+import { upcastReads } from "./eventStore/upcasting.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
 import { createHeaderReader } from "./mail/in/headerReader.ts";
@@ -68,7 +68,7 @@ import type { BotAttendance } from "./processes/attendTelegramBots.ts";
 import { deliveryTimer } from "./processes/deliverWebhooks.ts";
 import { readDepths } from "./runtime/projections/depths.ts";
 import { createWaitFor, type WaitFor } from "./runtime/projections/waitFor.ts";
-import { setDueNow } from "./runtime/work/dueNow.ts";
+import { setImmediateTimers } from "./runtime/work/immediateTimers.ts";
 import type { Config } from "./settings/config.ts";
 
 /** Connection URLs of the service's PostgreSQL: the configured one, or the embedded one that was started. */
@@ -125,8 +125,8 @@ export function compose(
   });
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
-  const unmeasured = keepingAppendsWhole(
-    upcasting(createStore(config, urls, { logger, ...(onRewound && { onRewound }) })),
+  const unmeasured = keepAppendsAtomic(
+    upcastReads(createStore(config, urls, { logger, ...(onRewound && { onRewound }) })),
   );
   const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
   const metrics = prometheusMetrics({
@@ -139,7 +139,7 @@ export function compose(
       }),
     stateBytes: () => states.bytes(),
   });
-  const store = measured(unmeasured, { metrics, clock });
+  const store = measureAppends(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
   const threads = lent ?? createThreadPool();
   const resolver = createNodeResolver({ servers: config.dnsServers });
@@ -150,7 +150,7 @@ export function compose(
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {
-    deliveries: createPostgresDeliveries(database, (tx, queues) => setDueNow(tx, queues.map(deliveryTimer))),
+    deliveries: createPostgresDeliveries(database, (tx, queues) => setImmediateTimers(tx, queues.map(deliveryTimer))),
     sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });

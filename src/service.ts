@@ -20,9 +20,9 @@ import { StartError } from "./platform/startError.ts";
 import { allProcesses } from "./processes/index.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./runtime/projections/projectionRunner.ts";
 import { createReadiness } from "./runtime/projections/readiness.ts";
-import { readModelsTrouble } from "./runtime/projections/standstill.ts";
+import { describeReadModels } from "./runtime/projections/stalled.ts";
 import { createProcessRunner, type ProcessRunner } from "./runtime/work/runner.ts";
-import { nobodyPlans } from "./runtime/work/standstill.ts";
+import { whyPlannerStalled } from "./runtime/work/stalled.ts";
 import type { Config, Role } from "./settings/config.ts";
 import { settingDescriptions } from "./settings/settings.ts";
 
@@ -137,10 +137,10 @@ export async function startService(
         telegram,
         obstacleOf: readiness.obstacle,
         parts: {
-          read_models: () => readModelsTrouble({ ...composition, readiness, runner: projectionRunner }),
+          read_models: () => describeReadModels({ ...composition, readiness, runner: projectionRunner }),
           mail_provider: () => provider.trouble(),
           unanswered_mail: () => stillReady(roomForMail?.trouble()),
-          ...(processRunner && { processes: () => nobodyPlans(database) }),
+          ...(processRunner && { processes: () => whyPlannerStalled(database) }),
           ...(receivesMail && { smtp: () => (smtp ? smtp.trouble() : "it is not started yet") }),
         },
       });

@@ -110,7 +110,7 @@ const rules: Rule[] = [
       /^streams\/obstacleEnds\.ts$/,
       ports,
       database,
-      /^src\/runtime\/projections\/(leases|leaseKeeper|pace|retrying|standstill)\.ts$/,
+      /^src\/runtime\/projections\/(leases|leaseKeeper|pace|retrying|stalled)\.ts$/,
       within("src/runtime/work"),
     ],
     packages: /^node:(events|timers\/promises)$/,

@@ -1,4 +1,4 @@
-import { wholeLog } from "#src/eventStore/eventStore.ts";
+import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import type { Bench } from "./bench.ts";
 import { catchUp, startWorkspace } from "./workspace.ts";
@@ -15,7 +15,7 @@ export const bench: Bench = {
     server.atEnd(() => store.close());
     await server.measure("reference: event merely read", { pid: process.pid, database }, async () => {
       let events = 0;
-      for await (const batch of wholeLog(store)) events += batch.events.length;
+      for await (const batch of readWholeLog(store)) events += batch.events.length;
       return events;
     });
   },

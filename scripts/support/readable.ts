@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadModel } from "#projections/names.ts";
 import type { Composition } from "#src/compose.ts";
-import { lowestStored } from "#src/runtime/projections/checkpoints.ts";
+import { lowestCheckpoint } from "#src/runtime/projections/checkpoints.ts";
 import { type ProgressBar, progressBar } from "./progress.ts";
 
 const lookEveryMs = 100;
@@ -17,7 +17,7 @@ export async function untilReadable(
   position: number,
 ): Promise<void> {
   const lowest = async (): Promise<number> =>
-    lowestStored(
+    lowestCheckpoint(
       database,
       of.map((name) => ({ name })),
     );

@@ -24,7 +24,7 @@ export type Expected = {
 };
 
 /** Most appends expect a revision of their own stream and nothing else. */
-export const asExpected = (expected: number | Expected): Expected =>
+export const toExpected = (expected: number | Expected): Expected =>
   typeof expected === "number" ? { revision: expected } : expected;
 
 export type SubscribeOptions = {
@@ -44,7 +44,7 @@ export type SubscribeOptions = {
 /**
  * A batch of a subscription: events in position order, each once, none left out. `position`: how far the log was read, also over events of
  * other categories; a checkpoint may move there once the batch is consumed. `caughtUp`: the batch reached the end of the log as it was. An
- * adapter may end a batch within an append; the composed store never does (wholeAppends.ts).
+ * adapter may end a batch within an append; the composed store never does (atomicBatches.ts).
  */
 export type Batch = { events: Recorded[]; position: number; caughtUp: boolean };
 
@@ -92,7 +92,7 @@ export const readEvents = async <E extends Event>(
 ): Promise<Recorded<E>[]> => (await store.read(stream, from, count)) as Recorded<E>[];
 
 /** Yields the log from its beginning to the current head, batch by batch. `categories`: only streams of these; all if absent. */
-export async function* wholeLog(
+export async function* readWholeLog(
   store: Pick<EventStore, "head" | "subscribe">,
   categories?: readonly string[],
 ): AsyncGenerator<Batch> {
@@ -115,7 +115,7 @@ const unreadable = new WeakSet<Recorded>();
  * Returns the event in the form in which a subscription with `keepsUnreadable` delivers an unreadable one: accessing its data throws the
  * error.
  */
-export function asUnreadable(event: Recorded, error: unknown): Recorded {
+export function toUnreadable(event: Recorded, error: unknown): Recorded {
   const failing = Object.defineProperty({ ...event }, "data", {
     enumerable: false,
     get: () => {
@@ -183,7 +183,7 @@ export const maxEventBytes = 512 * 1024;
 export const maxAppendBytes = 1_000_000;
 
 /** Estimates the characters of an event as JSON, without serialising it. */
-export const textOf = ({ data, metadata }: Pick<Recorded, "data" | "metadata">): number =>
+export const estimateLength = ({ data, metadata }: Pick<Recorded, "data" | "metadata">): number =>
   textIn(data) + textIn(metadata);
 
 function textIn(value: unknown): number {

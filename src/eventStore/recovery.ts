@@ -1,10 +1,10 @@
 /** The part of a logger that the adapter uses. */
-export type Log = { warn(details: object, message: string): void };
+export type AdapterLog = { warn(details: object, message: string): void };
 
-export const silent: Log = { warn: () => {} };
+export const silentLog: AdapterLog = { warn: () => {} };
 
 /** Returns milliseconds to wait between attempts during an outage: short at first, never longer than half a second. */
-export function pauses(): { next(): number; reset(): void } {
+export function retryPauses(): { next(): number; reset(): void } {
   const [shortest, longest] = [20, 500];
   let pause = shortest;
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { categoryOf } from "#streams/event.ts";
 import { type Batch, type SubscribeOptions, Unavailable } from "./eventStore.ts";
-import { type Log, pauses } from "./recovery.ts";
+import { type AdapterLog, retryPauses } from "./recovery.ts";
 
 /** Access of subscriptions to an adapter's log. */
 export type PagedLog = {
@@ -12,7 +12,7 @@ export type PagedLog = {
   page(after: number): Promise<Batch>;
   /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
   beyond(after: number, signal: AbortSignal): Promise<void>;
-  log: Log;
+  log: AdapterLog;
   /** Aborted when the store closes. */
   closing: AbortSignal;
 };
@@ -20,7 +20,7 @@ export type PagedLog = {
 const defaultBatchSize = 500;
 
 /** Reads the log page by page to its end, then waits for more. While a page is consumed the next one is read, unless the end is reached. */
-export async function* subscription(paged: PagedLog, options: SubscribeOptions): AsyncGenerator<Batch, void> {
+export async function* subscribe(paged: PagedLog, options: SubscribeOptions): AsyncGenerator<Batch, void> {
   const { categories, batchSize = defaultBatchSize } = options;
   const signal = AbortSignal.any([options.signal, paged.closing]);
   let read = { position: options.after, caughtUp: true };
@@ -47,7 +47,7 @@ async function nextPage(
 ): Promise<Batch | undefined> {
   if (caughtUp) await paged.beyond(position, signal);
   if (caughtUp && !signal.aborted) await gather?.(position);
-  for (const pause = pauses(); ; await sleep(pause.next())) {
+  for (const pause = retryPauses(); ; await sleep(pause.next())) {
     if (caughtUp) await paged.beyond(position, signal);
     if (signal.aborted) return undefined;
     try {

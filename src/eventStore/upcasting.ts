@@ -1,9 +1,9 @@
 import type { Recorded } from "#streams/event.ts";
 import { newestVersion, type Upcasters, upcast, upcasters } from "#streams/upcast.ts";
-import { asUnreadable, type Batch, type EventStore } from "./eventStore.ts";
+import { type Batch, type EventStore, toUnreadable } from "./eventStore.ts";
 
 /** Wraps an event store so that readers see every event in its newest version. Appended events name their own version. */
-export function upcasting(store: EventStore, known: Upcasters = upcasters): EventStore {
+export function upcastReads(store: EventStore, known: Upcasters = upcasters): EventStore {
   const newest = (event: Recorded): Recorded => upcast(event, known);
 
   /** An unreadable event ends no subscription: only those who need its data fail on it. */
@@ -11,7 +11,7 @@ export function upcasting(store: EventStore, known: Upcasters = upcasters): Even
     try {
       return newest(event);
     } catch (error) {
-      return asUnreadable(event, error);
+      return toUnreadable(event, error);
     }
   }
 

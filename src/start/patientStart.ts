@@ -1,4 +1,4 @@
-import { asError, backoffMs, isPassing, type Log, pause } from "../runtime/projections/retrying.ts";
+import { asError, backoffMs, isTransient, pause, type RunnerLog } from "../runtime/projections/retrying.ts";
 
 /** Runs a step of the start, with retries, and returns its result. */
 export type Patiently = <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
@@ -12,7 +12,7 @@ const longestMs = 30_000;
  * not become right. A failed step may have happened, so it has to be repeatable.
  */
 export function patientStart(
-  { log, ending }: { log: Pick<Log, "warn">; ending: AbortSignal },
+  { log, ending }: { log: Pick<RunnerLog, "warn">; ending: AbortSignal },
   { now = () => performance.now(), backoff = backoffMs, forMs = longestMs } = {},
 ): Patiently {
   let failures = 0;
@@ -45,4 +45,4 @@ export function patientStart(
 const longestTimerMs = 2 ** 31 - 1;
 
 /** True for a passing error, or an error whose cause is one: an error worded for people keeps the server's error as its cause. */
-const mayPass = (error: unknown): boolean => isPassing(error) || isPassing((error as Error | undefined)?.cause);
+const mayPass = (error: unknown): boolean => isTransient(error) || isTransient((error as Error | undefined)?.cause);

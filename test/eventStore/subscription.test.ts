@@ -2,9 +2,9 @@ import { setImmediate as tick } from "node:timers/promises";
 import { expect } from "chai";
 import fc from "fast-check";
 import { type Batch, LogRewound, Unavailable } from "#src/eventStore/eventStore.ts";
-import { silent } from "#src/eventStore/recovery.ts";
-import { sharingPages } from "#src/eventStore/sharedPages.ts";
-import { subscription } from "#src/eventStore/subscription.ts";
+import { silentLog } from "#src/eventStore/recovery.ts";
+import { sharePageReads } from "#src/eventStore/sharedPageReads.ts";
+import { subscribe } from "#src/eventStore/subscription.ts";
 import { createWaiters } from "#src/eventStore/waiters.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 import { inFull } from "#test/support/full.ts";
@@ -47,12 +47,12 @@ function growingLog() {
   }
 
   const paged = {
-    page: sharingPages(read).page,
+    page: sharePageReads(read).page,
     beyond: async (after: number, signal: AbortSignal) => {
       if (after > log.head) throw new LogRewound("beyond the end");
       if (after === log.head) await waiters.wait(after, signal);
     },
-    log: silent,
+    log: silentLog,
     closing: closing.signal,
   };
   return { ...log, log, paged };
@@ -79,7 +79,7 @@ function follow(
     ...(batchSize && { batchSize }),
   };
   async function read(): Promise<void> {
-    for await (const batch of subscription(paged, options)) {
+    for await (const batch of subscribe(paged, options)) {
       expect(batch.position).to.be.at.least(batch.events.at(-1)?.position ?? reader.position);
       expect(batch.position, "a position that went back").to.be.at.least(reader.position);
       expect(batch.events.length).to.be.at.most(batchSize ?? 500);
@@ -179,7 +179,7 @@ describe("subscriptions that page the log", () => {
   it("hold nobody up, and keep few pages for a reader that stands still", async () => {
     const world = growingLog();
     world.log.grow(10);
-    const still = subscription(world.paged, { after: 0, signal: new AbortController().signal });
+    const still = subscribe(world.paged, { after: 0, signal: new AbortController().signal });
     const first = await still.next();
     const fast = follow(world, { after: 0, turns: 0 });
     for (let n = 0; n < 30; n++) {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { messageById } from "#projections/messages/queries.ts";
-import { readEvents, Unavailable, wholeLog } from "#src/eventStore/eventStore.ts";
+import { readEvents, readWholeLog, Unavailable } from "#src/eventStore/eventStore.ts";
 import { type SigningKey, signMail } from "#src/mail/out/dkim.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import { type CorpusFile, corpus, fixture, fixtureNames, hasCorpus } from "#test/mail/in/mails.ts";
@@ -67,7 +67,7 @@ describe("mail that SendGrid posts", () => {
     });
   const strays = async () => {
     const found: any[] = [];
-    for await (const { events } of wholeLog(service.store, ["strayMail"])) found.push(...events);
+    for await (const { events } of readWholeLog(service.store, ["strayMail"])) found.push(...events);
     return found;
   };
   const received = () => readEvents<InboxEvent>(service.store, inboxStream(identity.id));

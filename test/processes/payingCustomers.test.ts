@@ -21,7 +21,7 @@ import {
 import { createCustomers } from "#src/processes/createCustomers.ts";
 import { followSubscriptions } from "#src/processes/followSubscriptions.ts";
 import type { Timer } from "#src/processes/process.ts";
-import { concerns } from "#src/runtime/work/concerns.ts";
+import { isRelevant } from "#src/runtime/work/relevance.ts";
 import { system } from "#test/support/cause.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
 import { faultyEventStore } from "#test/support/faultyEventStore.ts";
@@ -231,14 +231,14 @@ describe("what the payment processor says", () => {
   it("is recorded once for a customer, whoever knows it, and asks for nothing where nobody does", async () => {
     const { create, deps, following, typesOf, eventOf, log } = await world();
     expect(await recordProcessorEvent(deps, event("evt_0"), system())).to.deep.equal({ known: false });
-    expect(concerns(following(), eventOf("ProcessorEventNoticed", "processorCustomer-cus_1"))).to.equal(false);
+    expect(isRelevant(following(), eventOf("ProcessorEventNoticed", "processorCustomer-cus_1"))).to.equal(false);
     await create("one");
     for (const id of ["evt_1", "evt_1", "evt_2", "evt_1", "evt_0"])
       expect(await recordProcessorEvent(deps, event(id), system())).to.deep.equal({ known: true });
     const noticed = typesOf("processorCustomer-cus_1").filter((type) => type === "ProcessorEventNoticed");
     expect(noticed).to.have.length(3);
     const last = eventOf("ProcessorEventNoticed", "processorCustomer-cus_1");
-    expect([concerns(following(), last), following().keyOf(last)]).to.deep.equal([true, "one"]);
+    expect([isRelevant(following(), last), following().keyOf(last)]).to.deep.equal([true, "one"]);
     expect(last.metadata.workspaceId).to.equal("one");
     const before = log.all.length;
     expect(await recordProcessorEvent(deps, event("evt_9", null), system())).to.deep.equal({ known: false });

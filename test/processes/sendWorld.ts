@@ -19,10 +19,10 @@ import type { HandlerResult, Obstacle, Process, Timer } from "#src/processes/pro
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
-import { concerns } from "#src/runtime/work/concerns.ts";
-import { handlerContext } from "#src/runtime/work/handlerContext.ts";
+import { createHandlerContext } from "#src/runtime/work/handlerContext.ts";
 import { laterTimer } from "#src/runtime/work/laterTimer.ts";
-import { endedObstacles } from "#src/runtime/work/workOf.ts";
+import { isRelevant } from "#src/runtime/work/relevance.ts";
+import { endedObstacles } from "#src/runtime/work/relevantEvents.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
@@ -105,7 +105,10 @@ async function joinPeople({ members }: Node): Promise<void> {
   }
 }
 
-/** A world with a workspace, an identity and a customer's mail that is filed: see openSendWorld. `people`: its members, by default there are some. */
+/**
+ * A world with a workspace, an identity and a customer's mail that is filed: see openSendWorld. `people`: its members, by default there are
+ * some.
+ */
 export async function createSendWorld({ people = true, ...options }: WorldOptions & { people?: boolean } = {}) {
   const beginning = await beginningOf(`send world ${JSON.stringify({ people, ...options })}`, async () => {
     const world = openSendWorld(options);
@@ -123,7 +126,8 @@ export async function createSendWorld({ people = true, ...options }: WorldOption
 
 /**
  * The send path without its surroundings: one log in memory, any number of instances on it, a clock that only tests move (each look at the
- * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice. Nothing has happened in it, or what has in its beginning.
+ * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice. Nothing has happened in it, or what has in its
+ * beginning.
  */
 export function openSendWorld(
   { cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2, handOverSeconds = 60, reads }: WorldOptions,
@@ -259,7 +263,7 @@ export function openSendWorld(
 
   let stopping = new AbortController();
   const contextFor = ({ name: process }: Process, subject: Recorded | Timer) =>
-    handlerContext(
+    createHandlerContext(
       {
         ...{ process, clock, signal: stopping.signal, attempt: 1, projected: async () => true },
         onTimer(change) {
@@ -309,7 +313,7 @@ export function openSendWorld(
     let at = position;
     while (at < log.all.length) {
       const event = copyOf(log.all[at] as Recorded);
-      for (const process of node.processes.filter((process) => concerns(process, event))) {
+      for (const process of node.processes.filter((process) => isRelevant(process, event))) {
         const { name } = process;
         const timer = laterTimer(process, event, clock.now());
         if (timer) timers.set(`${name}/${timer.key}/${timer.name}`, { process: name, timer });

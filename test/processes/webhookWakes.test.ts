@@ -4,7 +4,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import type { WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import { deliverWebhooks, deliveryTimer } from "#src/processes/deliverWebhooks.ts";
-import { setDueNow } from "#src/runtime/work/dueNow.ts";
+import { setImmediateTimers } from "#src/runtime/work/immediateTimers.ts";
 import { eventually } from "#test/runtime/projections/support.ts";
 import { useWorkTable } from "#test/runtime/work/support.ts";
 
@@ -18,7 +18,7 @@ describe("a queue of webhook deliveries that waits for its next try", () => {
       workspace_id: randomUUID(),
       event_id: randomUUID(),
     };
-    const wake = () => work.database.transaction((tx) => setDueNow(tx, [deliveryTimer(queue)]));
+    const wake = () => work.database.transaction((tx) => setImmediateTimers(tx, [deliveryTimer(queue)]));
     let looks = 0;
     const deliveries = {
       async begin() {

@@ -1,14 +1,14 @@
 import { expect } from "chai";
-import { upcasting } from "#src/eventStore/upcasting.ts";
-import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
+import { keepAppendsAtomic } from "#src/eventStore/atomicBatches.ts";
+import { upcastReads } from "#src/eventStore/upcasting.ts";
 import { fold } from "#streams/decider.ts";
 import type { Event, Metadata } from "#streams/event.ts";
 import { type StoredEvent, type Upcasters, upcast } from "#streams/upcast.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
 /**
- * The worked example of streams/README.md: `PersonNamed` had one name for a person, and has two since version 2. Its declaration, its decider and its
- * projectors know version 2 alone; the upcaster is all that remembers version 1.
+ * The worked example of streams/README.md: `PersonNamed` had one name for a person, and has two since version 2. Its declaration, its
+ * decider and its projectors know version 2 alone; the upcaster is all that remembers version 1.
  */
 type PersonEvent = Event<"PersonNamed", { first: string; last: string }>;
 
@@ -48,7 +48,7 @@ describe("an event whose shape has changed", () => {
   it("is read in its newest version through the store that the service composes, and stays stored as it was", async () => {
     const log = createMemoryEventStore();
     await log.append("person-1", -1, [{ ...old, id: "1", metadata }]);
-    const store = keepingAppendsWhole(upcasting(log, known));
+    const store = keepAppendsAtomic(upcastReads(log, known));
     const { type, data } = newest;
     await store.append("person-1", 0, [{ type, data, id: "2", metadata }]);
 

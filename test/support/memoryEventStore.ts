@@ -1,6 +1,5 @@
 import {
   type Appended,
-  asExpected,
   type Batch,
   type EventStore,
   type Expected,
@@ -8,6 +7,7 @@ import {
   type NewEvent,
   StreamMoved,
   type SubscribeOptions,
+  toExpected,
 } from "#src/eventStore/eventStore.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 
@@ -70,7 +70,7 @@ export function createMemoryEventStore(
     all,
     guards: true,
     async append(stream, wanted, events) {
-      const expected = asExpected(wanted);
+      const expected = toExpected(wanted);
       if (events.length === 0) throw new InvalidAppend("nothing to append");
       const before = alreadyWritten(stream, expected.revision, events);
       if (before) return before;

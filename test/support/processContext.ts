@@ -1,7 +1,7 @@
 import { systemClock } from "#src/platform/clock.ts";
 import type { HandlerResult, Process, ProcessContext, Timer } from "#src/processes/process.ts";
-import { concerns } from "#src/runtime/work/concerns.ts";
-import { type Handling, handlerContext } from "#src/runtime/work/handlerContext.ts";
+import { createHandlerContext, type Handling } from "#src/runtime/work/handlerContext.ts";
+import { isRelevant } from "#src/runtime/work/relevance.ts";
 import type { Recorded } from "#streams/event.ts";
 
 type More = Partial<Handling> & { timers?: Timer[] };
@@ -12,7 +12,7 @@ export const contextOf = (
   subject: Recorded<any> | Timer,
   { timers = [], ...more }: More = {},
 ): ProcessContext =>
-  handlerContext(
+  createHandlerContext(
     {
       process: process.name,
       clock: systemClock,
@@ -27,7 +27,7 @@ export const contextOf = (
 
 /** Hands an event over, as the runner does: nothing happens where it does not concern the process, or is looked at later. */
 export const tell = (process: Process, event: Recorded<any>, more: More = {}): HandlerResult | undefined =>
-  concerns(process, event)
+  isRelevant(process, event)
     ? process.on[event.type]?.(structuredClone(event), contextOf(process, event, more))
     : undefined;
 

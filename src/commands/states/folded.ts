@@ -1,4 +1,4 @@
-import { noStream, textOf } from "#src/eventStore/eventStore.ts";
+import { estimateLength, noStream } from "#src/eventStore/eventStore.ts";
 import type { Snapshot } from "#src/platform/snapshots/snapshots.ts";
 import type { Decider } from "#streams/decider.ts";
 import type { Event, Recorded } from "#streams/event.ts";
@@ -47,7 +47,7 @@ export function foldOn<State, E extends Event>(
   let bytes = 0;
   for (const event of events) {
     state = evolve(state, event);
-    bytes += textOf(event);
+    bytes += estimateLength(event);
   }
   return {
     ...folded,

@@ -17,21 +17,21 @@ type ServerRecord = {
 };
 
 /** Converts a record; undefined if it has no position of its own (a part of an explicit transaction, which this service never writes). */
-export function recordOf(stored: ServerRecord): LogRecord | undefined {
+export function toRecord(stored: ServerRecord): LogRecord | undefined {
   const { stream, commit, prepare, id, type } = stored;
   if (commit === undefined || commit !== prepare) return undefined;
-  const position = safe(commit);
+  const position = toPosition(commit);
   const kept = stored.metadata as (Metadata & { schemaVersion?: unknown }) | undefined;
   const schemaVersion = kept?.schemaVersion;
   if (!stored.isJson || !stream.includes("-") || typeof schemaVersion !== "number") return { stream, position };
   const { schemaVersion: _, ...metadata } = kept!;
-  const revision = safe(stored.revision);
+  const revision = toPosition(stored.revision);
   const event = { id, type, data: stored.data(), stream, revision, position, schemaVersion, metadata };
   return { stream, position, event: event as Recorded };
 }
 
 /** Converts a log position to a number. Throws if the server gives none (older than 22.10) or one beyond 2^53. */
-export function safe(value: bigint | string): number {
+export function toPosition(value: bigint | string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number))
     throw new Error(`the event store returned ${value}, which is not a position that this service can store`);

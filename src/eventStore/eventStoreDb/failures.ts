@@ -30,7 +30,7 @@ type Persistence<T> = {
 };
 
 /** Retries the same call until there is a verdict; throws Unavailable when `timeoutMs` have passed without one. */
-export async function persist<T>({ what, timeoutMs, closed, attempt, verdict }: Persistence<T>): Promise<T> {
+export async function retryUntilVerdict<T>({ what, timeoutMs, closed, attempt, verdict }: Persistence<T>): Promise<T> {
   const end = performance.now() + timeoutMs;
   for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
     if (closed.aborted) throw new Unavailable(`${what}: the event store is closed`);

@@ -2,7 +2,7 @@ import shared from "@eventstore/db-client/generated/shared_pb.js";
 import streams from "@eventstore/db-client/generated/streams_pb.js";
 import { noStream } from "../eventStore.ts";
 import type { ValidEvent } from "../validate.ts";
-import { type LogRecord, recordOf, safe } from "./events.ts";
+import { type LogRecord, toPosition, toRecord } from "./events.ts";
 
 const { AppendReq, ReadReq } = streams;
 const { ReadDirection } = ReadReq.Options;
@@ -37,7 +37,7 @@ const readRequest = (
   );
 
 /** Returns the records in order; none if the stream does not exist. */
-export function recordsIn(answers: readonly streams.ReadResp[]): (LogRecord | undefined)[] {
+export function readRecords(answers: readonly streams.ReadResp[]): (LogRecord | undefined)[] {
   return answers.flatMap((answer) => {
     const event = answer.getEvent();
     if (!event) return [];
@@ -57,13 +57,13 @@ export function bytesOfAnswer(answer: streams.ReadResp): number {
 export function firstPosition(answers: readonly streams.ReadResp[]): number | undefined {
   const [event] = answers.flatMap((answer) => answer.getEvent() ?? []);
   const position = event?.getEvent()?.getCommitPosition();
-  return position === undefined ? undefined : safe(position);
+  return position === undefined ? undefined : toPosition(position);
 }
 
 function decode(recorded: streams.ReadResp.ReadEvent.RecordedEvent): LogRecord | undefined {
   const facts = recorded.getMetadataMap();
   const isJson = facts.get("content-type") === "application/json";
-  return recordOf({
+  return toRecord({
     stream: textOf(recorded.getStreamIdentifier()?.getStreamName_asU8()),
     commit: recorded.getCommitPosition(),
     prepare: recorded.getPreparePosition(),
@@ -115,11 +115,11 @@ export function appendOutcome(
 ): { written: true; revision: number; position: number } | { written: false; revision: number } {
   const success = answer.getSuccess();
   if (success) {
-    const position = safe(success.getPosition()!.getCommitPosition());
-    return { written: true, revision: safe(success.getCurrentRevision()), position };
+    const position = toPosition(success.getPosition()!.getCommitPosition());
+    return { written: true, revision: toPosition(success.getCurrentRevision()), position };
   }
   const wrong = answer.getWrongExpectedVersion()!;
-  return { written: false, revision: wrong.hasCurrentRevision() ? safe(wrong.getCurrentRevision()) : noStream };
+  return { written: false, revision: wrong.hasCurrentRevision() ? toPosition(wrong.getCurrentRevision()) : noStream };
 }
 
 const nothing = (): shared.Empty => new shared.Empty();

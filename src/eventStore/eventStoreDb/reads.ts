@@ -1,19 +1,19 @@
 import { ErrorType } from "@eventstore/db-client";
 import type { ReadResp } from "@eventstore/db-client/generated/streams_pb.js";
 import type { Recorded } from "#streams/event.ts";
+import { shareReadsOfOneTurn } from "../batchedReads.ts";
 import { type Batch, LogRewound, type StreamPage, type StreamRange, Unavailable } from "../eventStore.ts";
-import { joiningUnsent } from "../unsentReads.ts";
 import type { Calls } from "./calls.ts";
 import type { LogRecord } from "./events.ts";
-import { accessDenied, failureType, persist, unavailable } from "./failures.ts";
-import { bytesOfAnswer, firstPosition, readLogRequest, readStreamRequest, recordsIn } from "./messages.ts";
+import { accessDenied, failureType, retryUntilVerdict, unavailable } from "./failures.ts";
+import { bytesOfAnswer, firstPosition, readLogRequest, readRecords, readStreamRequest } from "./messages.ts";
 
 /** Events per request: large enough to be quick, small enough for a server with few threads. */
 const pageSize = 500;
 /** Bytes of a page of the log: it is cut after the record that makes it this large. */
 const pageBytes = 2_000_000;
 
-export type Reads = {
+export type LeaderReads = {
   stream(name: string, fromRevision: number, maxCount: number): Promise<Recorded[]>;
   streamPage(name: string, stretch: StreamRange): Promise<StreamPage>;
   last(name: string): Promise<Recorded | undefined>;
@@ -23,11 +23,11 @@ export type Reads = {
 };
 
 /** Creates reads from the leader. The server has no time limit for reads, so each has one here, restarted by every event. */
-export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal): Reads {
+export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal): LeaderReads {
   const persistently = <T>(what: string, attempt: (budgetMs: number) => Promise<T>): Promise<T> =>
-    persist({ what, timeoutMs, closed, attempt, verdict: (error) => verdict(what, error) });
+    retryUntilVerdict({ what, timeoutMs, closed, attempt, verdict: (error) => verdict(what, error) });
 
-  const joined = joiningUnsent();
+  const joined = shareReadsOfOneTurn();
 
   /** Concurrent callers of the same page share one array. */
   const page = (name: string, from: number | "end", count: number): Promise<readonly Recorded[]> =>
@@ -44,7 +44,7 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
         return read >= bytes;
       };
       const request = readStreamRequest(name, from, events);
-      const records = recordsIn(await calls.read(request, budgetMs, isFull).catch(emptyWhereMissing));
+      const records = readRecords(await calls.read(request, budgetMs, isFull).catch(emptyWhereMissing));
       const isCut = read >= bytes || records.length === events;
       return { events: records.map((record) => ownEvent(name, record)), atEnd: !isCut };
     });
@@ -83,7 +83,7 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
       const answers = await calls.read(readLogRequest(after, pageSize + 1), timeoutMs, take);
       if (after > 0 && read.events === 0)
         throw new LogRewound(`the event log ends before position ${after}, but had been read up to there`);
-      const records = recordsIn(answers)
+      const records = readRecords(answers)
         .filter((record) => record !== undefined)
         .filter(({ position }) => position > after);
       return {

@@ -12,7 +12,7 @@ export type Users = {
 };
 
 /** Result: the service's user, whether it was created or only got its password, and whether its rights were set. */
-export type Prepared = { user: string; created: boolean; rights: "set" | "already so" };
+export type PreparedServiceUser = { user: string; created: boolean; rights: "set" | "already so" };
 
 /**
  * Creates the user that `serviceUrl` names, with its password, or sets its password. Then only administrators and this user may append to
@@ -23,7 +23,7 @@ export type Prepared = { user: string; created: boolean; rights: "set" | "alread
 export async function prepareServiceUser(
   { adminUrl, serviceUrl }: { adminUrl: string; serviceUrl: string },
   users: Users = usersOverHttp(adminUrl),
-): Promise<Prepared> {
+): Promise<PreparedServiceUser> {
   const { username: user, password } = namedIn(serviceUrl, "EVENT_STORE_URL");
   if (/^(admin|ops)$/i.test(user))
     throw new Error(`"${user}" is a user of the server's own: name another one in EVENT_STORE_URL`);

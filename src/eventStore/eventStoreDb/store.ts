@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ErrorType, WrongExpectedVersionError } from "@eventstore/db-client";
 import {
   type Appended,
-  asExpected,
   type Batch,
   type EventStore,
   type Expected,
@@ -14,18 +13,19 @@ import {
   noStream,
   StreamMoved,
   type SubscribeOptions,
+  toExpected,
   Unavailable,
 } from "../eventStore.ts";
-import { pauses } from "../recovery.ts";
-import { sharingPages } from "../sharedPages.ts";
-import { subscription } from "../subscription.ts";
+import { retryPauses } from "../recovery.ts";
+import { sharePageReads } from "../sharedPageReads.ts";
+import { subscribe } from "../subscription.ts";
 import { isStreamName, type ValidEvent, validateAppend, validateStream } from "../validate.ts";
 import { createCalls } from "./calls.ts";
 import { connect } from "./connection.ts";
-import { safe } from "./events.ts";
-import { accessDenied, asCommandError, failureType, persist, unavailable } from "./failures.ts";
+import { toPosition } from "./events.ts";
+import { accessDenied, asCommandError, failureType, retryUntilVerdict, unavailable } from "./failures.ts";
 import { appendOutcome, appendRequests } from "./messages.ts";
-import { createReads, type Reads } from "./reads.ts";
+import { createReads, type LeaderReads } from "./reads.ts";
 import { createWatch } from "./watch.ts";
 
 export type EventStoreDbOptions = {
@@ -33,12 +33,15 @@ export type EventStoreDbOptions = {
   connectionString: string;
   /** Milliseconds for which a call is retried before it throws Unavailable. */
   timeoutMs?: number;
-  logger?: Log;
+  logger?: EventStoreDbLog;
 };
 
-export type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
+export type EventStoreDbLog = {
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+};
 
-const silent: Log = { warn() {}, error() {} };
+const silent: EventStoreDbLog = { warn() {}, error() {} };
 
 /** The event log on EventStoreDB (KurrentDB) 22.10 or newer. Connects at the first call. */
 export function createEventStoreDbStore(options: EventStoreDbOptions): EventStore {
@@ -49,14 +52,14 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   const calls = createCalls(client, closing.signal);
   const reads = createReads(calls, timeoutMs, closing.signal);
   const watch = createWatch({ client, reads, log, closed: closing.signal });
-  const pages = sharingPages((after) => pageOrVerdict(reads, after));
+  const pages = sharePageReads((after) => pageOrVerdict(reads, after));
 
   const write = (
     stream: string,
     { revision: expectedRevision, unlessMoved = [] }: Expected,
     events: readonly ValidEvent[],
   ): Promise<Appended> =>
-    persist({
+    retryUntilVerdict({
       what: `appending to ${stream}`,
       timeoutMs,
       closed: closing.signal,
@@ -89,7 +92,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   }
 
   async function append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended> {
-    const wanted = asExpected(expected);
+    const wanted = toExpected(expected);
     const valid = validateAppend(stream, wanted.revision, events);
     for (const guard of wanted.unlessMoved ?? []) validateStream(guard.stream);
     const appended = await write(stream, wanted, valid);
@@ -99,7 +102,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
 
   async function* follow(options: SubscribeOptions): AsyncGenerator<Batch, void> {
     try {
-      yield* subscription({ page: pages.page, beyond: watch.beyond, log, closing: closing.signal }, options);
+      yield* subscribe({ page: pages.page, beyond: watch.beyond, log, closing: closing.signal }, options);
     } catch (error) {
       if (error instanceof LogRewound) {
         pages.forget();
@@ -138,8 +141,8 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
 const unknownsInARow = 5;
 
 /** Reads a page of the log. Throws Unavailable or LogRewound. */
-async function pageOrVerdict(reads: Pick<Reads, "page">, after: number): Promise<Batch> {
-  const pause = pauses();
+async function pageOrVerdict(reads: Pick<LeaderReads, "page">, after: number): Promise<Batch> {
+  const pause = retryPauses();
   for (let unknowns = 0; unknowns < unknownsInARow; unknowns++) {
     try {
       return await reads.page(after);
@@ -161,7 +164,7 @@ function appendVerdict(stream: string, expectedRevision: number, error: unknown)
     return new StreamMoved(
       stream,
       expectedRevision,
-      typeof actualVersion === "bigint" ? safe(actualVersion) : noStream,
+      typeof actualVersion === "bigint" ? toPosition(actualVersion) : noStream,
     );
   }
   if (accessDenied(known)) return unavailable(`appending to ${stream}`, known);

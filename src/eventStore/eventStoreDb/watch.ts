@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { END, ErrorType, type EventStoreDBClient, streamNameFilter } from "@eventstore/db-client";
-import { type Log, pauses } from "../recovery.ts";
+import { type AdapterLog, retryPauses } from "../recovery.ts";
 import { createWaiters } from "../waiters.ts";
 import { asCommandError, failureType } from "./failures.ts";
-import type { Reads } from "./reads.ts";
+import type { LeaderReads } from "./reads.ts";
 
 /** Knows where the log ends, and wakes the loops that wait for more. */
 export type Watch = {
@@ -15,8 +15,8 @@ export type Watch = {
 
 export type WatchOptions = {
   client: EventStoreDBClient;
-  reads: Pick<Reads, "head">;
-  log: Log;
+  reads: Pick<LeaderReads, "head">;
+  log: AdapterLog;
   closed: AbortSignal;
 };
 
@@ -88,7 +88,7 @@ export function createWatch({ client, reads, log, closed }: WatchOptions): Watch
   }
 
   async function keepListening(): Promise<void> {
-    const pause = pauses();
+    const pause = retryPauses();
     while (!closed.aborted) {
       const begun = performance.now();
       await listen();

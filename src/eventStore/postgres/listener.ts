@@ -1,11 +1,11 @@
 import pgListen from "pg-listen";
-import type { Log } from "../recovery.ts";
+import type { AdapterLog } from "../recovery.ts";
 
 export type ListenerOptions = {
   connectionString: string;
   /** Milliseconds that a check of the connection, and an attempt to open one, may take. */
   timeoutMs: number;
-  log: Log;
+  log: AdapterLog;
   /** Called with the payload of each notification, "" if it has none. */
   onNotified(payload: string): void;
   /** Called when a connection was opened: notifications may have been lost before. */
@@ -13,7 +13,7 @@ export type ListenerOptions = {
 };
 
 /** Connection that listens to commits, and is replaced when it breaks. */
-export type Listener = {
+export type CommitListener = {
   /** Starts to listen, unless it does already. */
   listen(): void;
   close(): void;
@@ -32,7 +32,7 @@ export function createListener({
   log,
   onNotified,
   onConnected,
-}: ListenerOptions): Listener {
+}: ListenerOptions): CommitListener {
   let connecting: Promise<void> | undefined;
   let listening = false;
   let closed = false;

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { asUnavailable } from "#src/platform/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
+import { shareReadsOfOneTurn } from "../batchedReads.ts";
 import { type StreamPage, type StreamRange, Unavailable } from "../eventStore.ts";
-import { pauses } from "../recovery.ts";
-import { joiningUnsent } from "../unsentReads.ts";
+import { retryPauses } from "../recovery.ts";
 
 export type ReaderOptions = {
   connectionString: string;
@@ -14,7 +14,7 @@ export type ReaderOptions = {
   onRead: (event: Pick<Recorded, "position" | "id">) => void;
 };
 
-export type Reader = {
+export type LogReader = {
   stream(stream: string, fromRevision: number, maxCount: number | undefined): Promise<Recorded[]>;
   streamPage(stream: string, stretch: StreamRange): Promise<StreamPage>;
   last(stream: string): Promise<Recorded | undefined>;
@@ -65,7 +65,7 @@ const planning = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
  */
 const page = { events: 500, bytes: 2_000_000 };
 
-export function createReader({ connectionString, timeoutMs, connections, onRead }: ReaderOptions): Reader {
+export function createReader({ connectionString, timeoutMs, connections, onRead }: ReaderOptions): LogReader {
   const pool = new pg.Pool({
     connectionString,
     application_name: "countersign log reader",
@@ -106,7 +106,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
     atEnd: rows.length < events && Number(rows.at(-1)?.[8] ?? 0) < bytes,
   });
 
-  const joined = joiningUnsent();
+  const joined = shareReadsOfOneTurn();
 
   /** Retries a read, which changes nothing. Concurrent callers of the same read share its rows. */
   const askForSure = (query: Ask): Promise<readonly Row[]> =>
@@ -114,7 +114,7 @@ export function createReader({ connectionString, timeoutMs, connections, onRead 
 
   async function untilAnswered(read: () => Promise<Row[]>): Promise<Row[]> {
     const deadline = performance.now() + timeoutMs;
-    for (const pause = pauses(); ; await sleep(pause.next())) {
+    for (const pause = retryPauses(); ; await sleep(pause.next())) {
       try {
         return await read();
       } catch (error) {

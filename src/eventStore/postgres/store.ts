@@ -1,7 +1,7 @@
-import { asExpected, type Batch, type EventStore, type LogRewound } from "../eventStore.ts";
-import { type Log, silent } from "../recovery.ts";
-import { sharingPages } from "../sharedPages.ts";
-import { subscription } from "../subscription.ts";
+import { type Batch, type EventStore, type LogRewound, toExpected } from "../eventStore.ts";
+import { type AdapterLog, silentLog } from "../recovery.ts";
+import { sharePageReads } from "../sharedPageReads.ts";
+import { subscribe } from "../subscription.ts";
 import { isStreamName, validateAppend, validateRevision, validateStream } from "../validate.ts";
 import { createReader } from "./reader.ts";
 import { createTail } from "./tail.ts";
@@ -14,7 +14,7 @@ export type PostgresEventStoreOptions = {
   timeoutMs?: number;
   /** Connections for reading, at most (default 8); one more writes, and one more listens once there is a subscriber. */
   readers?: number;
-  logger?: Log;
+  logger?: AdapterLog;
   /**
    * Called once if the log has lost the newest known event, as after a failover to a standby that had not received it: all data derived
    * from lost events are wrong, wherever they are stored. Every subscription ends with the same error, and so does every append over a new
@@ -25,7 +25,7 @@ export type PostgresEventStoreOptions = {
 
 /** The event log in PostgreSQL 14 or newer, schema `es` (src/platform/postgres/migrations). Connects when first used. */
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
-  const { connectionString, timeoutMs = 5_000, readers = 8, logger: log = silent, onRewound = () => {} } = options;
+  const { connectionString, timeoutMs = 5_000, readers = 8, logger: log = silentLog, onRewound = () => {} } = options;
   const closing = new AbortController();
   const reader = createReader({
     connectionString,
@@ -41,7 +41,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     onCommitted: (newest) => tail.saw(newest),
   });
   const tail = createTail({ connectionString, timeoutMs, pool: reader.pool, log, onRewound });
-  const { page } = sharingPages(readPage);
+  const { page } = sharePageReads(readPage);
   let closed: Promise<void> | undefined;
 
   async function readPage(after: number): Promise<Batch> {
@@ -59,7 +59,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
   return {
     guards: true,
     async append(stream, wanted, events) {
-      const expected = asExpected(wanted);
+      const expected = toExpected(wanted);
       const { revision, unlessMoved = [] } = expected;
       const valid = validateAppend(stream, revision, events);
       for (const guard of unlessMoved) {
@@ -80,7 +80,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     },
     head: () => reader.head(),
     subscribe: (subscribeOptions) =>
-      subscription({ page, beyond: tail.beyond, log, closing: closing.signal }, subscribeOptions),
+      subscribe({ page, beyond: tail.beyond, log, closing: closing.signal }, subscribeOptions),
     close: () => (closed ??= close()),
   };
 }

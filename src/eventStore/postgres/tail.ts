@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { LogRewound } from "../eventStore.ts";
-import type { Log } from "../recovery.ts";
+import type { AdapterLog } from "../recovery.ts";
 import { createWaiters, endsBefore } from "../waiters.ts";
 import { createListener } from "./listener.ts";
 
@@ -10,7 +10,7 @@ export type TailOptions = {
   timeoutMs: number;
   /** Pool to query the end of the log with. */
   pool: Queryable;
-  log: Log;
+  log: AdapterLog;
   /** Called once if the log no longer contains the newest known event. */
   onRewound: (error: LogRewound) => void;
 };
@@ -23,7 +23,7 @@ type Queryable = {
 export type EventPlace = { position: number; id: string };
 
 /** Knows the end of the log, and wakes the readers that wait for more. */
-export type Tail = {
+export type LogTail = {
   /** Reports an event that was read, or committed by this process: no need to wait for the notification. */
   saw(event: EventPlace): void;
   /** Checks a new connection before anything is written by it. Throws LogRewound. */
@@ -39,7 +39,7 @@ const readEndAndKnown = `select position, event_id, (select event_id from es.eve
 /** Milliseconds between reads of the end of the log: the longest delay of a lost notification. */
 const pollMs = 1_000;
 
-export function createTail({ connectionString, timeoutMs, pool, log, onRewound }: TailOptions): Tail {
+export function createTail({ connectionString, timeoutMs, pool, log, onRewound }: TailOptions): LogTail {
   const waiters = createWaiters();
   const closing = new AbortController();
   const listener = createListener({

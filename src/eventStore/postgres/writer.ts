@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Appended, type Expected, InvalidAppend, LogRewound, Unavailable } from "../eventStore.ts";
-import { type Log, pauses } from "../recovery.ts";
+import { type AdapterLog, retryPauses } from "../recovery.ts";
 import type { ValidEvent } from "../validate.ts";
 import { type AppendRequest, takeBatch } from "./batch.ts";
 import { type AppendOutcome, commit } from "./commit.ts";
@@ -11,14 +11,14 @@ import type { EventPlace } from "./tail.ts";
 export type WriterOptions = {
   connectionString: string;
   timeoutMs: number;
-  log: Log;
+  log: AdapterLog;
   /** Throws LogRewound if the connection's server has another log. */
   requireSameLog: (client: pg.Client) => Promise<void>;
   /** Called after every commit with the event of its highest position. */
   onCommitted: (newest: EventPlace) => void;
 };
 
-export type Writer = {
+export type LogWriter = {
   append(stream: string, expected: Expected, events: ValidEvent[]): Promise<Appended>;
   close(): Promise<void>;
 };
@@ -27,10 +27,10 @@ export type Writer = {
  * Group commit: appends that arrive during a commit share the next one, over one connection. Undecided appends of a lost connection are
  * sent again with the same ids and revisions: the log recognises those it has.
  */
-export function createWriter(options: WriterOptions): Writer {
+export function createWriter(options: WriterOptions): LogWriter {
   const { connectionString, timeoutMs, log, requireSameLog, onCommitted } = options;
   const queue: AppendRequest[] = [];
-  const pause = pauses();
+  const pause = retryPauses();
   const connection = createConnection({
     connectionString,
     name: "countersign log writer",

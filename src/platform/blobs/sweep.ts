@@ -1,4 +1,4 @@
-import { type EventStore, wholeLog } from "#src/eventStore/eventStore.ts";
+import { type EventStore, readWholeLog } from "#src/eventStore/eventStore.ts";
 import { StartError } from "#src/platform/startError.ts";
 import { blobsInContent, blobsOf, contentBlobOf, deliveryOf, expiredBy } from "#streams/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -44,7 +44,7 @@ export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgre
   await requireWholeLog(store, swept);
   const expired = await expiredDeliveries(store);
   const marks = createMarks();
-  for await (const { events, position } of wholeLog(store)) {
+  for await (const { events, position } of readWholeLog(store)) {
     for (const event of events) {
       // The content of an expired mail is never named again: the mail is neither released nor filed. Another mail's event may name the same
       // blob.
@@ -93,7 +93,7 @@ async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore):
  */
 async function expiredDeliveries(store: SweepOptions["store"]): Promise<ReadonlySet<string>> {
   const expired = new Set<string>();
-  for await (const { events } of wholeLog(store, ["filing"])) {
+  for await (const { events } of readWholeLog(store, ["filing"])) {
     for (const event of events) for (const deliveryId of expiredBy(event)) expired.add(deliveryId);
   }
   return expired;

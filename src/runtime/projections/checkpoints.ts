@@ -1,7 +1,7 @@
 import type { Projection, ProjectorTx } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
 import { type Database, NotRun, type Sql } from "#src/platform/postgres/database.ts";
-import { asError, isPassing } from "./retrying.ts";
+import { asError, isTransient } from "./retrying.ts";
 
 /** The checkpoint of the read models that are served together. */
 export const mainGroup = "main";
@@ -99,7 +99,7 @@ async function projectAll(
 const large = 100;
 
 /** Runs a projector on the events of a batch that it handles and has not seen, and waits for its writes. */
-export async function projectOn(tx: Sql, place: Progress, batch: Batch): Promise<void> {
+export async function projectBatch(tx: Sql, place: Progress, batch: Batch): Promise<void> {
   const { projected, writes } = runProjector(tx, place, { batch });
   await projected;
   await Promise.all(writes);
@@ -122,7 +122,7 @@ function runProjector(
   const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
   const writes: Promise<unknown>[] = [];
   const failed = (error: unknown): never => {
-    if (error instanceof NotRun || (isPassing(error) && !isHeldUp(error))) throw error;
+    if (error instanceof NotRun || (isTransient(error) && !isTooSlow(error))) throw error;
     const range = `${events.length} events from ${events[0]!.position} to ${events.at(-1)!.position}`;
     throw new ProjectorFailed(projection.name, range, error);
   };
@@ -140,7 +140,7 @@ function runProjector(
 const tooLong = ["55P03", "57014"];
 
 /** True if a projector's own statement was too slow: that concerns only its tables. */
-const isHeldUp = (error: unknown): boolean =>
+const isTooSlow = (error: unknown): boolean =>
   [error, (error as { cause?: unknown } | undefined)?.cause].some((each) =>
     tooLong.includes((each as { code?: string } | undefined)?.code ?? ""),
   );
@@ -180,7 +180,7 @@ export async function loadReadModels(sql: Sql, names?: readonly string[]): Promi
 }
 
 /** Returns the stored position of the slowest of these projections. */
-export async function lowestStored(sql: Sql, projections: readonly { name: string }[]): Promise<number> {
+export async function lowestCheckpoint(sql: Sql, projections: readonly { name: string }[]): Promise<number> {
   const names = projections.map(({ name }) => name);
   const stored = await loadReadModels(sql, names);
   return Math.min(...names.map((name) => stored.get(name)?.position ?? 0));

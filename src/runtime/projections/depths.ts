@@ -57,7 +57,7 @@ const leftBehind = (
   );
 
 /** SQL over `work.lanes`: seconds that the oldest ready lane has waited, by PostgreSQL's clock; 0 if none is ready. */
-export const oldestReady = `coalesce(extract(epoch from clock_timestamp() - min(ready_at) filter (where state = 'ready')), 0)::float`;
+export const oldestReadySql = `coalesce(extract(epoch from clock_timestamp() - min(ready_at) filter (where state = 'ready')), 0)::float`;
 
 type Lanes = { process: string; ready: number; oldest: number; running: number; aside: number };
 
@@ -66,7 +66,7 @@ async function lanesOf(
 ): Promise<Pick<Depths, "lanesReady" | "oldestReadySeconds" | "lanesRunning" | "lanesSetAside">> {
   const { rows } = await sql.query<Lanes>(
     `select process, count(*) filter (where state = 'ready') as ready, count(*) filter (where state = 'claimed') as running,
-       ${oldestReady} as oldest, count(*) filter (where obstacles is not null) as aside
+       ${oldestReadySql} as oldest, count(*) filter (where obstacles is not null) as aside
      from work.lanes group by process`,
   );
   return {

@@ -9,11 +9,19 @@ import {
   type StoredReadModel,
   writeBatch,
 } from "./checkpoints.ts";
+import {
+  countFailure,
+  type GroupMember,
+  markFailed,
+  markRecovered,
+  markWritten,
+  memberNames,
+  noteVersion,
+} from "./groupMember.ts";
 import { otherHolders } from "./leases.ts";
-import { failed, failsAgain, type Member, names, noteVersion, recovered, settle } from "./member.ts";
 import { eject, rejoin } from "./membership.ts";
 import { createLateIndexes, liveSchema } from "./projectionTables.ts";
-import { type Backoff, isPassing, type Log, pause, pauseAfter } from "./retrying.ts";
+import { type Backoff, isTransient, pause, pauseAfterFailures, type RunnerLog } from "./retrying.ts";
 import type { WaitFor } from "./waitFor.ts";
 
 /** Milliseconds between two attempts to rejoin the main group, and between two reads of a main group that another version writes. */
@@ -22,7 +30,7 @@ const retryEveryMs = 250;
 export type LoopOptions = {
   store: EventStore;
   database: Database;
-  log: Log;
+  log: RunnerLog;
   batchSize: number;
   backoff: Backoff;
   signal: AbortSignal;
@@ -37,7 +45,7 @@ export type LoopOptions = {
 /** The other read models and loops, as a loop uses them. */
 export type LoopContext = {
   /** Every read model of this instance, at any checkpoint. */
-  members: readonly Member[];
+  members: readonly GroupMember[];
   /** Starts loops for checkpoints that have none. */
   openFor(stored: ReadonlyMap<string, StoredReadModel>): void;
   reloadMain(): void;
@@ -45,7 +53,7 @@ export type LoopContext = {
 
 /** A loop that writes the read models at one checkpoint. */
 export type GroupLoop = {
-  members: readonly Member[];
+  members: readonly GroupMember[];
   /** True if its positions in memory are known to be those stored. */
   isCertain: boolean;
   /** Makes it reload its checkpoint before it continues. */
@@ -109,12 +117,12 @@ export function startGroupLoop(
     if (here.length === 0) return false;
     const { position, generation } = stored.get(here[0]!.projection.name)!;
     if (checkpoint && checkpoint.position !== position)
-      log.info({ projections: names(here) }, "checkpoints have moved, continuing from their current positions");
+      log.info({ projections: memberNames(here) }, "checkpoints have moved, continuing from their current positions");
     checkpoint = { name: group, position, generation };
     for (const member of here) {
       member.position = position;
       if (member.state === "failing") continue;
-      recovered(member, log);
+      markRecovered(member, log);
       member.state = position >= head && !isEjected() ? "following" : "catchingUp";
     }
     loop.isCertain = !mustReload.signal.aborted;
@@ -127,7 +135,7 @@ export function startGroupLoop(
    */
   const foreignTo = (stored: ReadonlyMap<string, StoredReadModel>): string[] =>
     [...stored.values()]
-      .filter(({ name, checkpoint }) => checkpoint === group && !names(loop.members).includes(name))
+      .filter(({ name, checkpoint }) => checkpoint === group && !memberNames(loop.members).includes(name))
       .map(({ name }) => name);
 
   /**
@@ -156,7 +164,7 @@ export function startGroupLoop(
     const [member] = loop.members;
     if (head - checkpoint!.position > batchSize) return false;
     if (!(await rejoin({ database, store, signal }, member!.projection, checkpoint!))) return false;
-    recovered(member!, log);
+    markRecovered(member!, log);
     member!.state = "following";
     reloadMain();
     return true;
@@ -166,7 +174,7 @@ export function startGroupLoop(
     const at = checkpoint!;
     const ejected = isEjected();
     const until = AbortSignal.any([signal, mustReload.signal, ...(ejected ? [AbortSignal.timeout(retryEveryMs)] : [])]);
-    const gather = (position: number): Promise<void> => pauseUnlessAwaited(names(loop.members), position, until);
+    const gather = (position: number): Promise<void> => pauseUnlessAwaited(memberNames(loop.members), position, until);
     for await (const batch of store.subscribe({ after: at.position, batchSize, gather, signal: until })) {
       await writeBatch(
         database,
@@ -175,7 +183,7 @@ export function startGroupLoop(
       );
       succeeded();
       for (const member of loop.members)
-        settle(member, { position: at.position, follows: batch.caughtUp && !ejected }, log);
+        markWritten(member, { position: at.position, follows: batch.caughtUp && !ejected }, log);
       onMoved();
       if (!batch.caughtUp) continue;
       await makeLateIndexes();
@@ -197,17 +205,17 @@ export function startGroupLoop(
     if (error instanceof CheckpointMoved) return pause(50 + Math.random() * 200, signal);
     const culprit = error instanceof ProjectorFailed ? error.projection : undefined;
     const concerned = loop.members.filter(({ projection }) => !culprit || projection.name === culprit);
-    const details = { err: error, projections: names(concerned), failures };
-    if (isPassing(error)) log.warn(details, "cannot write read models, retrying");
+    const details = { err: error, projections: memberNames(concerned), failures };
+    if (isTransient(error)) log.warn(details, "cannot write read models, retrying");
     else log.error(details, "a projection fails on these events, retrying");
-    for (const member of concerned) failed(member, error);
-    if (culprit && loop.members.length > 1 && concerned.some(failsAgain)) return ejectFailing(concerned);
-    await pause(pauseAfter(error, failures, backoff), signal);
+    for (const member of concerned) markFailed(member, error);
+    if (culprit && loop.members.length > 1 && concerned.some(countFailure)) return ejectFailing(concerned);
+    await pause(pauseAfterFailures(error, failures, backoff), signal);
   }
 
-  async function ejectFailing(failing: readonly Member[]): Promise<void> {
+  async function ejectFailing(failing: readonly GroupMember[]): Promise<void> {
     try {
-      await eject(database, checkpoint!, names(failing));
+      await eject(database, checkpoint!, memberNames(failing));
     } catch (error) {
       // The group will fail on the same events again, and retry this.
       return log.warn({ err: error }, "cannot write read models, retrying");

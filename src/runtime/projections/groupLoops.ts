@@ -1,6 +1,6 @@
 import { loadReadModels, mainGroup, type StoredReadModel } from "./checkpoints.ts";
 import { type GroupLoop, type LoopOptions, startGroupLoop } from "./groupLoop.ts";
-import type { Member } from "./member.ts";
+import type { GroupMember } from "./groupMember.ts";
 
 export type GroupLoops = {
   /** Starts a loop for each checkpoint that has read models of this instance's versions and no loop. */
@@ -8,7 +8,7 @@ export type GroupLoops = {
   /** Makes every loop reload its checkpoint before it continues. */
   reload(): void;
   /** Returns the read models that this instance writes and whose positions it is certain of. */
-  written(): Member[];
+  written(): GroupMember[];
   /** Resolves once all loops have ended, after the signal. */
   ended(): Promise<void>;
 };
@@ -18,7 +18,7 @@ export type GroupLoops = {
  * model whose projector fails repeatedly is ejected, so that the main group continues; it has its own checkpoint and loop until it has
  * rejoined, as has one that is new or of another version.
  */
-export function createGroupLoops(members: readonly Member[], options: LoopOptions): GroupLoops {
+export function createGroupLoops(members: readonly GroupMember[], options: LoopOptions): GroupLoops {
   const running = new Map<string, GroupLoop>();
   const others = { members, openFor, reloadMain: () => running.get(mainGroup)?.reload() };
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import { type Lease, leaseMs, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "./leases.ts";
-import { asError, type Log, pause } from "./retrying.ts";
+import { asError, pause, type RunnerLog } from "./retrying.ts";
 
 /** A lease held by this instance. */
 export type HeldLease = Lease & {
@@ -19,7 +19,7 @@ export type LeaseKeeper = { stop(): Promise<void> };
 type LeaseKeeperOptions = {
   database: Database;
   clock: Clock;
-  log: Log;
+  log: RunnerLog;
   /** Unique id of this instance. */
   holder: string;
   names: readonly string[];

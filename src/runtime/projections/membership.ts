@@ -7,7 +7,7 @@ import {
   loadReadModels,
   mainGroup,
   type Progress,
-  projectOn,
+  projectBatch,
 } from "./checkpoints.ts";
 import { rebuildLock, replayUpTo } from "./replay.ts";
 
@@ -95,7 +95,7 @@ export async function rejoin(
     if (own.position > main.position && !(await isEmpty(tx))) return false;
     const progress = { projection, position: own.position };
     const end = Math.max(own.position, main.position);
-    await replayUpTo({ store, signal }, { progress, end }, (batch) => projectOn(tx, progress, batch));
+    await replayUpTo({ store, signal }, { progress, end }, (batch) => projectBatch(tx, progress, batch));
     await tx.query("update work.read_models set checkpoint = $2 where name = $1", [projection.name, mainGroup]);
     await tx.query("delete from work.checkpoints where name = $1", [own.name]);
     await tx.query("update work.checkpoints set position = $2, generation = generation + 1 where name = $1", [

@@ -10,7 +10,7 @@ const every = { timesTaken: 10, leastMs: 15, mostMs: 50 };
 /** Weight of the newest duration in the average. */
 const weightOfNewest = 0.2;
 
-export type Pace = {
+export type StatementPace = {
   /** Resolves when the next statement may be sent. */
   next(): Promise<void>;
   /** Runs a statement and adds its duration to the average. */
@@ -22,7 +22,7 @@ export type Pace = {
  * than one about one. An idle service responds at once; a busy one waits before the next statement, and longer the slower statements are,
  * because then the machine is overloaded.
  */
-export function createPace(clock: Pick<Clock, "monotonic">): Pace {
+export function createPace(clock: Pick<Clock, "monotonic">): StatementPace {
   /** Time up to which the statements sent so far have used up the rate (leaky bucket, monotonic milliseconds). */
   let usedUpTo = Number.NEGATIVE_INFINITY;
   let takesMs = 0;

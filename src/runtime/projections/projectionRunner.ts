@@ -3,27 +3,27 @@ import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { type Clock, systemClock } from "#src/platform/clock.ts";
 import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
-import { loadReadModels, lowestStored } from "./checkpoints.ts";
+import { loadReadModels, lowestCheckpoint } from "./checkpoints.ts";
 import { createGroupLoops, type GroupLoops } from "./groupLoops.ts";
+import type { GroupMember, MemberState } from "./groupMember.ts";
 import { type HeldLease, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { expireLease } from "./leases.ts";
-import type { Member, MemberState } from "./member.ts";
 import {
+  completeProjections,
   ensureTables,
   serviceRoleOf,
-  soundAmong,
   type TablesSql,
   type TablesState,
   tablesFile,
 } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
-import { asError, type Backoff, backoffMs, type Log, pause, pauseAfter } from "./retrying.ts";
+import { asError, type Backoff, backoffMs, pause, pauseAfterFailures, type RunnerLog } from "./retrying.ts";
 import type { WaitFor } from "./waitFor.ts";
 
 export type ProjectionRunnerOptions = {
   store: EventStore;
   database: BackgroundDatabase;
-  logger: Log;
+  logger: RunnerLog;
   /** Unique id of this running instance. */
   instanceId: string;
   projections: readonly Projection[];
@@ -64,7 +64,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
   const { backoff = backoffMs, pauseUnlessAwaited = async () => {} } = options;
   const tablesSql = options.tablesSql ?? tablesFile;
-  const members: Member[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
+  const members: GroupMember[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
   const stopping = new AbortController();
   let loops: GroupLoops | undefined;
   let keeper: LeaseKeeper | undefined;
@@ -83,9 +83,9 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   });
 
   async function prepareAll(): Promise<void> {
-    const changed: Member[] = [];
+    const changed: GroupMember[] = [];
     let created = 0;
-    const sound = await soundAmong(database, projections).catch(() => new Set<string>());
+    const sound = await completeProjections(database, projections).catch(() => new Set<string>());
     for (const member of members) {
       if (sound.has(member.projection.name)) {
         member.state = "standingBy";
@@ -104,18 +104,18 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     rebuilding = rebuildAll(changed);
   }
 
-  async function rebuildAll(changed: readonly Member[]): Promise<void> {
+  async function rebuildAll(changed: readonly GroupMember[]): Promise<void> {
     // Rebuilds one after the other. A failed one is retried once the others have had their turn.
     let left = changed;
     for (let rounds = 1; left.length > 0; rounds++) {
-      const failed: Member[] = [];
+      const failed: GroupMember[] = [];
       for (const member of left) if (!(await attempt(member, () => rebuildOther(member)))) failed.push(member);
       left = stopping.signal.aborted ? [] : failed;
-      if (left.length > 0) await pause(pauseAfter(left.at(-1)!.error, rounds, backoff), stopping.signal);
+      if (left.length > 0) await pause(pauseAfterFailures(left.at(-1)!.error, rounds, backoff), stopping.signal);
     }
   }
 
-  async function prepare(member: Member): Promise<TablesState> {
+  async function prepare(member: GroupMember): Promise<TablesState> {
     const { projection } = member;
     const ddl = await tablesSql(projection);
     const found = await ensureTables(database, { projection, ddl, serviceRole: await serviceRoleOf(database) });
@@ -123,7 +123,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     return found;
   }
 
-  async function rebuildOther(member: Member): Promise<void> {
+  async function rebuildOther(member: GroupMember): Promise<void> {
     const { name, version } = member.projection;
     log.info({ projection: name, version }, "the read model has another version, rebuilding it beside the live one");
     if ((await loadReadModels(database, [name])).get(name)?.version !== version) {
@@ -134,15 +134,15 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   /** Retries until success or until this instance stops. */
-  async function insist(member: Member, work: () => Promise<void>): Promise<void> {
+  async function insist(member: GroupMember, work: () => Promise<void>): Promise<void> {
     for (let failures = 1; !stopping.signal.aborted; failures++) {
       if (await attempt(member, work)) return;
-      await pause(pauseAfter(member.error, failures, backoff), stopping.signal);
+      await pause(pauseAfterFailures(member.error, failures, backoff), stopping.signal);
     }
   }
 
   /** True if it succeeded; otherwise the member's status shows the error until it does. */
-  async function attempt(member: Member, work: () => Promise<void>): Promise<boolean> {
+  async function attempt(member: GroupMember, work: () => Promise<void>): Promise<boolean> {
     if (stopping.signal.aborted) return false;
     try {
       await work();
@@ -163,7 +163,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
         break;
       } catch (error) {
         log.warn({ err: error }, "cannot read checkpoints, retrying");
-        await pause(pauseAfter(error, failures, backoff), signal);
+        await pause(pauseAfterFailures(error, failures, backoff), signal);
       }
     }
     await aborted(signal);
@@ -195,7 +195,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     },
     async caughtUp() {
       const head = await store.head();
-      while (!stopping.signal.aborted && (await lowestStored(database, projections)) < head) {
+      while (!stopping.signal.aborted && (await lowestCheckpoint(database, projections)) < head) {
         await pause(10, stopping.signal);
       }
     },

@@ -5,7 +5,7 @@ import type { Projection } from "#projections/projection.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database, Role, Sql } from "#src/platform/postgres/database.ts";
 import { lockReadModels, storeReadModel } from "./membership.ts";
-import { isPassing } from "./retrying.ts";
+import { isTransient } from "./retrying.ts";
 
 /** Schema of the live read models. */
 export const liveSchema = "read";
@@ -26,17 +26,17 @@ export async function createLateIndexes(owner: Role, schema: string, projection:
   if (!projection.hasLateIndexes) return;
   const ddl = await lateIndexes(projection);
   await owner.transaction(async (tx) => {
-    await enter(tx, schema);
+    await useSchema(tx, schema);
     await tx.query("set local maintenance_work_mem = '256MB'");
     await tx.query(ddl);
   });
 }
 
-export const quoted = (name: string): string => pg.escapeIdentifier(name);
+export const quoteIdentifier = (name: string): string => pg.escapeIdentifier(name);
 
 /** Makes unqualified names mean this schema, for the rest of the transaction. */
-export async function enter(tx: Sql, schema: string): Promise<void> {
-  await tx.query(`set local search_path = ${quoted(schema)}`);
+export async function useSchema(tx: Sql, schema: string): Promise<void> {
+  await tx.query(`set local search_path = ${quoteIdentifier(schema)}`);
 }
 
 /** Returns the role that reads and writes the tables. */
@@ -56,10 +56,10 @@ export async function createTables(
   schema: string,
   { projection, ddl, serviceRole }: TableSetup,
 ): Promise<void> {
-  await enter(tx, schema);
+  await useSchema(tx, schema);
   await tx.query(ddl);
-  const tables = projection.tables.map(quoted).join(", ");
-  if (tables) await tx.query(`grant select, insert, update, delete on ${tables} to ${quoted(serviceRole)}`);
+  const tables = projection.tables.map(quoteIdentifier).join(", ");
+  if (tables) await tx.query(`grant select, insert, update, delete on ${tables} to ${quoteIdentifier(serviceRole)}`);
   for (const table of projection.tables) {
     await tx.query("select work.isolate(format('%I.%I', $1::text, $2::text)::regclass)", [schema, table]);
   }
@@ -69,7 +69,7 @@ export async function createTables(
  * Returns the names of the projections whose tables all exist in their version. A start asks this once for all, and as a rule has nothing
  * else to do. Takes no lock and changes nothing.
  */
-export async function soundAmong(sql: Sql, projections: readonly Projection[]): Promise<Set<string>> {
+export async function completeProjections(sql: Sql, projections: readonly Projection[]): Promise<Set<string>> {
   const tables = projections.flatMap(({ name, tables }) => tables.map((table) => [name, table] as const));
   const { rows } = await sql.query<{ name: string }>(
     `select name from unnest($1::text[], $2::int[]) as wanted (name, version) join work.read_models using (name, version)
@@ -105,7 +105,7 @@ export async function ensureTables(database: Database, making: TableSetup): Prom
     try {
       return await ensureOnce(database, making);
     } catch (error) {
-      if (!isPassing(error) || error instanceof Unavailable || tried === tries) throw error;
+      if (!isTransient(error) || error instanceof Unavailable || tried === tries) throw error;
       await sleep(betweenTriesMs);
     }
   }
@@ -124,8 +124,8 @@ function ensureOnce(database: Database, making: TableSetup): Promise<TablesState
     if (rows[0] && rows[0].version !== projection.version) return "otherVersion";
     if (rows[0] && missing.length === 0) return "sound";
     const leftOver = projection.tables.filter((table) => !missing.includes(table));
-    await enter(tx, liveSchema);
-    if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoted).join(", ")} cascade`);
+    await useSchema(tx, liveSchema);
+    if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoteIdentifier).join(", ")} cascade`);
     await createTables(tx, liveSchema, making);
     await storeReadModel(tx, { projection, position: 0 });
     return "created";

@@ -2,10 +2,10 @@ import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels, mainGroup, type StoredReadModel } from "./checkpoints.ts";
-import { asError, type Log, pause } from "./retrying.ts";
+import { asError, pause, type RunnerLog } from "./retrying.ts";
 
 /** Reason why requests cannot be answered from some read models now. */
-export type NotReadable = {
+export type UnreadableReason = {
   /** Plain English, for a caller. */
   sentence: string;
   /** The read model that is furthest behind. */
@@ -13,14 +13,14 @@ export type NotReadable = {
 };
 
 /** Knows from which read models requests can be answered, by their stored checkpoints, whichever instance writes them. */
-export type Readiness = {
+export type ReadModelReadiness = {
   /**
    * Begins to read the checkpoints; resolves when all read models have caught up, or after a second. Never rejects: a model that cannot be
    * judged is not ready.
    */
   start(): Promise<void>;
   /** Returns why requests cannot be answered from these read models; undefined if they can. */
-  obstacle(of: readonly string[]): NotReadable | undefined;
+  obstacle(of: readonly string[]): UnreadableReason | undefined;
   /**
    * Returns the progress of the main group, until it has reached the log's end as it was at the start. A read model that is stuck behind
    * the others is not counted: it is among `left`.
@@ -37,7 +37,7 @@ type ReadinessOptions = {
   database: Sql;
   store: Pick<EventStore, "head">;
   projections: readonly Projection[];
-  log: Log;
+  log: RunnerLog;
   /** Names of read models that this instance fails to write or rebuild; none by default. */
   failing?: () => readonly string[];
   /** Milliseconds between two reads of the checkpoints while the read models catch up, and afterwards (default 250 and 1,000). */
@@ -65,7 +65,7 @@ type SeenReadModel = { position: number; isEjected: boolean; stalled: number };
  * do not exist: it is not ready. Once it is, later lag is handled by waiting for one's own writes. A read model that is ejected or stuck is
  * not ready until it is back; requests are answered from the others meanwhile.
  */
-export function createReadiness(options: ReadinessOptions): Readiness {
+export function createReadiness(options: ReadinessOptions): ReadModelReadiness {
   const { database, store, projections, log, failing = () => [] } = options;
   const { catchingUpEveryMs = 250, everyMs = 1_000, momentMs = 1_000 } = options;
   const stopping = new AbortController();

@@ -1,10 +1,17 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
-import { loadReadModels, mainGroup, type Progress, projectOn } from "./checkpoints.ts";
+import { loadReadModels, mainGroup, type Progress, projectBatch } from "./checkpoints.ts";
 import { lockCheckpoint, lockReadModels, storeReadModel } from "./membership.ts";
-import { createLateIndexes, createTables, enter, quoted, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
+import {
+  createLateIndexes,
+  createTables,
+  quoteIdentifier,
+  serviceRoleOf,
+  type TablesSql,
+  useSchema,
+} from "./projectionTables.ts";
 import { type ReplayOptions, rebuildLock, replayUpTo } from "./replay.ts";
-import { isPassing, pause } from "./retrying.ts";
+import { isTransient, pause } from "./retrying.ts";
 import { swapTables } from "./swap.ts";
 
 export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
@@ -36,7 +43,9 @@ async function makeSchema(
   const ddl = await tablesSql(projection);
   const serviceRole = await serviceRoleOf(database);
   await database.owner.transaction(async (tx) => {
-    await tx.query(`drop schema if exists ${quoted(schema)} cascade; create schema ${quoted(schema)}`);
+    await tx.query(
+      `drop schema if exists ${quoteIdentifier(schema)} cascade; create schema ${quoteIdentifier(schema)}`,
+    );
     await createTables(tx, schema, { projection, ddl, serviceRole });
   });
 }
@@ -50,8 +59,8 @@ async function catchUp(rebuilding: RebuildOptions, schema: string, progress: Pro
   await replayUpTo(rebuilding, { progress, end }, async (batch) => {
     await database.owner.transaction(async (tx) => {
       await tx.query("set local synchronous_commit = off");
-      await enter(tx, schema);
-      await projectOn(tx, progress, batch);
+      await useSchema(tx, schema);
+      await projectBatch(tx, progress, batch);
     });
   });
 }
@@ -63,7 +72,7 @@ async function swapWhenPossible(rebuilding: RebuildOptions, schema: string, prog
     try {
       return await swap(rebuilding, schema, progress);
     } catch (error) {
-      if (!isPassing(error) || tries === swapTries) throw error;
+      if (!isTransient(error) || tries === swapTries) throw error;
       await pause(250, rebuilding.signal);
       await catchUp(rebuilding, schema, progress);
     }
@@ -83,9 +92,9 @@ async function swap(rebuilding: RebuildOptions, schema: string, progress: Progre
     const checkpoint = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
     if (checkpoint) await lockCheckpoint(tx, checkpoint);
     const live = (await loadReadModels(tx, [name])).get(name);
-    await enter(tx, schema);
+    await useSchema(tx, schema);
     await replayUpTo(rebuilding, { progress: arrived, end: live?.position ?? 0 }, (batch) =>
-      projectOn(tx, arrived, batch),
+      projectBatch(tx, arrived, batch),
     );
     await swapTables(tx, schema, { oldTables: live?.tables ?? [], newTables: tables });
     await storeReadModel(tx, arrived);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
 /** Logger of the runners, in pino's form. */
-export type Log = {
+export type RunnerLog = {
   debug?(details: object, message: string): void;
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
@@ -27,8 +27,8 @@ export const backoffMs: Backoff = (failures) => Math.min(100 * 4 ** (failures - 
 const longestPassing = 3;
 
 /** Milliseconds to wait after so many consecutive failures, of which this was the last. */
-export const pauseAfter = (error: unknown, failures: number, backoff: Backoff): number =>
-  backoff(isPassing(error) ? Math.min(failures, longestPassing) : failures);
+export const pauseAfterFailures = (error: unknown, failures: number, backoff: Backoff): number =>
+  backoff(isTransient(error) ? Math.min(failures, longestPassing) : failures);
 
 export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
@@ -36,5 +36,5 @@ export const asError = (thrown: unknown): Error => (thrown instanceof Error ? th
 const badMoments = new Set(["40001", "40P01", "55P03"]);
 
 /** True for a transient failure: the same work may succeed later without any change. */
-export const isPassing = (error: unknown): boolean =>
+export const isTransient = (error: unknown): boolean =>
   error instanceof Unavailable || badMoments.has((error as { code?: string } | undefined)?.code ?? "");

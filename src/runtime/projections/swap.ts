@@ -1,5 +1,5 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
-import { liveSchema, quoted } from "./projectionTables.ts";
+import { liveSchema, quoteIdentifier } from "./projectionTables.ts";
 
 /**
  * Replaces the live tables by those of a schema, within the caller's transaction. Grants on a live table are repeated on its successor. The
@@ -17,12 +17,14 @@ export async function swapTables(
   if (old.length > 0) await tx.query(`drop table ${old.map(live).join(", ")}`);
   for (const grant of grants) await tx.query(grant);
   for (const table of newTables) {
-    await tx.query(`alter table ${quoted(schema)}.${quoted(table)} set schema ${quoted(liveSchema)}`);
+    await tx.query(
+      `alter table ${quoteIdentifier(schema)}.${quoteIdentifier(table)} set schema ${quoteIdentifier(liveSchema)}`,
+    );
   }
-  await tx.query(`drop schema ${quoted(schema)}`);
+  await tx.query(`drop schema ${quoteIdentifier(schema)}`);
 }
 
-const live = (table: string): string => `${quoted(liveSchema)}.${quoted(table)}`;
+const live = (table: string): string => `${quoteIdentifier(liveSchema)}.${quoteIdentifier(table)}`;
 
 async function existing(tx: Sql, tables: readonly string[]): Promise<string[]> {
   const { rows } = await tx.query<{ name: string }>(

@@ -1,15 +1,15 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
 import { seeEveryWorkspace } from "#src/platform/postgres/reads.ts";
-import { loadReadModels, projectOn } from "./checkpoints.ts";
-import { createTables, liveSchema, quoted, serviceRoleOf } from "./projectionTables.ts";
+import { loadReadModels, projectBatch } from "./checkpoints.ts";
+import { createTables, liveSchema, quoteIdentifier, serviceRoleOf } from "./projectionTables.ts";
 import type { RebuildOptions } from "./rebuild.ts";
 import { replayUpTo } from "./replay.ts";
 
 /** A row, as JSON text, that only one side has. */
-export type Difference = { table: string; side: "live" | "replayed"; row: string };
+export type RowDifference = { table: string; side: "live" | "replayed"; row: string };
 
-export type Verified = { position: number; rows: number; differences: Difference[]; differing: number };
+export type Verified = { position: number; rows: number; differences: RowDifference[]; differing: number };
 
 /**
  * Replays a projection up to exactly the position of its live tables and compares every row both ways. Live tables and checkpoint are read
@@ -25,12 +25,12 @@ export async function verify(replay: RebuildOptions, projection: Projection, lim
     await tx.query("set transaction isolation level repeatable read");
     await tx.query(seeEveryWorkspace);
     const position = (await loadReadModels(tx, [projection.name])).get(projection.name)?.position ?? 0;
-    await tx.query(`create schema ${quoted(schema)}`);
+    await tx.query(`create schema ${quoteIdentifier(schema)}`);
     await createTables(tx, schema, { projection, ddl, serviceRole });
     const progress = { projection, position: 0 };
     const analyse = analyseSeldom(tx);
     await replayUpTo(replay, { progress, end: position }, async (batch) => {
-      await projectOn(tx, progress, batch);
+      await projectBatch(tx, progress, batch);
       await analyse(projection.tables);
     });
     result = { position, ...(await compareAll(tx, schema, { tables: projection.tables, limit })) };
@@ -60,7 +60,7 @@ function analyseSeldom(tx: Sql): (tables: readonly string[]) => Promise<void> {
   return async (tables) => {
     batches += 1;
     const isPowerOfTwo = (batches & (batches - 1)) === 0;
-    if (isPowerOfTwo && tables.length > 0) await tx.query(`analyze ${tables.map(quoted).join(", ")}`);
+    if (isPowerOfTwo && tables.length > 0) await tx.query(`analyze ${tables.map(quoteIdentifier).join(", ")}`);
   };
 }
 
@@ -71,8 +71,8 @@ async function compareAll(
 ): Promise<Omit<Verified, "position">> {
   const result: Omit<Verified, "position"> = { rows: 0, differences: [], differing: 0 };
   for (const table of tables) {
-    const live = `${quoted(liveSchema)}.${quoted(table)}`;
-    const replayed = `${quoted(schema)}.${quoted(table)}`;
+    const live = `${quoteIdentifier(liveSchema)}.${quoteIdentifier(table)}`;
+    const replayed = `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
     const { rows } = await tx.query<{ count: number }>(`select count(*) as count from ${live}`);
     result.rows += rows[0]!.count;
     for (const [side, these, those] of [

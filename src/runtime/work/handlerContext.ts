@@ -2,9 +2,9 @@ import type { ReadModel } from "#projections/names.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import type { NotYet, Process, ProcessContext, Timer } from "#src/processes/process.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
-import { concerns } from "./concerns.ts";
 import { keyFor } from "./keys.ts";
 import { isEvent } from "./parked.ts";
+import { isRelevant } from "./relevance.ts";
 import type { TimerChange } from "./timerChanges.ts";
 
 /** Waits until the read models have reached a position of the log; false if they do not within `timeoutMs`. */
@@ -28,28 +28,28 @@ export type Handling = {
 };
 
 /** Hands an event or a timer to the process's handler. Undefined if it is done. */
-export async function handle(
+export async function runHandler(
   process: Process,
   subject: Recorded | Timer,
   handling: Omit<Handling, "process">,
 ): Promise<NotYet | undefined> {
-  const context = handlerContext({ ...handling, process: process.name }, subject);
+  const context = createHandlerContext({ ...handling, process: process.name }, subject);
   if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
   keyFor(process, subject);
   // The planner also plans events that it could not judge: unreadable ones, or those for which `concerns` threw.
-  if (!concerns(process, subject)) return undefined;
+  if (!isRelevant(process, subject)) return undefined;
   const later = process.later?.[subject.type]?.(subject);
   if (later) await context.timers.set({ key: keyFor(process, subject), ...later });
   return (await process.on[subject.type]?.(subject, context)) || undefined;
 }
 
 /** Returns the context that a handler acts with, because of this event or timer. */
-export function handlerContext(handling: Handling, subject: Recorded | Timer): ProcessContext {
+export function createHandlerContext(handling: Handling, subject: Recorded | Timer): ProcessContext {
   const { process, clock, projected, attempt, signal, onTimer } = handling;
   const cause = causeOf(process, subject);
   return {
     cause,
-    because: (event) => handlerContext(handling, event),
+    because: (event) => createHandlerContext(handling, event),
     timers: {
       async set({ key, name, payload, orWhen, ...due }) {
         const dueAt = "dueAt" in due ? due.dueAt : new Date(clock.now().getTime() + due.inMs);

@@ -31,13 +31,13 @@ export const itemColumns =
   'id, position, stream, revision, timer, payload, due_at as "dueAt", tries, failures, timeouts, parked';
 
 /** Items a lane works on in one turn, at most; then other lanes come first. */
-export const itemsOfTurn = 20;
+export const maxItemsPerTurn = 20;
 
 /**
- * Conflict clause of an insertion into `work.items as item`: a timer that is set again becomes a new item with a new id, so an ending
+ * Conflict clause of an insertion into `work.items as item`: a timer that is set again becomes a new item with a new id, so a completion
  * recorded for the old one does not touch it.
  */
-export const timerAgain = `(process, key, timer) where timer is not null and parked is null do update
+export const replaceTimerSql = `(process, key, timer) where timer is not null and parked is null do update
   set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0, timeouts = 0`;
 
 export function itemOf({ position, stream, revision, timer, payload, dueAt, ...tried }: ItemRow): Item {
@@ -49,7 +49,7 @@ export function itemOf({ position, stream, revision, timer, payload, dueAt, ...t
  * Reduces the events to the newest one, with the highest counts of any of them, and keeps all timers. `covered`: the older events, which it
  * settles too.
  */
-export function newestOf(items: readonly Item[]): { toDo: Item[]; covered: Item[] } {
+export function keepNewestEvent(items: readonly Item[]): { toDo: Item[]; covered: Item[] } {
   const events = items.filter(isEventItem);
   const timers = items.filter((item) => !isEventItem(item));
   const newest = events.pop();

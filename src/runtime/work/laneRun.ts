@@ -4,26 +4,26 @@ import type { Clock } from "#src/platform/clock.ts";
 import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import type { NotYet, Process, Timer, WaitForModels } from "#src/processes/process.ts";
-import { asError, type Backoff, isPassing, type Log, pause } from "#src/runtime/projections/retrying.ts";
+import { asError, type Backoff, isTransient, pause, type RunnerLog } from "#src/runtime/projections/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
-import type { Ending, LaneContinuation } from "./ending.ts";
-import type { Endings } from "./endingBatches.ts";
-import { causeOf, handle, type Projected } from "./handlerContext.ts";
-import { type Item, isEventItem, newestOf } from "./items.ts";
-import type { Claimed } from "./lane.ts";
-import { TookTooLong, within } from "./timeLimit.ts";
-import { keyOfChange, partsOf, type TimerChange, type TimerId } from "./timerChanges.ts";
+import type { Completion, LaneContinuation } from "./completion.ts";
+import type { CompletionQueue } from "./completionQueue.ts";
+import { causeOf, type Projected, runHandler } from "./handlerContext.ts";
+import { type Item, isEventItem, keepNewestEvent } from "./items.ts";
+import type { LaneClaim } from "./lane.ts";
+import { TookTooLong, withTimeLimit } from "./timeLimit.ts";
+import { laneKeyOfChange, splitTimerChanges, type TimerChange, type TimerId } from "./timerChanges.ts";
 
 export type LaneRunOptions = {
   store: Pick<EventStore, "read">;
   database: Database;
   clock: Clock;
-  log: Log;
+  log: RunnerLog;
   backoff: Backoff;
   process: Process;
-  lane: Claimed;
+  lane: LaneClaim;
   items: readonly Item[];
-  endings: Endings;
+  completions: CompletionQueue;
   /** Aborted when the claim is lost, or this instance stops. */
   signal: AbortSignal;
   /** False while the claim may have expired without this instance having noticed. */
@@ -42,7 +42,7 @@ export type LaneRunOptions = {
 export type LaneRun = {
   /** Resolves when no handler runs any more and the lane is released. Never rejects. */
   ended: Promise<void>;
-  /** True once its last ending is being stored. */
+  /** True once its last completion is being stored. */
   isEnding(): boolean;
   /** True once this run no longer holds the claim. */
   isReleased(): boolean;
@@ -60,20 +60,20 @@ const turnMs = 1_000;
 /** Seconds after which a running handler is abandoned, unless its process sets another limit. */
 const longestRunSeconds = 300;
 /** Milliseconds after which a lane that waits for read models is retried, even if nothing woke it. */
-export const longestWaitMs = 10_000;
+export const maxWaitMs = 10_000;
 
 /** Works on the items of one claimed lane in order, until none is left, its turn is over or one fails. */
 export function createLaneRun(options: LaneRunOptions): LaneRun {
-  const { database, clock, log, backoff, process, lane, items, endings, signal, onTimer } = options;
+  const { database, clock, log, backoff, process, lane, items, completions, signal, onTimer } = options;
   /** Timers of this lane that an earlier item of this run has changed. */
   const changed = new Set<string>();
-  const { toDo, covered } = process.looksAt === "key" ? newestOf(items) : { toDo: items, covered: [] };
+  const { toDo, covered } = process.looksAt === "key" ? keepNewestEvent(items) : { toDo: items, covered: [] };
   /** Aborts the handlers: when the lane is lost, and when one exceeded its time. */
   const handlers = new AbortController();
   const longestRunMs = (process.longestRunSeconds ?? longestRunSeconds) * 1000;
   setMaxListeners(0, handlers.signal);
   const endHandlers = (): void => handlers.abort(signal.reason);
-  let ending = false;
+  let completing = false;
   let released = false;
 
   async function run(): Promise<void> {
@@ -107,9 +107,9 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     let found: Recorded | Timer | undefined;
     try {
       found = await subjectOf(item);
-      const answer = await within(
+      const answer = await withTimeLimit(
         longestRunMs,
-        handle(process, found, {
+        runHandler(process, found, {
           ...{ clock, projected: options.projected, attempt: item.tries + 1, signal: handlers.signal },
           onTimer: (change) => void timers.push(change),
         }),
@@ -122,21 +122,21 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       return failed(item, found, asError(thrown));
     }
     for (const change of timers) {
-      if (keyOfChange(change) === lane.key) changed.add("set" in change ? change.set.name : change.name);
+      if (laneKeyOfChange(change) === lane.key) changed.add("set" in change ? change.set.name : change.name);
     }
     const last = await allButLast(timers);
     finishCovered(item);
-    void endings.add({ lane, done: item.id, timers: last }).then((stored) => stored && tell(last));
+    void completions.add({ lane, done: item.id, timers: last }).then((stored) => stored && tell(last));
     return true;
   }
 
   /**
-   * Stores the timers that are too many for one ending, and returns the rest for the ending itself. If the instance is cut off in between,
-   * the item is handled again and sets all of them again.
+   * Stores the timers that are too many for one completion, and returns the rest for the completion itself. If the instance is cut off in
+   * between, the item is handled again and sets all of them again.
    */
   async function allButLast(timers: readonly TimerChange[]): Promise<readonly TimerChange[]> {
-    const { first, last } = partsOf(timers);
-    for (const part of first) if (await endings.add({ lane, timers: part })) tell(part);
+    const { first, last } = splitTimerChanges(timers);
+    for (const part of first) if (await completions.add({ lane, timers: part })) tell(part);
     return last;
   }
 
@@ -154,7 +154,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   /** Gives the older events, which the newest one covers, the same result. */
   function finishCovered(item: Item): void {
-    if (isEventItem(item)) for (const { id } of covered) void endings.add({ lane, done: id });
+    if (isEventItem(item)) for (const { id } of covered) void completions.add({ lane, done: id });
   }
 
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
@@ -169,7 +169,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     if ("setAside" in answer) {
       await release({ how: "set aside", obstacles: answer.setAside }, { timers: await allButLast(timers) });
     } else if ("waitFor" in answer) {
-      await release({ how: "retry", at: inMs(longestWaitMs) }, { timers: await allButLast(timers) });
+      await release({ how: "retry", at: inMs(maxWaitMs) }, { timers: await allButLast(timers) });
       if (released) options.onWaiting(answer);
     } else {
       const { id, tries, failures } = item;
@@ -186,7 +186,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     const late = error instanceof TookTooLong;
     // A handler that ignores the signal may run concurrently with its next attempt: the streams fence what it does.
     if (late) handlers.abort(error);
-    const passing = late || isPassing(error) || error instanceof StreamMoved;
+    const passing = late || isTransient(error) || error instanceof StreamMoved;
     const tries = item.tries + 1;
     const timeouts = item.timeouts + (late || asksTooMuch(error) ? 1 : 0);
     const failures = item.failures + (passing ? 0 : 1);
@@ -217,9 +217,9 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     if (typeof process.givingUp === "function") {
       try {
         const given = { key: lane.key, cause: causeOf(process.name, known), error };
-        await within(longestRunMs, process.givingUp(known, given));
+        await withTimeLimit(longestRunMs, process.givingUp(known, given));
       } catch (failure) {
-        if (isPassing(failure) || failure instanceof TookTooLong) {
+        if (isTransient(failure) || failure instanceof TookTooLong) {
           log.warn({ ...described(item), err: failure, tries }, "cannot give up on the item yet, retrying");
           return retryLater({ id: item.id, tries, failures: maxFailures - 1 }, pauseOf(tries));
         }
@@ -242,7 +242,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const pauseOf = (tries: number): number => backoff(Math.min(tries, 4));
 
   async function retryLater(
-    failed: NonNullable<Ending["failed"]>,
+    failed: NonNullable<Completion["failed"]>,
     pauseMs: number,
     timers: readonly TimerChange[] = [],
   ): Promise<void> {
@@ -253,9 +253,9 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   const inMs = (milliseconds: number): Date => new Date(clock.now().getTime() + milliseconds);
 
-  async function release(next: LaneContinuation, more: Omit<Ending, "lane" | "next"> = {}): Promise<void> {
-    ending = true;
-    released = await endings.add({ lane, next, ...more });
+  async function release(next: LaneContinuation, more: Omit<Completion, "lane" | "next"> = {}): Promise<void> {
+    completing = true;
+    released = await completions.add({ lane, next, ...more });
   }
 
   if (signal.aborted) endHandlers();
@@ -263,7 +263,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const ended = run()
     .catch((error) => log.error({ err: error, process: process.name }, "a lane could not be worked on"))
     .finally(() => signal.removeEventListener("abort", endHandlers));
-  return { ended, isEnding: () => ending, isReleased: () => released };
+  return { ended, isEnding: () => completing, isReleased: () => released };
 }
 
 const placeOf = (item: Item): object => (isEventItem(item) ? { position: item.position } : { timer: item.timer.name });

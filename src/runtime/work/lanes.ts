@@ -1,9 +1,9 @@
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
-import { type Item, type ItemRow, itemColumns, itemOf, itemsOfTurn } from "./items.ts";
-import type { Claimed, LaneId } from "./lane.ts";
-import { fullOf, type Room } from "./room.ts";
+import { type Capacity, namesAtLimit } from "./capacity.ts";
+import { type Item, type ItemRow, itemColumns, itemOf, maxItemsPerTurn } from "./items.ts";
+import type { LaneClaim, LaneId } from "./lane.ts";
 import type { TimerId } from "./timerChanges.ts";
-import { storingTurns, turnsOfWoken } from "./turns.ts";
+import { assignTurnsSql, storeTurnsSql } from "./turns.ts";
 
 /** Milliseconds a claim lasts unless it is extended, and between two extensions. */
 export const claimMs = 10_000;
@@ -13,7 +13,7 @@ export const extendEveryMs = 3_000;
 export const newlyClaimedUntil = `clock_timestamp() + ${claimMs} * interval '1 ms'`;
 
 /** A lane just claimed, with the items that it may begin with. */
-export type ClaimedLane = { lane: Claimed; items: Item[] };
+export type ClaimedLane = { lane: LaneClaim; items: Item[] };
 
 /** Ready lanes examined per free slot, so that those behind a workspace or owner at its limit are found. */
 const lookedAt = 4;
@@ -24,7 +24,7 @@ const lookedAt = 4;
  */
 export async function claimLanes(
   database: Role,
-  { rooms, holder, now }: { rooms: readonly Room[]; holder: string; now: Date },
+  { rooms, holder, now }: { rooms: readonly Capacity[]; holder: string; now: Date },
 ): Promise<ClaimedLane[]> {
   return database.transaction(async (tx) => {
     const lanes = await takeReady(tx, rooms, holder);
@@ -32,8 +32,8 @@ export async function claimLanes(
   });
 }
 
-async function takeReady(tx: Sql, rooms: readonly Room[], holder: string): Promise<Claimed[]> {
-  const { rows } = await tx.query<Claimed>(
+async function takeReady(tx: Sql, rooms: readonly Capacity[], holder: string): Promise<LaneClaim[]> {
+  const { rows } = await tx.query<LaneClaim>(
     `with room as (
        select * from json_to_recordset($1::json) as room (process text, lanes integer, share integer, "atWork" json, owners json,
          full_workspaces text[], full_owners text[])
@@ -73,12 +73,12 @@ async function takeReady(tx: Sql, rooms: readonly Room[], holder: string): Promi
   return rows;
 }
 
-async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise<ClaimedLane[]> {
+async function withItems(tx: Sql, lanes: readonly LaneClaim[], now: Date): Promise<ClaimedLane[]> {
   const { rows } = await tx.query<ItemRow & { claim: string }>(
     `select claim, due.* from unnest($1::text[], $2::text[], $3::uuid[]) as lane (process, key, claim) cross join lateral (
        select ${itemColumns} from work.items item
        where item.process = lane.process and item.key = lane.key and due_at <= $4
-       order by position, due_at, id limit ${itemsOfTurn}
+       order by position, due_at, id limit ${maxItemsPerTurn}
      ) due`,
     [...columnsOf(lanes), now],
   );
@@ -88,14 +88,14 @@ async function withItems(tx: Sql, lanes: readonly Claimed[], now: Date): Promise
 }
 
 /** Adds the workspaces and owners that are at their limit; their lanes are skipped. */
-const withFull = (room: Room): object => ({
+const withFull = (room: Capacity): object => ({
   ...room,
-  full_workspaces: fullOf(room).filter((workspace) => workspace !== ""),
-  full_owners: room.owners ? fullOf(room.owners) : [],
+  full_workspaces: namesAtLimit(room).filter((workspace) => workspace !== ""),
+  full_owners: room.owners ? namesAtLimit(room.owners) : [],
 });
 
 /** Extends claims; returns those that are still held. */
-export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise<Set<string>> {
+export async function extendClaims(sql: Sql, lanes: readonly LaneClaim[]): Promise<Set<string>> {
   const { rows } = await sql.query<{ claim: string }>(
     `with mine as (
        select process, key, claim from work.lanes join unnest($1::text[], $2::text[], $3::uuid[]) as held (process, key, claim)
@@ -110,7 +110,7 @@ export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise
 }
 
 /** Expires all claims. Only for an instance that is known to be alone. */
-export async function freeClaims(sql: Sql): Promise<void> {
+export async function expireAllClaims(sql: Sql): Promise<void> {
   await sql.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
 }
 
@@ -118,18 +118,18 @@ export async function freeClaims(sql: Sql): Promise<void> {
 const page = 500;
 
 /** SQL that makes the lanes of a common table expression `woken` ready, which must have locked them, and returns their count. */
-export const bringingBack = `
-  ${turnsOfWoken},
+export const makeReadySql = `
+  ${assignTurnsSql},
   lanes as (
     update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, retry_at = null,
       obstacles = null, claim = null, holder = null
     from turns where lane.process = turns.process and lane.key = turns.key returning 1
   ),
-  ${storingTurns}
+  ${storeTurnsSql}
   select count(*) from lanes`;
 
 /** Makes lanes ready that are due and, if `takesOver`, those whose claim has expired. True if there may be more. */
-export async function bringBackLanes(
+export async function makeDueLanesReady(
   sql: Sql,
   { now, takesOver }: { now: Date; takesOver: boolean },
 ): Promise<boolean> {
@@ -147,27 +147,27 @@ export async function bringBackLanes(
        where (lane.state = 'waiting' and lane.due_at <= $1) or ($2 and lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
        order by lane.process, lane.key for no key update of lane skip locked
      ),
-     ${bringingBack}`,
+     ${makeReadySql}`,
     [now, takesOver],
   );
   return rows[0]!.count >= page;
 }
 
 /** Makes lanes ready that waited for read models, once those have caught up. */
-export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void> {
+export async function makeWaitingLanesReady(sql: Sql, lanes: readonly LaneId[]): Promise<void> {
   await sql.query(
     `with woken as (
        select process, key, workspace from work.lanes
        where (process, key) in (select * from unnest($1::text[], $2::text[])) and state = 'waiting' and retry_at is not null
        order by process, key for no key update
      ),
-     ${bringingBack}`,
+     ${makeReadySql}`,
     idsOf(lanes),
   );
 }
 
 /** Makes timers due now, before their time. A claimed lane finds them at the end of its run. */
-export async function makeDue(sql: Sql, timers: readonly TimerId[], now: Date): Promise<void> {
+export async function makeTimersDue(sql: Sql, timers: readonly TimerId[], now: Date): Promise<void> {
   await sql.query(
     `with given as (
        select * from unnest($1::text[], $2::text[], $3::text[]) as given (process, key, timer)
@@ -181,13 +181,13 @@ export async function makeDue(sql: Sql, timers: readonly TimerId[], now: Date): 
        where item.process = given.process and item.key = given.key and item.timer = given.timer and item.due_at > $4
      ),
      woken as (select process, key, workspace from locked where state = 'waiting' and retry_at is null),
-     ${bringingBack}`,
+     ${makeReadySql}`,
     [...idsOf(timers), timers.map(({ name }) => name), now],
   );
 }
 
 /** Releases claimed lanes unchanged, so that other instances need not wait for their claims to expire. */
-export async function giveBackLanes(sql: Sql, lanes: readonly Claimed[]): Promise<void> {
+export async function releaseLanes(sql: Sql, lanes: readonly LaneClaim[]): Promise<void> {
   await sql.query(
     `with mine as (
        select process, key from work.lanes join unnest($1::text[], $2::text[], $3::uuid[]) as held (process, key, claim)
@@ -205,4 +205,4 @@ const idsOf = (lanes: readonly LaneId[]): string[][] => [
   lanes.map(({ key }) => key),
 ];
 
-const columnsOf = (lanes: readonly Claimed[]): string[][] => [...idsOf(lanes), lanes.map(({ claim }) => claim)];
+const columnsOf = (lanes: readonly LaneClaim[]): string[][] => [...idsOf(lanes), lanes.map(({ claim }) => claim)];

@@ -6,7 +6,7 @@ import type { IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceOf } from "./keys.ts";
 
 /** Listeners of a workspace for which they are not known: any may exist. */
-export const anyListeners: Listeners = { rules: true, webhooks: true, furtherChannels: true };
+export const unknownListeners: Listeners = { rules: true, webhooks: true, furtherChannels: true };
 
 /** Pseudo-process of the planner. Its planned position says up to where the listeners are known. */
 export const listenersReader: Process = {
@@ -83,7 +83,7 @@ export async function loadListeners(sql: Sql): Promise<KnownListeners> {
     },
     to(event) {
       const workspaceId = workspaceOf(event);
-      if (workspaceId === "") return anyListeners;
+      if (workspaceId === "") return unknownListeners;
       const has = (category: string) => (counts.get(nameOf(category, workspaceId)) ?? 0) > 0;
       return { rules: has("rule"), webhooks: has("webhook"), furtherChannels: has("identity") };
     },

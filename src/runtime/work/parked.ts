@@ -1,7 +1,7 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { Recorded } from "#streams/event.ts";
-import { wakingAtOnce } from "./dueNow.ts";
+import { wakeLanesSql } from "./immediateTimers.ts";
 
 /** An event or a timer that a process gave up on. */
 export type Parked = {
@@ -20,7 +20,7 @@ export type Parked = {
 export const isEvent = (item: Recorded | Timer): item is Recorded => "stream" in item;
 
 /** An item given up on, with its content and error. `parked`: its id in `work.parked` if it had been parked before. */
-export type GivenUp = {
+export type FailedForGood = {
   id: number;
   key: string;
   item: Recorded | Timer;
@@ -30,7 +30,11 @@ export type GivenUp = {
 };
 
 /** Moves failed items to `work.parked`, with their errors. A parked timer of the same name is replaced, a parked event is kept. */
-export async function parkItems(tx: Sql, givenUp: readonly (GivenUp & { process: string })[], at: Date): Promise<void> {
+export async function parkItems(
+  tx: Sql,
+  givenUp: readonly (FailedForGood & { process: string })[],
+  at: Date,
+): Promise<void> {
   for (const { id, process, key, item, error, tries, parked } of givenUp) {
     if (parked === null) {
       const position = isEvent(item) ? item.position : null;
@@ -65,7 +69,7 @@ export async function requestRetry(sql: Sql, which: { id?: number; process?: str
 }
 
 /** Puts parked items with a requested retry back into their lanes. True if there may be more. */
-export async function bringBackParked(sql: Sql): Promise<boolean> {
+export async function unparkItems(sql: Sql): Promise<boolean> {
   const { rows } = await sql.query<{ count: number }>(
     `with wanted as (
        select * from work.parked where retry_requested_at is not null
@@ -81,7 +85,7 @@ export async function bringBackParked(sql: Sql): Promise<boolean> {
        select process, key, max(coalesce(item #>> '{metadata,workspaceId}', item #>> '{payload,workspaceId}', '')) as workspace
        from wanted group by process, key
      ),
-     ${wakingAtOnce}
+     ${wakeLanesSql}
      select count(*) from wanted`,
   );
   return rows[0]!.count >= 100;

@@ -6,13 +6,13 @@ import { workspaceOf } from "./keys.ts";
 import type { LaneId } from "./lane.ts";
 import { type ListenerChanges, storeListeners } from "./listeners.ts";
 import { type SetTimer, setTimers } from "./timerChanges.ts";
-import { storingTurns, turnsOfWoken } from "./turns.ts";
+import { assignTurnsSql, storeTurnsSql } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. `timer`: set instead of adding an item for the event. */
 export type PlannedEvent = { process: string; key: string; event: Recorded; timer?: Timer };
 
 /** Work from one stretch of the log, the processes whose positions it advances, and the obstacles it may end. */
-export type Plan = {
+export type WorkPlan = {
   planned: readonly PlannedEvent[];
   /** Processes with positions of their own that are planned up to `position` by this plan, and their positions before it. */
   from: ReadonlyMap<string, number>;
@@ -39,15 +39,15 @@ export class PlanMoved extends Error {
  * Writes items, wakes their lanes and advances the processes' positions, all or nothing, and only while the lease is held. Throws
  * PlanMoved. A plan that is lost in a crash of the server is made again, so no plan waits for the disk.
  */
-export async function writePlan(database: Role, plan: Plan, planner: Planner): Promise<void> {
+export async function writePlan(database: Role, plan: WorkPlan, planner: Planner): Promise<void> {
   const { planned, ended, from, listeners } = plan;
   const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
   // Most plans only advance the front.
   if (planned.length === 0 && ended.size === 0 && from.size === 0 && !listenersChanged)
-    return moveOn(database, plan, planner);
+    return advancePositions(database, plan, planner);
   await database.transaction(async (tx) => {
-    await moveOn(tx, plan, planner);
-    if (ended.size > 0) await moveTags(tx, ended);
+    await advancePositions(tx, plan, planner);
+    if (ended.size > 0) await recordEndedObstacles(tx, ended);
     const now = planned.filter(({ timer }) => timer === undefined);
     if (now.length > 0) await addItems(tx, now);
     if (planned.length > 0) await wakeLanes(tx, planned);
@@ -80,9 +80,13 @@ function timersOf(planned: readonly PlannedEvent[]): SetTimer[] {
 
 /**
  * Advances positions. Locks the lease until the plan is written. The front is moved before the processes' rows, the order in which
- * processRows.ts locks them.
+ * processPositions.ts locks them.
  */
-async function moveOn(sql: Sql, { from, front, position }: Plan, { lease, holder }: Planner): Promise<void> {
+async function advancePositions(
+  sql: Sql,
+  { from, front, position }: WorkPlan,
+  { lease, holder }: Planner,
+): Promise<void> {
   const planner = [lease.name, lease.epoch, holder];
   if (front !== undefined) {
     const { rowCount } = await sql.query(
@@ -108,7 +112,7 @@ const moved = "another instance plans now, or the stored plan has gone back";
  * Records ended obstacles. A worker that sets a lane aside also locks the stream's row before any lane: either it sees this end, or its
  * lane is woken by it.
  */
-async function moveTags(tx: Sql, ended: Plan["ended"]): Promise<void> {
+async function recordEndedObstacles(tx: Sql, ended: WorkPlan["ended"]): Promise<void> {
   await tx.query(
     `insert into work.tags as tag (stream, revision) select * from unnest($1::text[], $2::bigint[]) as ended order by 1
      on conflict (stream) do update set revision = excluded.revision, wake_before = nextval('work.places')
@@ -140,7 +144,7 @@ async function wakeLanes(tx: Sql, planned: readonly PlannedEvent[]): Promise<voi
        select * from unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::timestamptz[]) as lane (process, key, workspace, wakes, due_at)
      ),
      woken as (select process, key, workspace from given where wakes),
-     ${turnsOfWoken},
+     ${assignTurnsSql},
      lanes as (
        insert into work.lanes as lane (process, key, workspace, state, turn, due_at)
        select process, key, workspace, case when wakes then 'ready' else 'waiting' end, coalesce(turn, 0), coalesce(due_at, 'infinity')
@@ -153,7 +157,7 @@ async function wakeLanes(tx: Sql, planned: readonly PlannedEvent[]): Promise<voi
          obstacles = case when ${isWoken} then null else lane.obstacles end
        returning 1
      ),
-     ${storingTurns}
+     ${storeTurnsSql}
      select`,
     [
       lanes.map(({ process }) => process),

@@ -6,20 +6,27 @@ import type { Database } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import type { HeldLease } from "#src/runtime/projections/leaseKeeper.ts";
 import { createPace } from "#src/runtime/projections/pace.ts";
-import { asError, type Backoff, isPassing, type Log, pause, pauseAfter } from "#src/runtime/projections/retrying.ts";
+import {
+  asError,
+  type Backoff,
+  isTransient,
+  pause,
+  pauseAfterFailures,
+  type RunnerLog,
+} from "#src/runtime/projections/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import { obstacleCategories } from "#streams/obstacleEnds.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
 import { PlanMoved, writePlan } from "./plan.ts";
-import { planned, putInStep, storedPlanned } from "./processRows.ts";
+import { joinSharedPosition, loadPositions, readPositions } from "./processPositions.ts";
+import { endedObstacles, relevantEvents } from "./relevantEvents.ts";
 import type { Worker } from "./worker.ts";
-import { endedObstacles, workOf } from "./workOf.ts";
 
 export type PlannerOptions = {
   store: EventStore;
   database: Database;
   clock: Clock;
-  log: Log;
+  log: RunnerLog;
   holder: string;
   processes: readonly Process[];
   backoff: Backoff;
@@ -39,7 +46,7 @@ const lookEveryMs = 1_000;
  * Reads the log once for all processes and writes their work into their lanes. One instance at a time does this, under a lease. Waits for
  * no handler. Ends with the lease's signal.
  */
-export async function plan(options: PlannerOptions, held: HeldLease): Promise<void> {
+export async function runPlanner(options: PlannerOptions, held: HeldLease): Promise<void> {
   const { log, backoff } = options;
   for (let failures = 0; !held.signal.aborted; ) {
     const round = new AbortController();
@@ -51,17 +58,17 @@ export async function plan(options: PlannerOptions, held: HeldLease): Promise<vo
       await planFromStored({ ...options, onProgress: () => (failures = 0) }, held, signal);
     } catch (error) {
       failure = error;
-      if (!held.signal.aborted) tellOf(error, log);
+      if (!held.signal.aborted) logFailure(error, log);
     }
     // End the readers that did not fail, too.
     round.abort();
-    await pause(pauseAfter(failure, ++failures, backoff), held.signal);
+    await pause(pauseAfterFailures(failure, ++failures, backoff), held.signal);
   }
 }
 
-function tellOf(error: unknown, log: Log): void {
+function logFailure(error: unknown, log: RunnerLog): void {
   if (error instanceof PlanMoved) return;
-  if (isPassing(error)) log.warn({ reason: asError(error).message }, "cannot plan the event log, retrying");
+  if (isTransient(error)) log.warn({ reason: asError(error).message }, "cannot plan the event log, retrying");
   else log.error({ err: error }, "the event log cannot be planned, retrying");
 }
 
@@ -73,8 +80,8 @@ type Planning = PlannerOptions & { onProgress: () => void };
 async function planFromStored(options: Planning, held: HeldLease, signal: AbortSignal): Promise<void> {
   const { database, store, clock, log, backoff, holder, worker, onProgress, onReached = () => {} } = options;
   const processes = [...options.processes, listenersReader];
-  const stood = await planned(database, processes, await store.head());
-  let front = await putInStep(database, processes);
+  const stood = await loadPositions(database, processes, await store.head());
+  let front = await joinSharedPosition(database, processes);
   const listeners = await loadListeners(database);
   const pace = createPace(clock);
   let writing: Promise<unknown> = Promise.resolve();
@@ -95,7 +102,7 @@ async function planFromStored(options: Planning, held: HeldLease, signal: AbortS
       const those = [...group].filter(({ name }) => stood.get(name)! < position);
       if (those.length === 0) return;
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
-      const work = workOf(events, from, { processes: those, listeners, now: clock.now() });
+      const work = relevantEvents(events, from, { processes: those, listeners, now: clock.now() });
       const ended = endedObstacles(events);
       const changes = listeners.changes();
       if (!mustMove && work.length + ended.size + changes.began.size + changes.ended.length === 0) return;
@@ -171,16 +178,16 @@ async function planFromStored(options: Planning, held: HeldLease, signal: AbortS
 /** Retries transient failures without losing the reader's position. False if the signal came first. */
 async function patiently(
   work: () => Promise<void>,
-  { log, backoff, signal }: { log: Log; backoff: Backoff; signal: AbortSignal },
+  { log, backoff, signal }: { log: RunnerLog; backoff: Backoff; signal: AbortSignal },
 ): Promise<boolean> {
   for (let failures = 1; !signal.aborted; failures++) {
     try {
       await work();
       return true;
     } catch (error) {
-      if (!isPassing(error)) throw error;
-      tellOf(error, log);
-      await pause(pauseAfter(error, failures, backoff), signal);
+      if (!isTransient(error)) throw error;
+      logFailure(error, log);
+      await pause(pauseAfterFailures(error, failures, backoff), signal);
     }
   }
   return false;
@@ -199,7 +206,7 @@ async function watch({
   moveFront,
 }: {
   database: Database;
-  log: Log;
+  log: RunnerLog;
   moveFront: () => Promise<void>;
   processes: readonly Process[];
   stood: ReadonlyMap<string, number>;
@@ -207,9 +214,9 @@ async function watch({
 }): Promise<void> {
   while (!signal.aborted) {
     const before = new Map(stood);
-    const stored = await storedPlanned(database, processes).catch((error) => {
-      if (!isPassing(error)) throw error;
-      tellOf(error, log);
+    const stored = await readPositions(database, processes).catch((error) => {
+      if (!isTransient(error)) throw error;
+      logFailure(error, log);
       return before;
     });
     for (const [name, position] of before) {

@@ -8,8 +8,8 @@ import { obstacleCategories } from "#streams/obstacleEnds.ts";
 import { listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
 import { plannerLease } from "./plannerLease.ts";
-import { planned, putAlone } from "./processRows.ts";
-import { endedObstacles, workOf } from "./workOf.ts";
+import { loadPositions, separatePositions } from "./processPositions.ts";
+import { endedObstacles, relevantEvents } from "./relevantEvents.ts";
 
 export type RewindOptions = {
   store: EventStore;
@@ -44,14 +44,14 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
   try {
     const head = await store.head();
     const readers = readersOf(processes);
-    await putAlone(database);
-    const before = await planned(database, readers, head);
+    await separatePositions(database);
+    const before = await loadPositions(database, readers, head);
     if (head === 0) throw new StartError("The event log is empty: is this the right one?");
     const logIsOlder = Math.max(0, ...before.values()) > head;
-    if (act && logIsOlder) await goBack(database, head);
-    const now = await planned(database, readers, head);
+    if (act && logIsOlder) await rewindToShorterLog(database, head);
+    const now = await loadPositions(database, readers, head);
     const stood = new Map([...now].map(([name, position]) => [name, Math.min(position, head)]));
-    return { between: await goThrough(options, { act, head, stood, lease }), logIsOlder };
+    return { between: await planMissedEvents(options, { act, head, stood, lease }), logIsOlder };
   } finally {
     await releaseLeases(database, [lease], holder);
   }
@@ -61,7 +61,7 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
  * Moves everything back to the end of a log that has lost events. Remaining work is judged by its streams, so all lanes set aside become
  * ready.
  */
-async function goBack(database: Database, head: number): Promise<void> {
+async function rewindToShorterLog(database: Database, head: number): Promise<void> {
   const steps: [sql: string, ...values: unknown[]][] = [
     // Listeners are read again from the beginning: those that lost events created or deleted are not known individually.
     ["delete from work.listeners"],
@@ -92,7 +92,7 @@ const readersOf = (processes: readonly Process[]): Process[] => [...processes, l
 
 type RewindRun = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };
 
-async function goThrough(options: RewindOptions, { act, head, stood, lease }: RewindRun): Promise<RewindGap[]> {
+async function planMissedEvents(options: RewindOptions, { act, head, stood, lease }: RewindRun): Promise<RewindGap[]> {
   const { store, database, clock, processes, holder, skips } = options;
   const readers = readersOf(processes);
   const skipped = new Set(processes.filter(skips).map(({ name }) => name));
@@ -112,7 +112,7 @@ async function goThrough(options: RewindOptions, { act, head, stood, lease }: Re
   for await (const { events, position } of store.subscribe(unread)) {
     const behind = readers.filter(({ name }) => stood.get(name)! < position);
     const from = new Map(behind.map(({ name }) => [name, stood.get(name)!]));
-    const work = workOf(events, from, { processes: behind, listeners, now: clock.now() });
+    const work = relevantEvents(events, from, { processes: behind, listeners, now: clock.now() });
     for (const { process } of work) between.get(process)!.events += 1;
     if (clock.monotonic() - renewedAt > renewEveryMs) {
       renewedAt = clock.monotonic();

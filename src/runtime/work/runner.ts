@@ -3,12 +3,12 @@ import type { Clock } from "#src/platform/clock.ts";
 import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { keepLeases, type LeaseKeeper } from "#src/runtime/projections/leaseKeeper.ts";
-import { asError, type Backoff, backoffMs, type Log, pause } from "#src/runtime/projections/retrying.ts";
+import { asError, type Backoff, backoffMs, pause, type RunnerLog } from "#src/runtime/projections/retrying.ts";
 import type { Projected } from "./handlerContext.ts";
-import { freeClaims } from "./lanes.ts";
-import { plan } from "./planner.ts";
+import { expireAllClaims } from "./lanes.ts";
+import { runPlanner } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
-import { storedPlanned } from "./processRows.ts";
+import { readPositions } from "./processPositions.ts";
 import { createWorker } from "./worker.ts";
 
 export type ProcessRunnerOptions = {
@@ -16,7 +16,7 @@ export type ProcessRunnerOptions = {
   database: BackgroundDatabase;
   /** Clock by which timers are due. */
   clock: Clock;
-  logger: Log;
+  logger: RunnerLog;
   /** Unique id of this running instance. */
   instanceId: string;
   processes: readonly Process[];
@@ -62,7 +62,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
 
   async function isIdle(): Promise<boolean> {
     const head = await store.head();
-    const stood = await storedPlanned(database, processes);
+    const stood = await readPositions(database, processes);
     if (reached < head && processes.some(({ name }) => (stood.get(name) ?? -1) < head)) return false;
     const names = processes.map(({ name }) => name);
     const { rows } = await database.query<{ busy: boolean }>(
@@ -76,7 +76,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
 
   async function begin(): Promise<void> {
     if (options.alone)
-      await freeEverything(database).catch((error) =>
+      await releaseAll(database).catch((error) =>
         log.warn(
           { reason: asError(error).message },
           "cannot free what a killed instance had claimed; it runs out on its own",
@@ -86,7 +86,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     worker.start();
     keeper = keepLeases({
       ...{ database, clock, log, holder: instanceId, names: [plannerLease], lastsMs: plannerLeaseMs },
-      work: (held) => plan(planner, held),
+      work: (held) => runPlanner(planner, held),
     });
   }
   let beginning: Promise<void> | undefined;
@@ -107,7 +107,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
   };
 }
 
-async function freeEverything(database: BackgroundDatabase): Promise<void> {
+async function releaseAll(database: BackgroundDatabase): Promise<void> {
   await database.query("update work.leases set expires_at = '-infinity' where name = $1", [plannerLease]);
-  await freeClaims(database);
+  await expireAllClaims(database);
 }

@@ -1,11 +1,11 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
-import { bringingBack } from "./lanes.ts";
+import { makeReadySql } from "./lanes.ts";
 
 /**
  * Milliseconds after which a page of the lanes set aside under a stream is retried. This catches an obstacle that ended without an event;
  * ten thousand waiting lanes cost no more than 500.
  */
-export const tryEveryMs = 600_000;
+export const retryEveryMs = 600_000;
 /** Streams handled at a time, and lanes woken by one statement. */
 const streamsAtOnce = 50;
 const page = 500;
@@ -13,7 +13,7 @@ const page = 500;
 type EndedStream = { stream: string; wake_before: number };
 
 /** Wakes up to a page of lanes under each stream whose obstacle may have ended. Locks only these lanes. True if there may be more. */
-export async function wakeEnded(sql: Sql): Promise<boolean> {
+export async function wakeLanesOfEndedObstacles(sql: Sql): Promise<boolean> {
   const { rows: streams } = await sql.query<EndedStream>(
     `select stream, wake_before from work.tags where wake_before is not null order by wake_before limit ${streamsAtOnce}`,
   );
@@ -35,7 +35,7 @@ async function wakePage(sql: Sql, { stream, wake_before }: EndedStream): Promise
        where (process, key) in (select process, key from ended) and obstacles is not null
        order by process, key for no key update skip locked
      ),
-     ${bringingBack}`,
+     ${makeReadySql}`,
     [stream, wake_before],
   );
   return rows[0]!.count;
@@ -55,7 +55,7 @@ async function finish(sql: Sql, { stream, wake_before }: EndedStream): Promise<b
 }
 
 /** Marks the page of lanes that has waited longest under each stream whose retry is due. Lanes set aside again queue behind the others. */
-export async function trySetAside(sql: Sql, now: Date): Promise<void> {
+export async function markForRetry(sql: Sql, now: Date): Promise<void> {
   await sql.query(
     `with due as (select stream from work.tags where try_at <= $1 order by stream limit ${streamsAtOnce} for update skip locked),
      longest as (
@@ -66,6 +66,6 @@ export async function trySetAside(sql: Sql, now: Date): Promise<void> {
      )
      update work.tags tag set wake_before = greatest(wake_before, before), try_at = case when before is not null then $2::timestamptz end
      from longest where tag.stream = longest.stream`,
-    [now, new Date(now.getTime() + tryEveryMs)],
+    [now, new Date(now.getTime() + retryEveryMs)],
   );
 }

@@ -4,7 +4,7 @@ export class TookTooLong extends Error {
 }
 
 /** Resolves or rejects like `work`, or rejects with TookTooLong after so many milliseconds. */
-export const within = <T>(milliseconds: number, work: Promise<T>): Promise<T> =>
+export const withTimeLimit = <T>(milliseconds: number, work: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     // The error is created only when needed: capturing its stack is expensive.
     const late = (): void => reject(new TookTooLong(`it did not end within ${milliseconds / 1000} s`));

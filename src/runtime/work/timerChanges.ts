@@ -1,7 +1,7 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
-import { timerAgain } from "./items.ts";
-import type { Claimed, LaneId } from "./lane.ts";
+import { replaceTimerSql } from "./items.ts";
+import type { LaneClaim, LaneId } from "./lane.ts";
 
 /** A timer set or cancelled by a handler. `orWhen`: resolves when the timer may be due before its time. */
 export type TimerChange = { set: Timer; orWhen?: Promise<unknown> } | { cancel: LaneId["key"]; name: string };
@@ -10,31 +10,31 @@ export type TimerChange = { set: Timer; orWhen?: Promise<unknown> } | { cancel: 
 export type TimerId = LaneId & { name: string };
 
 /** Timers changed in one transaction, at most: ten thousand set by one handler must not block others. */
-export const mostTimersAtOnce = 1_000;
+export const maxTimersPerTransaction = 1_000;
 
-/** Splits changes into parts of `mostTimersAtOnce`, in their order. The last part may be empty. */
-export function partsOf(timers: readonly TimerChange[]): { first: TimerChange[][]; last: TimerChange[] } {
+/** Splits changes into parts of `maxTimersPerTransaction`, in their order. The last part may be empty. */
+export function splitTimerChanges(timers: readonly TimerChange[]): { first: TimerChange[][]; last: TimerChange[] } {
   const first: TimerChange[][] = [];
   let from = 0;
-  for (; timers.length - from > mostTimersAtOnce; from += mostTimersAtOnce) {
-    first.push(timers.slice(from, from + mostTimersAtOnce));
+  for (; timers.length - from > maxTimersPerTransaction; from += maxTimersPerTransaction) {
+    first.push(timers.slice(from, from + maxTimersPerTransaction));
   }
   return { first, last: timers.slice(from) };
 }
 
 /** Key of the lane that a change is about. */
-export const keyOfChange = (change: TimerChange): string => ("set" in change ? change.set.key : change.cancel);
+export const laneKeyOfChange = (change: TimerChange): string => ("set" in change ? change.set.key : change.cancel);
 
 /** Changes of timers, and the lane whose handler made them. */
-type LaneTimerChanges = { lane: Claimed; timers?: readonly TimerChange[] };
+type LaneTimerChanges = { lane: LaneClaim; timers?: readonly TimerChange[] };
 
 /** The last change of one timer, and the timer's lane. `elsewhere`: another lane made it. */
 export type LastTimerChange = TimerId & { workspace: string; elsewhere: boolean; set: Timer | undefined };
 
 /** Returns the last change of each timer. Timers that are set have a workspace: their own, or that of the lane that sets them. */
-export function lastWords(endings: readonly LaneTimerChanges[]): LastTimerChange[] {
+export function lastTimerChanges(completions: readonly LaneTimerChanges[]): LastTimerChange[] {
   const words = new Map<string, LastTimerChange>();
-  for (const { lane, timers = [] } of endings) {
+  for (const { lane, timers = [] } of completions) {
     const { process, workspace } = lane;
     for (const change of timers) {
       const [key, name, set] =
@@ -66,7 +66,7 @@ export async function changeTimers(tx: Sql, words: readonly LastTimerChange[]): 
   }
   const set = words.flatMap(({ set, ...word }) => (set ? { ...word, set } : []));
   await setTimers(tx, set);
-  await tellLanes(
+  await updateLanes(
     tx,
     set.filter(({ elsewhere }) => elsewhere),
   );
@@ -83,12 +83,12 @@ export async function setTimers(tx: Sql, timers: readonly SetTimer[]): Promise<v
     `insert into work.items as item (process, key, timer, due_at, payload)
      select process, key, name, "dueAt", payload::json
      from json_to_recordset($1::json) as given (process text, key text, name text, "dueAt" timestamptz, payload text)
-     on conflict ${timerAgain}`,
+     on conflict ${replaceTimerSql}`,
     [JSON.stringify(rows)],
   );
 }
 
-async function tellLanes(tx: Sql, timers: readonly SetTimer[]): Promise<void> {
+async function updateLanes(tx: Sql, timers: readonly SetTimer[]): Promise<void> {
   if (timers.length === 0) return;
   const rows = timers.map(({ process, set: { key, dueAt } }) => ({ process, key, dueAt }));
   await tx.query(

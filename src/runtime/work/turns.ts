@@ -4,7 +4,7 @@
  *
  * SQL of a common table expression `turns (process, key, turn)`, over one named `woken (process, key, workspace)`.
  */
-export const turnsOfWoken = `
+export const assignTurnsSql = `
   counted as (
     select process, key, workspace, row_number() over (partition by process, workspace order by key) as place from woken
   ),
@@ -22,7 +22,7 @@ export const turnsOfWoken = `
  * SQL that stores the assigned turns, after all rows of the expression `lanes`. Lanes are locked before turns everywhere, so that
  * statements cannot deadlock; PostgreSQL guarantees no order between expressions that do not read one another.
  */
-export const storingTurns = `
+export const storeTurnsSql = `
   stored as (
     insert into work.turns as turns (process, workspace, turn)
     select process, workspace, base + count from bases where (select count(*) from lanes) >= 0 order by process, workspace

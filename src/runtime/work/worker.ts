@@ -5,22 +5,22 @@ import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { createPace } from "#src/runtime/projections/pace.ts";
-import { asError, type Backoff, type Log } from "#src/runtime/projections/retrying.ts";
-import { createEndings } from "./endingBatches.ts";
+import { asError, type Backoff, type RunnerLog } from "#src/runtime/projections/retrying.ts";
+import { type Capacity, capacityBesides, hasReachedLimit } from "./capacity.ts";
+import { createCompletionQueue } from "./completionQueue.ts";
 import type { Projected } from "./handlerContext.ts";
 import type { Item } from "./items.ts";
-import type { Claimed, LaneId } from "./lane.ts";
+import type { LaneClaim, LaneId } from "./lane.ts";
 import { createLaneRun, type LaneRun } from "./laneRun.ts";
-import { claimLanes, claimMs, extendClaims, extendEveryMs, giveBackLanes } from "./lanes.ts";
-import { createLookout, repeat } from "./lookout.ts";
-import { isCrowded, type Room, roomWith } from "./room.ts";
-import { createTakeovers } from "./takeovers.ts";
+import { claimLanes, claimMs, extendClaims, extendEveryMs, releaseLanes } from "./lanes.ts";
+import { createPoller, repeat } from "./poller.ts";
+import { createTakeoverGuard } from "./takeoverGuard.ts";
 
 export type WorkerOptions = {
   store: Pick<EventStore, "read">;
   database: Database;
   clock: Clock;
-  log: Log;
+  log: RunnerLog;
   /** Unique id of this instance. */
   holder: string;
   processes: readonly Process[];
@@ -40,13 +40,13 @@ export type Worker = {
 
 const shuttingDown = new Error("shutting down");
 
-type Running = { run: LaneRun; lane: Claimed; controller: AbortController; extendedAt: number };
+type Running = { run: LaneRun; lane: LaneClaim; controller: AbortController; extendedAt: number };
 
 /** Claims lanes while there is room, runs them, and keeps the claims alive. Any number of instances do this at once. */
 export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, log, holder, processes, concurrency, backoff } = options;
   const byName = new Map(processes.map((process) => [process.name, process]));
-  const endings = createEndings({
+  const completions = createCompletionQueue({
     ...{ database, clock, log, backoff },
     onReady: () => wake(),
   });
@@ -54,20 +54,20 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Runs whose claims are not known to be released. */
   const claimed = new Set<Running>();
   const pace = createPace(clock);
-  const takeovers = createTakeovers(clock);
+  const takeoverGuard = createTakeoverGuard(clock);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   let claiming: Promise<void> | undefined;
   let again = false;
-  const lookout = createLookout({
-    ...{ database, clock, log, takeovers, extend, wake, signal: stopping.signal, projected: options.projected },
+  const poller = createPoller({
+    ...{ database, clock, log, takeoverGuard, extend, wake, signal: stopping.signal, projected: options.projected },
     names: processes.map(({ name }) => name),
   });
 
   /** Returns the free slots of one process now. */
-  function roomOf(process: Process): Room {
+  function roomOf(process: Process): Capacity {
     const placed = [...running.values()].map(({ lane }) => lane);
-    return roomWith(
+    return capacityBesides(
       process,
       concurrency,
       placed.filter((lane) => lane.process === process.name),
@@ -104,7 +104,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
   }
 
-  function begin(lane: Claimed, items: readonly Item[], claimedAt: number): void {
+  function begin(lane: LaneClaim, items: readonly Item[], claimedAt: number): void {
     const id = idOf(lane);
     // An earlier claim of this lane expired unnoticed and was claimed here again: its run has to end first.
     const before = running.get(id);
@@ -116,19 +116,19 @@ export function createWorker(options: WorkerOptions): Worker {
       process: byName.get(lane.process)!,
       lane,
       items,
-      endings,
+      completions,
       signal: controller.signal,
       isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
-      onTimer: lookout.wakeAt,
-      onEarly: (timer, when) => void lookout.dueWhen(timer, when),
-      onWaiting: (answer) => void lookout.whenReached(lane, answer),
+      onTimer: poller.wakeAt,
+      onEarly: (timer, when) => void poller.dueWhen(timer, when),
+      onWaiting: (answer) => void poller.whenReached(lane, answer),
       after: before?.run.ended,
     });
     running.set(id, entry);
     claimed.add(entry);
     if (stopping.signal.aborted) controller.abort(shuttingDown);
     void entry.run.ended.then(() => {
-      const wasCrowded = isCrowded(roomOf(byName.get(lane.process)!));
+      const wasCrowded = hasReachedLimit(roomOf(byName.get(lane.process)!));
       if (running.get(id) === entry) running.delete(id);
       if (entry.run.isReleased() || !stopping.signal.aborted) claimed.delete(entry);
       if (wasCrowded) wake();
@@ -138,7 +138,7 @@ export function createWorker(options: WorkerOptions): Worker {
   async function extend(): Promise<void> {
     const entries = [...running.values()];
     const askedAt = clock.monotonic();
-    if (entries.length === 0) return takeovers.extended(askedAt);
+    if (entries.length === 0) return takeoverGuard.extended(askedAt);
     try {
       const kept = await extendClaims(
         database,
@@ -148,7 +148,7 @@ export function createWorker(options: WorkerOptions): Worker {
         if (kept.has(entry.lane.claim)) entry.extendedAt = askedAt;
         else if (running.get(idOf(entry.lane)) === entry && !entry.run.isEnding()) lose(entry);
       }
-      takeovers.extended(askedAt);
+      takeoverGuard.extended(askedAt);
     } catch (error) {
       log.warn({ reason: asError(error).message }, "cannot extend claims, retrying");
     }
@@ -161,7 +161,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   return {
     start() {
-      lookout.start();
+      poller.start();
       void repeat(extendEveryMs, extend, stopping.signal);
     },
     async stop(graceMs) {
@@ -170,10 +170,10 @@ export function createWorker(options: WorkerOptions): Worker {
       for (const { controller } of claimed) controller.abort(shuttingDown);
       const allEnded = Promise.all([...running.values()].map(({ run }) => run.ended));
       await Promise.race([allEnded, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
-      await endings.close();
+      await completions.close();
       const left = [...claimed].map(({ lane }) => lane);
       if (left.length > 0)
-        await giveBackLanes(database, left).catch((error) =>
+        await releaseLanes(database, left).catch((error) =>
           log.warn({ reason: asError(error).message }, "cannot give lanes back; their claims run out on their own"),
         );
     },

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { noStream, wholeLog } from "#src/eventStore/eventStore.ts";
-import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
+import { keepAppendsAtomic } from "#src/eventStore/atomicBatches.ts";
+import { noStream, readWholeLog } from "#src/eventStore/eventStore.ts";
 import { appendOneByOne, consume, count, idsOf, newCategory, newEvent, newEvents, newStream } from "./support.ts";
 import type { LogUnderTest } from "./underTest.ts";
 
@@ -88,7 +88,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       const category = newCategory();
       const after = await store.head();
       const writing = count(60);
-      const whole = keepingAppendsWhole(store);
+      const whole = keepAppendsAtomic(store);
       const readers = [1, 4, undefined].map((batchSize) =>
         consume(whole, { after, categories: [category], ...(batchSize && { batchSize }) }, writing),
       );
@@ -157,7 +157,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       const appended = await appendOneByOne(store, [newStream(wanted), newStream(other)]);
       const positions: number[] = [];
       const ids = new Set<string>();
-      for await (const { events } of wholeLog(store)) {
+      for await (const { events } of readWholeLog(store)) {
         positions.push(...events.map(({ position }) => position));
         for (const { id } of events) ids.add(id);
       }
@@ -166,7 +166,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect([...ids]).to.include.members(idsOf(appended));
       // What comes behind them is of another category: it ends all the same.
       const streams: string[] = [];
-      for await (const { events } of wholeLog(store, [wanted])) streams.push(...events.map(({ stream }) => stream));
+      for await (const { events } of readWholeLog(store, [wanted])) streams.push(...events.map(({ stream }) => stream));
       expect(new Set(streams.map((stream) => stream.slice(0, wanted.length)))).to.deep.equal(new Set([wanted]));
     });
 

@@ -12,8 +12,8 @@ import { sandboxDomainId } from "#src/commands/ids.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
-import { readModelsStandStill } from "#src/runtime/projections/standstill.ts";
-import { nobodyPlans } from "#src/runtime/work/standstill.ts";
+import { whyReadModelsStalled } from "#src/runtime/projections/stalled.ts";
+import { whyPlannerStalled } from "#src/runtime/work/stalled.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
 import { asking } from "#test/support/asking.ts";
 import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
@@ -91,10 +91,10 @@ describe("/readyz", () => {
     const { database, deps } = service;
     await service.caughtUp();
     const projections = [{ name: "drafts" }, { name: "threads" }];
-    expect(await readModelsStandStill({ database, store: deps.store }, projections)).to.equal(undefined);
+    expect(await whyReadModelsStalled({ database, store: deps.store }, projections)).to.equal(undefined);
     const head = (await deps.store.head()) + 7;
     const store = { head: async () => head };
-    expect(await readModelsStandStill({ database, store }, projections)).to.match(
+    expect(await whyReadModelsStalled({ database, store }, projections)).to.match(
       new RegExp(`^they are stuck at \\d+, but the log ends at ${head}$`),
     );
   });
@@ -262,7 +262,7 @@ describe("/readyz", () => {
   });
 
   it("says that nobody plans the processes' work, and waits while that changes hands", async () => {
-    expect(await nobodyPlans(service.database)).to.equal(undefined);
+    expect(await whyPlannerStalled(service.database)).to.equal(undefined);
     const without = await createTestDatabase();
     const database = connectDatabase(without);
     const planner = (expires: string) =>
@@ -271,8 +271,8 @@ describe("/readyz", () => {
          on conflict (name) do update set expires_at = excluded.expires_at`,
       );
     await planner("-1 second");
-    expect(await nobodyPlans(database)).to.equal("no instance plans the work of the processes");
-    const asked = nobodyPlans(database);
+    expect(await whyPlannerStalled(database)).to.equal("no instance plans the work of the processes");
+    const asked = whyPlannerStalled(database);
     await planner("1 hour");
     expect(await asked).to.equal(undefined);
     await database.close();

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
-import { lowestStored } from "#src/runtime/projections/checkpoints.ts";
+import { lowestCheckpoint } from "#src/runtime/projections/checkpoints.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -48,7 +48,7 @@ describe("subscriptions through kill -9 and SIGSTOP", () => {
     return child;
   }
 
-  const projected = () => lowestStored(database, [accounts, counts]);
+  const projected = () => lowestCheckpoint(database, [accounts, counts]);
   const head = () => store.head();
 
   async function expectExact(): Promise<void> {

@@ -6,7 +6,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { CheckpointMoved, mainGroup, ProjectorFailed, writeBatch } from "#src/runtime/projections/checkpoints.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
-import { ensureTables, soundAmong } from "#src/runtime/projections/projectionTables.ts";
+import { completeProjections, ensureTables } from "#src/runtime/projections/projectionTables.ts";
 import { rebuild } from "#src/runtime/projections/rebuild.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { createWaitFor } from "#src/runtime/projections/waitFor.ts";
@@ -555,7 +555,7 @@ describe("the projection runner", () => {
   });
 
   it("asks once which of them have nothing to be made", async () => {
-    const sound = async (...asked: Projection[]) => [...(await soundAmong(database, asked))].sort();
+    const sound = async (...asked: Projection[]) => [...(await completeProjections(database, asked))].sort();
     expect(await sound(accounts, counts)).to.deep.equal([]);
     await run([accounts, counts]);
     expect(await sound(accounts, counts)).to.deep.equal([accounts.name, counts.name].sort());

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
-import { createReadiness, type Readiness } from "#src/runtime/projections/readiness.ts";
+import { createReadiness, type ReadModelReadiness } from "#src/runtime/projections/readiness.ts";
 import { accounts, counts, quietLog } from "./support.ts";
 
 /** Stored checkpoints, in the place of a database. `ejected`: names of those that have left the main group. */
@@ -35,7 +35,7 @@ describe("whether read models can be answered from", () => {
   let stored: ReturnType<typeof checkpoints>;
   let head: () => Promise<number>;
   let log: ReturnType<typeof quietLog>;
-  let readiness: Readiness;
+  let readiness: ReadModelReadiness;
   let failing: string[];
 
   beforeEach(() => {

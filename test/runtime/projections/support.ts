@@ -3,7 +3,7 @@ import { json, type Projection } from "#projections/projection.ts";
 import type { EventStore, NewEvent } from "#src/eventStore/eventStore.ts";
 import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
-import type { Log } from "#src/runtime/projections/retrying.ts";
+import type { RunnerLog } from "#src/runtime/projections/retrying.ts";
 
 /** Amounts added per account, and every event once by its position: a doubled or skipped batch shows in both. */
 export const accounts: Projection = {
@@ -87,7 +87,7 @@ export async function addMany(store: EventStore, count: number, atOnce = 50): Pr
 export type Said = { level: "info" | "warn" | "error"; details: object; message: string };
 
 /** A log that keeps what was said. */
-export function quietLog(): Log & { said: Said[] } {
+export function quietLog(): RunnerLog & { said: Said[] } {
   const said: Said[] = [];
   const at = (level: Said["level"]) => (details: object, message: string) =>
     void said.push({ level, details, message });

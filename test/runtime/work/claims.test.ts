@@ -3,13 +3,13 @@ import { expect } from "chai";
 import { systemClock } from "#src/platform/clock.ts";
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
-import type { Ending } from "#src/runtime/work/ending.ts";
-import { createEndings } from "#src/runtime/work/endingBatches.ts";
-import { recordEndings } from "#src/runtime/work/endings.ts";
+import type { Completion } from "#src/runtime/work/completion.ts";
+import { createCompletionQueue } from "#src/runtime/work/completionQueue.ts";
+import { recordCompletions } from "#src/runtime/work/completions.ts";
 import { isEventItem } from "#src/runtime/work/items.ts";
-import { bringBackLanes, type ClaimedLane, claimLanes } from "#src/runtime/work/lanes.ts";
+import { type ClaimedLane, claimLanes, makeDueLanesReady } from "#src/runtime/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/runtime/work/plan.ts";
-import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
+import { markForRetry, retryEveryMs, wakeLanesOfEndedObstacles } from "#src/runtime/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually, quietLog } from "../projections/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
@@ -55,7 +55,7 @@ describe("lanes that are claimed", () => {
       rooms: [{ process: "toyRule", lanes: 9, share: 9, atWork: {} }],
       ...{ holder: "there", now: at },
     });
-  const end = (ending: Ending, database: Role = work.database) => recordEndings(database, [ending], now);
+  const end = (ending: Completion, database: Role = work.database) => recordCompletions(database, [ending], now);
   const states = () => work.rows("select key, state, holder from work.lanes order by key");
 
   it("come with their items in order, those of a lane that was set aside too", async () => {
@@ -115,22 +115,22 @@ describe("lanes that are claimed", () => {
     {
       until: "its time has come",
       next: { how: "go on" },
-      wake: (tx: Sql) => bringBackLanes(tx, { now: inMs(20), takesOver: false }),
+      wake: (tx: Sql) => makeDueLanesReady(tx, { now: inMs(20), takesOver: false }),
     },
     {
       until: "what stood in its way has ended",
       next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
       async wake(tx: Sql) {
         await tx.query("update work.tags set wake_before = nextval('work.places') where stream = $1", [obstacle]);
-        await wakeEnded(tx);
+        await wakeLanesOfEndedObstacles(tx);
       },
     },
     {
       until: "it is tried whether that has ended",
       next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
       async wake(tx: Sql) {
-        await trySetAside(tx, inMs(tryEveryMs));
-        await wakeEnded(tx);
+        await markForRetry(tx, inMs(retryEveryMs));
+        await wakeLanesOfEndedObstacles(tx);
       },
     },
   ] as const;
@@ -254,7 +254,7 @@ describe("lanes that are claimed", () => {
     await plan(["a"]);
     const faulty = faultyDatabase(work.database);
     let ready = 0;
-    const endings = createEndings({
+    const endings = createCompletionQueue({
       ...{ database: faulty.database, clock: systemClock, log: quietLog(), backoff: () => 1 },
       onReady: () => void ready++,
     });

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
-import { upcasting } from "#src/eventStore/upcasting.ts";
+import { upcastReads } from "#src/eventStore/upcasting.ts";
 import { type Clock, systemClock } from "#src/platform/clock.ts";
 import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/runtime/work/parked.ts";
-import { trySetAside } from "#src/runtime/work/setAside.ts";
+import { markForRetry } from "#src/runtime/work/setAside.ts";
 import { inFull } from "#test/support/full.ts";
 import { append, eventually, growingTooLong, newEvent, quietLog, type Said } from "../projections/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
@@ -260,7 +260,7 @@ describe("the work table when something is broken", () => {
       expect(tried).to.have.length(keys.length);
       const look = async (ms: number): Promise<void> => {
         passedMs += ms;
-        await trySetAside(work.database, clock.now());
+        await markForRetry(work.database, clock.now());
         await runner.idle();
       };
       await look(9 * minutes);
@@ -316,7 +316,7 @@ describe("the work table when something is broken", () => {
     const seen: string[] = [];
     const named = (name: string, type: string): Process =>
       rule({ name, on: { [type]: async ({ data }) => void seen.push(`${name} ${data.number}`) } });
-    const store = upcasting(work.store, upcasters);
+    const store = upcastReads(work.store, upcasters);
     const logger = quietLog();
     const runner = run([named("one", "Happened"), named("other", "Else")], { store, logger });
     await happen("toy-1", 13);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Role } from "#src/platform/postgres/database.ts";
-import type { Claimed } from "#src/runtime/work/lane.ts";
-import { bringBackLanes, endWaits, extendClaims } from "#src/runtime/work/lanes.ts";
-import { wakeEnded } from "#src/runtime/work/setAside.ts";
+import type { LaneClaim } from "#src/runtime/work/lane.ts";
+import { extendClaims, makeDueLanesReady, makeWaitingLanesReady } from "#src/runtime/work/lanes.ts";
+import { wakeLanesOfEndedObstacles } from "#src/runtime/work/setAside.ts";
 import { eventually } from "../projections/support.ts";
 import { useWorkTable } from "./support.ts";
 
@@ -15,7 +15,7 @@ const keys = ["toy-z", "toy-m", "toy-a", "toy-t"];
 describe("lanes that are changed together", () => {
   const work = useWorkTable();
 
-  type Changes = { by: string; lanes: string; change(sql: Role, lanes: Claimed[]): Promise<unknown> };
+  type Changes = { by: string; lanes: string; change(sql: Role, lanes: LaneClaim[]): Promise<unknown> };
   const all: readonly Changes[] = [
     {
       by: "one who keeps its claims",
@@ -25,12 +25,12 @@ describe("lanes that are changed together", () => {
     {
       by: "the end of a wait for read models",
       lanes: "state = 'waiting', due_at = 'infinity', retry_at = 'infinity'",
-      change: endWaits,
+      change: makeWaitingLanesReady,
     },
   ];
 
   /** The lanes as they were made, in this order in the table and its indexes. */
-  async function lanes(set: string): Promise<Claimed[]> {
+  async function lanes(set: string): Promise<LaneClaim[]> {
     for (const key of keys) {
       await work.database.query(
         "insert into work.lanes (process, key, workspace, state, turn) values ('toyRule', $1, 'w', 'ready', 1)",
@@ -38,7 +38,7 @@ describe("lanes that are changed together", () => {
       );
       await work.database.query(`update work.lanes set ${set} where key = $1`, [key]);
     }
-    const made = await work.database.query<Claimed>(
+    const made = await work.database.query<LaneClaim>(
       "select process, key, workspace, claim, generation from work.lanes",
     );
     return keys.map((key) => made.rows.find((lane) => lane.key === key)!);
@@ -64,12 +64,12 @@ describe("lanes that are changed together", () => {
     {
       when: "their time has come",
       lanes: `state = 'waiting', due_at = '${now.toISOString()}'`,
-      bringBack: () => bringBackLanes(work.database, { now, takesOver: false }),
+      bringBack: () => makeDueLanesReady(work.database, { now, takesOver: false }),
     },
     {
       when: "their obstacle has ended",
       lanes: `state = 'waiting', due_at = 'infinity', obstacles = array['${obstacle}']`,
-      bringBack: () => wakeEnded(work.database),
+      bringBack: () => wakeLanesOfEndedObstacles(work.database),
     },
   ];
   for (const { when, lanes: set, bringBack } of pages)

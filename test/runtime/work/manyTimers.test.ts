@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { BackgroundDatabase, Sql } from "#src/platform/postgres/database.ts";
-import { recordEndings } from "#src/runtime/work/endings.ts";
-import type { Claimed } from "#src/runtime/work/lane.ts";
-import { mostTimersAtOnce, type TimerChange } from "#src/runtime/work/timerChanges.ts";
+import { recordCompletions } from "#src/runtime/work/completions.ts";
+import type { LaneClaim } from "#src/runtime/work/lane.ts";
+import { maxTimersPerTransaction, type TimerChange } from "#src/runtime/work/timerChanges.ts";
 import { eventually } from "../projections/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
@@ -17,8 +17,8 @@ const setting = (key: string, more: { name?: string; inMs?: number } = {}): Time
 describe("timers that an ending sets under keys of others", () => {
   const work = useWorkTable();
 
-  async function claimed(key: string): Promise<Claimed> {
-    const { rows } = await work.database.query<Claimed>(
+  async function claimed(key: string): Promise<LaneClaim> {
+    const { rows } = await work.database.query<LaneClaim>(
       `insert into work.lanes (process, key, workspace, state, turn, claim, holder, claimed_until)
        values ('toyRule', $1, 'w', 'claimed', 1, gen_random_uuid(), 'here', now() + interval '1 hour')
        returning process, key, workspace, claim, generation`,
@@ -46,9 +46,9 @@ describe("timers that an ending sets under keys of others", () => {
   }
 
   it("are stored by as few statements where there are 5,000 as where there is one", async () => {
-    const statementsFor = async (lane: Claimed, timers: TimerChange[]): Promise<number> => {
+    const statementsFor = async (lane: LaneClaim, timers: TimerChange[]): Promise<number> => {
       const { database, asked } = listening();
-      const { held } = await recordEndings(database, [{ lane, timers }], now);
+      const { held } = await recordCompletions(database, [{ lane, timers }], now);
       expect([...held]).to.deep.equal([lane.claim]);
       expect(asked).to.have.length(1);
       return asked[0]!.length;
@@ -78,7 +78,7 @@ describe("timers that an ending sets under keys of others", () => {
       { lane: other, timers: [{ cancel: "toy-a", name: "later" }, setting("toy-b", { inMs: 7 }), setting("other")] },
       { lane: one, timers: [setting("toy-b", { name: "more", inMs: 3 }), { cancel: "toy-c", name: "later" }] },
     ];
-    await recordEndings(work.database, endings, now);
+    await recordCompletions(work.database, endings, now);
     const inMs = "(extract(epoch from due_at) * 1000 - $1)::integer as in_ms".replace("$1", String(now.getTime()));
     expect(await work.rows(`select key, timer, ${inMs} from work.items order by key, timer`)).to.deep.equal([
       { key: "other", timer: "later", in_ms: 60_000 },
@@ -100,7 +100,7 @@ describe("timers that an ending sets under keys of others", () => {
     const [one, lost] = [await claimed("one"), await claimed("lost")];
     await work.database.query("update work.lanes set claim = gen_random_uuid() where key = 'lost'");
     const takenBack = { lane: lost, timers: [{ cancel: "toy-a", name: "later" }] };
-    await recordEndings(work.database, [{ lane: one, timers: [setting("toy-a")] }, takenBack], now);
+    await recordCompletions(work.database, [{ lane: one, timers: [setting("toy-a")] }, takenBack], now);
     const both = "select key from work.lanes join work.items using (process, key) where state = 'waiting'";
     expect(await work.rows(both)).to.deep.equal([{ key: "toy-a" }]);
   });
@@ -122,12 +122,12 @@ describe("timers that an ending sets under keys of others", () => {
   }
 
   it("are stored in parts, so that no transaction is long, and each is handled once", async () => {
-    const { process, told } = telling(mostTimersAtOnce + 1);
+    const { process, told } = telling(maxTimersPerTransaction + 1);
     const { database, asked } = listening();
     const runner = work.run([process], { database });
     await work.happen("toy-all", 1);
     await runner.idle();
-    await eventually(() => told.size === mostTimersAtOnce + 1);
+    await eventually(() => told.size === maxTimersPerTransaction + 1);
     const storing = asked.filter((statements) =>
       statements.some((text) => text.includes("insert into work.items as item")),
     );
@@ -136,7 +136,7 @@ describe("timers that an ending sets under keys of others", () => {
   });
 
   it("are all stored after a crash between two parts", async () => {
-    const { process, told } = telling(mostTimersAtOnce + 1);
+    const { process, told } = telling(maxTimersPerTransaction + 1);
     const faulty = faultyDatabase(work.database);
     const dying = work.run([process], { database: faulty.database });
     await dying.idle();
@@ -150,6 +150,6 @@ describe("timers that an ending sets under keys of others", () => {
     faulty.die();
     await work.database.query("update work.lanes set claimed_until = '-infinity' where holder is not null");
     work.run([process]);
-    await eventually(() => told.size === mostTimersAtOnce + 1);
+    await eventually(() => told.size === maxTimersPerTransaction + 1);
   });
 });

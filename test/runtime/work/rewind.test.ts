@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { upcasting } from "#src/eventStore/upcasting.ts";
+import { upcastReads } from "#src/eventStore/upcasting.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import type { Process } from "#src/processes/process.ts";
 import { rewind } from "#src/runtime/work/rewind.ts";
@@ -64,7 +64,7 @@ describe("rewinding a database that is older than the event log", () => {
       if (data.number === 2) throw new Error("unreadable");
       return { data };
     };
-    const store = upcasting(table.store, { Happened: { 1: unreadable } } as unknown as Upcasters);
+    const store = upcastReads(table.store, { Happened: { 1: unreadable } } as unknown as Upcasters);
     await rewind(
       { ...table, store, clock: systemClock, processes, holder: "the operator", skips: () => false },
       { act: true },

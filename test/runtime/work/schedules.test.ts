@@ -2,20 +2,20 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
-import type { Ending } from "#src/runtime/work/ending.ts";
-import { recordEndings } from "#src/runtime/work/endings.ts";
+import type { Completion } from "#src/runtime/work/completion.ts";
+import { recordCompletions } from "#src/runtime/work/completions.ts";
 import { type Item, isEventItem } from "#src/runtime/work/items.ts";
-import type { Claimed } from "#src/runtime/work/lane.ts";
-import { bringBackLanes, type ClaimedLane, claimLanes, extendClaims } from "#src/runtime/work/lanes.ts";
+import type { LaneClaim } from "#src/runtime/work/lane.ts";
+import { type ClaimedLane, claimLanes, extendClaims, makeDueLanesReady } from "#src/runtime/work/lanes.ts";
 import { PlanMoved, writePlan } from "#src/runtime/work/plan.ts";
-import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
+import { markForRetry, retryEveryMs, wakeLanesOfEndedObstacles } from "#src/runtime/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { createRandom } from "../../../scripts/support/random.ts";
 import { inFull } from "../../support/full.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 /** A claim in the hand of a worker, as it believes, and what of it is not done yet. */
-type Hand = { lane: Claimed; items: Item[]; worker: string };
+type Hand = { lane: LaneClaim; items: Item[]; worker: string };
 
 const nobodyNew = { began: new Map(), ended: [] };
 const processes = ["send", "tell"];
@@ -24,8 +24,8 @@ const steps = inFull ? 1_500 : 250;
 const seeds = inFull ? 12 : 4;
 
 /**
- * The work table under random schedules: planning, claims, endings, failures, obstacles, timers, crashes and claims that run out, in any order,
- * on the real statements. Beside it stands what has to be true.
+ * The work table under random schedules: planning, claims, endings, failures, obstacles, timers, crashes and claims that run out, in any
+ * order, on the real statements. Beside it stands what has to be true.
  */
 describe("the work table under random schedules", function () {
   this.timeout(600_000);
@@ -152,7 +152,7 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
       ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)), payload: {} }
       : undefined;
     const ending = { lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) };
-    const { held } = await recordEndings(database, [ending], now());
+    const { held } = await recordCompletions(database, [ending], now());
     if (!held.has(lane.claim)) return drop(hand);
     if (timer) timersSet.add(`${laneOf(lane.process, timer.key)}/${timer.name}`);
     const name = laneOf(lane.process, lane.key);
@@ -160,8 +160,8 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
     else timersDone.set(`${name}/${item.timer.name}`, ms);
   }
 
-  async function end(hand: Hand, ending: Ending): Promise<void> {
-    await recordEndings(database, [ending], now());
+  async function end(hand: Hand, ending: Completion): Promise<void> {
+    await recordCompletions(database, [ending], now());
     drop(hand);
   }
 
@@ -199,11 +199,11 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
     else if (what <= 9 && hands.length > 0) await work(pick(hands));
     else if (what === 10) {
       ms += int(0, 60);
-      await bringBackLanes(database, { now: now(), takesOver: true });
-      if (chance(0.5)) await wakeEnded(database);
+      await makeDueLanesReady(database, { now: now(), takesOver: true });
+      if (chance(0.5)) await wakeLanesOfEndedObstacles(database);
       if (chance(0.2)) {
-        ms += tryEveryMs;
-        await trySetAside(database, now());
+        ms += retryEveryMs;
+        await markForRetry(database, now());
       }
     } else if (what === 11) toggle(pick([...obstacles.keys()]), chance(0.5));
     else if (what === 12 && chance(0.3)) await fallAsleep(chance(0.3) ? planner : `w${int(1, 3)}`);
@@ -222,10 +222,10 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
     while (log.some((event) => event.position > planned)) await plan();
     for (let rounds = 0; ; rounds++) {
       // All together less than the ten minutes after which one that was set aside is tried anyway.
-      ms += told || rounds % 20 > 0 ? 200 : tryEveryMs;
-      await trySetAside(database, now());
-      await wakeEnded(database);
-      await bringBackLanes(database, { now: now(), takesOver: true });
+      ms += told || rounds % 20 > 0 ? 200 : retryEveryMs;
+      await markForRetry(database, now());
+      await wakeLanesOfEndedObstacles(database);
+      await makeDueLanesReady(database, { now: now(), takesOver: true });
       await claim("w1");
       while (hands.length > 0) await work(hands[0]!);
       const { rows } = await database.query<{ left: number }>("select count(*) as left from work.lanes");

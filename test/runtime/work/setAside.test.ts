@@ -3,7 +3,7 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Obstacle, Process } from "#src/processes/process.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
 import { writePlan } from "#src/runtime/work/plan.ts";
-import { tryEveryMs, trySetAside, wakeEnded } from "#src/runtime/work/setAside.ts";
+import { markForRetry, retryEveryMs, wakeLanesOfEndedObstacles } from "#src/runtime/work/setAside.ts";
 import { append, eventually, newEvent } from "../projections/support.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -54,7 +54,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     await setAside(3, "workspace-2");
     await work.database.query("update work.tags set wake_before = nextval('work.places')");
     await work.database.transaction(async (tx) => {
-      expect(await wakeEnded(tx)).to.equal(true);
+      expect(await wakeLanesOfEndedObstacles(tx)).to.equal(true);
       const free = await rows(
         "select key from work.lanes where starts_with(key, 'workspace-1') for update skip locked",
       );
@@ -65,7 +65,10 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     });
     expect(await lanes("ready")).to.have.length(page + 3);
     expect(await waking()).to.deep.equal([{ stream: obstacle }]);
-    expect([await wakeEnded(work.database), await wakeEnded(work.database)]).to.deep.equal([true, false]);
+    expect([
+      await wakeLanesOfEndedObstacles(work.database),
+      await wakeLanesOfEndedObstacles(work.database),
+    ]).to.deep.equal([true, false]);
     expect(await lanes("waiting")).to.deep.equal([]);
     expect([await waking(), await rows("select * from work.set_aside")]).to.deep.equal([[], []]);
   });
@@ -75,7 +78,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     await endObstacle();
     await work.database.transaction(async (tx) => {
       await tx.query("select from work.lanes where key = 'workspace-1-toy-1' for update");
-      expect(await wakeEnded(work.database)).to.equal(false);
+      expect(await wakeLanesOfEndedObstacles(work.database)).to.equal(false);
       expect(await lanes("ready")).to.deep.equal([{ key: "workspace-1-toy-2" }]);
       expect(await waking()).to.deep.equal([{ stream: obstacle }]);
     });
@@ -85,23 +88,23 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
         return work.database.query(text, values);
       },
     };
-    await wakeEnded(again);
+    await wakeLanesOfEndedObstacles(again);
     expect(await lanes("waiting")).to.deep.equal([]);
     expect(await waking()).to.deep.equal([{ stream: obstacle }]);
-    await wakeEnded(work.database);
+    await wakeLanesOfEndedObstacles(work.database);
     expect(await waking()).to.deep.equal([]);
   });
 
   it("are tried, those that have waited longest, by the page, where no event tells that it has ended", async () => {
     await setAside(page + 1, obstacle);
     await work.database.query("update work.tags set try_at = $1", [now]);
-    await trySetAside(work.database, now);
-    while (await wakeEnded(work.database));
+    await markForRetry(work.database, now);
+    while (await wakeLanesOfEndedObstacles(work.database));
     expect(await lanes("waiting")).to.deep.equal([{ key: `${obstacle}-toy-${page + 1}` }]);
-    const later = new Date(now.getTime() + tryEveryMs);
+    const later = new Date(now.getTime() + retryEveryMs);
     expect(await rows("select try_at from work.tags")).to.deep.equal([{ try_at: later }]);
     await work.database.query("delete from work.set_aside");
-    await trySetAside(work.database, later);
+    await markForRetry(work.database, later);
     expect(await rows("select try_at, wake_before from work.tags")).to.deep.equal([
       { try_at: null, wake_before: null },
     ]);

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { NewEvent } from "#src/eventStore/eventStore.ts";
 import type { Obstacle, Process } from "#src/processes/process.ts";
-import { setDueNow } from "#src/runtime/work/dueNow.ts";
-import { recordEndings } from "#src/runtime/work/endings.ts";
-import { bringBackLanes, claimLanes } from "#src/runtime/work/lanes.ts";
-import { isCrowded, roomWith } from "#src/runtime/work/room.ts";
+import { capacityBesides, hasReachedLimit } from "#src/runtime/work/capacity.ts";
+import { recordCompletions } from "#src/runtime/work/completions.ts";
+import { setImmediateTimers } from "#src/runtime/work/immediateTimers.ts";
+import { claimLanes, makeDueLanesReady } from "#src/runtime/work/lanes.ts";
 import { append, eventually, newEvent } from "../projections/support.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -124,7 +124,7 @@ describe("the work table", () => {
     const due = (owner: string, count: number) =>
       work.database.transaction((tx) => {
         const key = (n: number) => ({ process: "toyRule", key: `${owner} ${n}`, workspace: "one" });
-        return setDueNow(
+        return setImmediateTimers(
           tx,
           Array.from({ length: count }, (_, n) => ({ ...key(n), name: "alarm", payload: {} })),
         );
@@ -140,8 +140,8 @@ describe("the work table", () => {
   it("has lanes that wait for room as soon as one owner has all that it may have", () => {
     const placed = (...keys: string[]) => keys.map((key) => ({ process: "toyRule", key, workspace: "one" }));
     const process = rule({ concurrency: 16, ownerConcurrency: 2, on: {} });
-    expect(isCrowded(roomWith(process, 32, placed("a 1", "b 1")))).to.equal(false);
-    expect(isCrowded(roomWith(process, 32, placed("a 1", "a 2")))).to.equal(true);
+    expect(hasReachedLimit(capacityBesides(process, 32, placed("a 1", "b 1")))).to.equal(false);
+    expect(hasReachedLimit(capacityBesides(process, 32, placed("a 1", "a 2")))).to.equal(true);
   });
 
   it("passes over a lane that another takes in the same moment, and does not wait for it", async () => {
@@ -169,16 +169,16 @@ describe("the work table", () => {
     const rooms = [{ process: "toyRule", lanes: 1, share: 1, atWork: {} }];
     const [former] = await claimLanes(work.database, { rooms, holder: "first", now });
     await rows("update work.lanes set claimed_until = '-infinity'");
-    await bringBackLanes(work.database, { now, takesOver: true });
+    await makeDueLanesReady(work.database, { now, takesOver: true });
     const [present] = await claimLanes(work.database, { rooms, holder: "second", now });
     const { lane, items } = former!;
     const claims = "select holder, (select count(*) from work.items) as items from work.lanes";
     for (const said of [{ done: items[0]!.id }, { next: { how: "go on" as const } }]) {
-      expect((await recordEndings(work.database, [{ lane, ...said }], now)).held.has(lane.claim)).to.equal(false);
+      expect((await recordCompletions(work.database, [{ lane, ...said }], now)).held.has(lane.claim)).to.equal(false);
       expect(await rows(claims)).to.deep.equal([{ holder: "second", items: 1 }]);
     }
     const end = { lane: present!.lane, done: items[0]!.id, next: { how: "go on" as const } };
-    expect((await recordEndings(work.database, [end], now)).held).to.deep.equal(new Set([present!.lane.claim]));
+    expect((await recordCompletions(work.database, [end], now)).held).to.deep.equal(new Set([present!.lane.claim]));
     expect(await rows(claims)).to.deep.equal([]);
   });
 

@@ -4,8 +4,8 @@ import { createStreamServices } from "#src/commands/handle.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
 import { quotaStreamOf, reserveQuota } from "#src/commands/plans/quotas.ts";
 import { followSubscriptions } from "#src/processes/followSubscriptions.ts";
-import { concerns } from "#src/runtime/work/concerns.ts";
-import { handlerContext } from "#src/runtime/work/handlerContext.ts";
+import { createHandlerContext } from "#src/runtime/work/handlerContext.ts";
+import { isRelevant } from "#src/runtime/work/relevance.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Recorded } from "#streams/event.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
@@ -90,7 +90,7 @@ export async function liveThrough(
   async function handle(subject: Recorded | { key: string; name: string; dueAt: Date }, attempt = 1): Promise<void> {
     world.setAway(post.isAway());
     const timer = { payload: {}, ...subject } as never;
-    const context = handlerContext(
+    const context = createHandlerContext(
       {
         ...{ process: process.name, clock, projected: async () => true, attempt, signal: new AbortController().signal },
         onTimer(change) {
@@ -109,7 +109,7 @@ export async function liveThrough(
   async function handleNew(): Promise<void> {
     while (read < store.all.length) {
       const event = store.all[read++]!;
-      if (concerns(process, event)) await handle(event);
+      if (isRelevant(process, event)) await handle(event);
     }
   }
 

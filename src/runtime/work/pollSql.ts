@@ -4,7 +4,7 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 export type WorkFound = { ready: boolean; due: boolean; parked: boolean; ended: boolean; tried: boolean };
 
 /** Checks what there is to do, for these processes or because it is due, without locking or changing anything. */
-export async function lookAround(
+export async function findWork(
   sql: Sql,
   { names, now, takesOver }: { names: readonly string[]; now: Date; takesOver: boolean },
 ): Promise<WorkFound> {

@@ -6,7 +6,7 @@ import type { Batch, EventStore } from "./eventStore.ts";
  * that opened it. A batch may therefore exceed its size by the rest of an append. Adapters end a batch wherever its size or a page of the
  * log ends.
  */
-export const keepingAppendsWhole = (store: EventStore): EventStore => ({
+export const keepAppendsAtomic = (store: EventStore): EventStore => ({
   ...store,
   subscribe: (options) => wholeBatches(store.subscribe(options)),
 });

@@ -8,7 +8,7 @@ type AtWork = Readonly<Record<string, number>>;
  * Free slots for lanes of one process. One workspace may have `share` lanes at most, including those at work. Lanes without a workspace are
  * not limited.
  */
-export type Room = {
+export type Capacity = {
   process: string;
   lanes: number;
   share: number;
@@ -24,11 +24,11 @@ export type PlacedLane = LaneId & { workspace: string };
 const shareOf = (places: number): number => Math.ceil(places * 0.75);
 
 /** Returns the free slots of a process besides its lanes at work. `places`: its slots, unless the process sets its own number. */
-export function roomWith(
+export function capacityBesides(
   { name, concurrency, ownerConcurrency }: Process,
   places: number,
   placed: readonly PlacedLane[],
-): Room {
+): Capacity {
   const own = concurrency ?? places;
   return {
     ...{ process: name, lanes: own - placed.length, share: shareOf(own) },
@@ -47,10 +47,10 @@ function counted(names: readonly string[]): AtWork {
 }
 
 /** Returns the names that are at their limit. */
-export const fullOf = ({ share, atWork }: { share: number; atWork: AtWork }): string[] =>
+export const namesAtLimit = ({ share, atWork }: { share: number; atWork: AtWork }): string[] =>
   Object.keys(atWork).filter((name) => atWork[name]! >= share);
 
 /** True if ready lanes may be waiting because a limit was reached. Otherwise all ready lanes are at work. */
-export const isCrowded = ({ share, atWork, owners }: Room): boolean =>
+export const hasReachedLimit = ({ share, atWork, owners }: Capacity): boolean =>
   Object.values(atWork).reduce((all, count) => all + count, 0) >= share ||
-  (owners !== undefined && fullOf(owners).length > 0);
+  (owners !== undefined && namesAtLimit(owners).length > 0);

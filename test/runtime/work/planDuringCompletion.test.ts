@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
-import type { Ending } from "#src/runtime/work/ending.ts";
-import { recordEndings } from "#src/runtime/work/endings.ts";
+import type { Completion } from "#src/runtime/work/completion.ts";
+import { recordCompletions } from "#src/runtime/work/completions.ts";
 import { isEventItem } from "#src/runtime/work/items.ts";
-import { bringBackLanes, claimLanes } from "#src/runtime/work/lanes.ts";
-import { bringBackParked } from "#src/runtime/work/parked.ts";
+import { claimLanes, makeDueLanesReady } from "#src/runtime/work/lanes.ts";
+import { unparkItems } from "#src/runtime/work/parked.ts";
 import { writePlan } from "#src/runtime/work/plan.ts";
-import { wakeEnded } from "#src/runtime/work/setAside.ts";
+import { wakeLanesOfEndedObstacles } from "#src/runtime/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually } from "../projections/support.ts";
 import { useWorkTable } from "./support.ts";
@@ -16,7 +16,7 @@ import { useWorkTable } from "./support.ts";
 const now = new Date("2026-01-01T00:00:00Z");
 const obstacle = "workspace-11111111-1111-7111-8111-111111111111";
 /** `done`: its item goes with it, so that nothing is left that would bring the lane back but what wakes it. */
-const endings: readonly { name: string; next: Ending["next"] & object; done?: true }[] = [
+const endings: readonly { name: string; next: Completion["next"] & object; done?: true }[] = [
   { name: "done", next: { how: "go on" }, done: true },
   { name: "go on", next: { how: "go on" } },
   { name: "retry", next: { how: "retry", at: new Date(now.getTime() + 1_000) } },
@@ -97,7 +97,7 @@ describe("a wake-up beside an ending", () => {
              values ('toyRule', $1, $2, $3, 'broken', 5, $4, $4)`,
             [key, parked.position, JSON.stringify(parked), now],
           );
-          return { wake: async (sql) => void (await bringBackParked(sql)), brings: [parked.position] };
+          return { wake: async (sql) => void (await unparkItems(sql)), brings: [parked.position] };
         },
       },
       {
@@ -112,7 +112,7 @@ describe("a wake-up beside an ending", () => {
             timers: [{ set }],
             next: { how: "go on" },
           } as const;
-          return { wake: async (sql) => void (await recordEndings(sql, [ending], now)), brings: ["alarm"] };
+          return { wake: async (sql) => void (await recordCompletions(sql, [ending], now)), brings: ["alarm"] };
         },
       },
     ];
@@ -131,7 +131,7 @@ describe("a wake-up beside an ending", () => {
             const obstacles = [{ stream: ends, revision: own }];
             const next = given.next.how === "set aside" ? { ...given.next, obstacles } : given.next;
             const said = { lane: claimed!.lane, next, ...(given.done && { done: claimed!.items[0]!.id }) };
-            const ending = async (sql: Role) => void (await recordEndings(sql, [said], now));
+            const ending = async (sql: Role) => void (await recordCompletions(sql, [said], now));
             const waited = await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
             // Nobody need wait where the end of an obstacle finds nothing set aside.
             expect(waited, described).to.equal(brings.length > 0 || next.how === "set aside");
@@ -139,11 +139,11 @@ describe("a wake-up beside an ending", () => {
             if (cutOff && first === "the wake-up") await wake(work.database);
             if (cutOff && first === "the ending") {
               await work.database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
-              await bringBackLanes(work.database, { now, takesOver: true });
+              await makeDueLanesReady(work.database, { now, takesOver: true });
             }
             const later = new Date(now.getTime() + (next.how === "retry" ? 1_000 : 0));
-            await bringBackLanes(work.database, { now: later, takesOver: false });
-            await wakeEnded(work.database);
+            await makeDueLanesReady(work.database, { now: later, takesOver: false });
+            await wakeLanesOfEndedObstacles(work.database);
             const again = await claim();
             const isOver = given.done && !(cutOff && first === "the ending");
             const left = [...(isOver ? [] : [own]), ...brings];
@@ -153,8 +153,8 @@ describe("a wake-up beside an ending", () => {
             ]);
             expect(found, described).to.deep.equal(left.length > 0 ? [[key, ...left]] : []);
             for (const { lane, items } of again) {
-              for (const item of items) await recordEndings(work.database, [{ lane, done: item.id }], now);
-              await recordEndings(work.database, [{ lane, next: { how: "go on" } }], now);
+              for (const item of items) await recordCompletions(work.database, [{ lane, done: item.id }], now);
+              await recordCompletions(work.database, [{ lane, next: { how: "go on" } }], now);
             }
             expect(await work.rows("select * from work.lanes"), described).to.deep.equal([]);
           }
@@ -163,7 +163,10 @@ describe("a wake-up beside an ending", () => {
     }
   });
 
-  /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for it. */
+  /**
+   * The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for
+   * it.
+   */
   async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<boolean> {
     let second: Promise<void> = Promise.resolve();
     let waited = false;

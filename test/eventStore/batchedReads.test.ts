@@ -1,7 +1,7 @@
 import { setImmediate as tick } from "node:timers/promises";
 import { expect } from "chai";
 import fc from "fast-check";
-import { joiningUnsent } from "#src/eventStore/unsentReads.ts";
+import { shareReadsOfOneTurn } from "#src/eventStore/batchedReads.ts";
 import { errorOf } from "./contract/support.ts";
 
 describe("reads that are joined before they are sent", () => {
@@ -9,7 +9,7 @@ describe("reads that are joined before they are sent", () => {
     const step = fc.record({ asks: fc.array(fc.constantFrom("a", "b"), { maxLength: 4 }), turns: fc.nat(4) });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
-        const joined = joiningUnsent();
+        const joined = shareReadsOfOneTurn();
         let now = 0;
         const send = async (): Promise<number> => {
           const sentAt = ++now;
@@ -33,7 +33,7 @@ describe("reads that are joined before they are sent", () => {
   });
 
   it("are sent once where a hundred ask at once, and again for one that asks later", async () => {
-    const joined = joiningUnsent();
+    const joined = shareReadsOfOneTurn();
     let sent = 0;
     const send = async (): Promise<number> => ++sent;
     const answers = await Promise.all(Array.from({ length: 100 }, () => joined("a", send)));
@@ -42,7 +42,7 @@ describe("reads that are joined before they are sent", () => {
   });
 
   it("fail for those who joined, and for nobody who asks later", async () => {
-    const joined = joiningUnsent();
+    const joined = shareReadsOfOneTurn();
     const away = async (): Promise<string> => {
       throw new Error("away");
     };

@@ -2,7 +2,7 @@ import type { Metrics } from "#src/platform/metrics/metrics.ts";
 import { type EventStore, StreamMoved } from "./eventStore.ts";
 
 /** Wraps an event store to count and time its appends. */
-export function measured(
+export function measureAppends(
   store: EventStore,
   { metrics, clock }: { metrics: Pick<Metrics, "appended">; clock: { monotonic(): number } },
 ): EventStore {

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
-import type { Ending } from "#src/runtime/work/ending.ts";
-import { recordEndings } from "#src/runtime/work/endings.ts";
+import type { Completion } from "#src/runtime/work/completion.ts";
+import { recordCompletions } from "#src/runtime/work/completions.ts";
 import { claimLanes } from "#src/runtime/work/lanes.ts";
 import { writePlan } from "#src/runtime/work/plan.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -67,7 +67,7 @@ describe("an ending that sets timers under keys of others", () => {
       await eventually(async () => over || (await work.database.query(waits)).rows.length > 0);
     });
     const ending = { lane: claimed!.lane, done: claimed!.items[0]!.id, timers: [timer("toy-z"), timer("toy-a")] };
-    const { held } = await recordEndings(database, [{ ...ending, next: { how: "go on" } }], now);
+    const { held } = await recordCompletions(database, [{ ...ending, next: { how: "go on" } }], now);
     await planning;
     expect([...held]).to.deep.equal([claimed!.lane.claim]);
     expect(await work.rows("select key from work.lanes order by key")).to.deep.equal([
@@ -87,14 +87,14 @@ describe("an ending that sets timers under keys of others", () => {
       const [claimed] = await claim();
       await plan(1, [event("toy-z", 2), event("toy-m", 3), event("toy-a", 4)]);
       const timers = ["toy-z", "toy-m", "toy-a"].map(timer);
-      const ending: Ending = { lane: claimed!.lane, done: claimed!.items[0]!.id, timers, next: { how: "go on" } };
+      const ending: Completion = { lane: claimed!.lane, done: claimed!.items[0]!.id, timers, next: { how: "go on" } };
       let locking: Promise<unknown> | undefined;
       await work.database.transaction(async (tx) => {
         await tx.query("select from work.lanes where key = 'toy-m' for update");
         locking =
           by === "a plan"
             ? plan(4, [event("toy-z", 5), event("toy-m", 6), event("toy-a", 7)])
-            : recordEndings(work.database, [ending], now);
+            : recordCompletions(work.database, [ending], now);
         await eventually(work.waitsForLock);
         const free = "select key from work.lanes where key in ('toy-a', 'toy-z') for update skip locked";
         expect(await work.rows(free)).to.deep.equal([{ key: "toy-z" }]);
@@ -108,7 +108,7 @@ describe("an ending that sets timers under keys of others", () => {
     await plan(0, [event("toy-m", 1)]);
     const [claimed] = await claim();
     await work.database.query("update work.lanes set claim = gen_random_uuid()");
-    const { held } = await recordEndings(work.database, [{ lane: claimed!.lane, timers: [timer("toy-z")] }], now);
+    const { held } = await recordCompletions(work.database, [{ lane: claimed!.lane, timers: [timer("toy-z")] }], now);
     expect([...held]).not.to.include(claimed!.lane.claim);
     expect(await work.rows("select key from work.lanes")).to.deep.equal([{ key: "toy-m" }]);
     expect(await work.rows("select key from work.items where timer is not null")).to.deep.equal([]);

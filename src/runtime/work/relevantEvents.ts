@@ -2,31 +2,31 @@ import { isUnreadable } from "#src/eventStore/eventStore.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 import { canEndObstacle, obstacleCategories } from "#streams/obstacleEnds.ts";
-import { mayConcern } from "./concerns.ts";
 import { keyOf } from "./keys.ts";
 import { laterTimer } from "./laterTimer.ts";
-import { anyListeners, type KnownListeners, listenersReader } from "./listeners.ts";
+import { type KnownListeners, listenersReader, unknownListeners } from "./listeners.ts";
 import type { PlannedEvent } from "./plan.ts";
+import { mayBeRelevant } from "./relevance.ts";
 
 /**
  * Returns the work of these processes for events: each gets those after its position (`from`) that may concern it. `listenersReader` gets
  * none; it only updates the listeners.
  */
-export function workOf(
+export function relevantEvents(
   events: readonly Recorded[],
   from: ReadonlyMap<string, number>,
   { processes, listeners, now }: { processes: readonly Process[]; listeners: KnownListeners; now: Date },
 ): PlannedEvent[] {
-  const heard = heardBy(listeners, events, from.get(listenersReader.name));
+  const heard = listenersPerEvent(listeners, events, from.get(listenersReader.name));
   const working = processes.filter((process) => process !== listenersReader);
   return working.flatMap((process) =>
     events
-      .filter((event) => event.position > from.get(process.name)! && mayConcern(process, event, heard(event)))
-      .map((event) => plannedOf(process, event, now)),
+      .filter((event) => event.position > from.get(process.name)! && mayBeRelevant(process, event, heard(event)))
+      .map((event) => toPlannedEvent(process, event, now)),
   );
 }
 
-function plannedOf(process: Process, event: Recorded, now: Date): PlannedEvent {
+function toPlannedEvent(process: Process, event: Recorded, now: Date): PlannedEvent {
   const timer = laterTimer(process, event, now);
   return { process: process.name, key: keyOf(process, event), event, ...(timer && { timer }) };
 }
@@ -35,7 +35,7 @@ function plannedOf(process: Process, event: Recorded, now: Date): PlannedEvent {
  * Returns the listeners that may concern each event. They are known only for events after the position of `listenersReader` (`after`),
  * which is advanced over them.
  */
-function heardBy(
+function listenersPerEvent(
   listeners: KnownListeners,
   events: readonly Recorded[],
   after = Number.POSITIVE_INFINITY,
@@ -45,7 +45,7 @@ function heardBy(
     listeners.follow(event);
     heard.set(event, listeners.to(event));
   }
-  return (event) => heard.get(event) ?? anyListeners;
+  return (event) => heard.get(event) ?? unknownListeners;
 }
 
 /** Returns the streams on which an obstacle may have ended, with the revision of the newest such event. */

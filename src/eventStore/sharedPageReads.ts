@@ -14,7 +14,7 @@ export type SharedPages = {
  * Lets readers at the same position of the log share one read of the next page. A page that does not end at the log's end never changes, so
  * the newest few of these are cached for slower readers; one that reached the end is shared only while it is read.
  */
-export function sharingPages(read: (after: number) => Promise<Batch>): SharedPages {
+export function sharePageReads(read: (after: number) => Promise<Batch>): SharedPages {
   const pages = new LRUCache<number, Promise<Batch>>({ max: mostPages });
 
   async function readPage(after: number): Promise<Batch> {

@@ -1,24 +1,28 @@
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
-import type { Ending, FailedItem, LaneContinuation } from "./ending.ts";
-import { lockHeld } from "./endingLocks.ts";
+import type { Completion, FailedItem, LaneContinuation } from "./completion.ts";
+import { lockHeldLanes } from "./completionLocks.ts";
 import { parkItems } from "./parked.ts";
-import { tryEveryMs } from "./setAside.ts";
-import { changeTimers, lastWords } from "./timerChanges.ts";
-import { storingTurns, turnsOfWoken } from "./turns.ts";
+import { retryEveryMs } from "./setAside.ts";
+import { changeTimers, lastTimerChanges } from "./timerChanges.ts";
+import { assignTurnsSql, storeTurnsSql } from "./turns.ts";
 
 /** `held`: claims that were still held. `ready`: true if one of the lanes is ready to be claimed again. */
-export type RecordedEndings = { held: Set<string>; ready: boolean };
+export type RecordedCompletions = { held: Set<string>; ready: boolean };
 
 /**
- * Records endings, all or nothing. Endings of lanes that another instance has claimed since change nothing. Work whose ending is lost in a
- * crash of the server is done again, including its timers. Locks streams first, then lanes in the order of their keys, so that transactions
- * cannot deadlock.
+ * Records completions, all or nothing. Completions of lanes that another instance has claimed since change nothing. Work whose completion
+ * is lost in a crash of the server is done again, including its timers. Locks streams first, then lanes in the order of their keys, so that
+ * transactions cannot deadlock.
  */
-export const recordEndings = (database: Role, endings: readonly Ending[], now: Date): Promise<RecordedEndings> =>
+export const recordCompletions = (
+  database: Role,
+  completions: readonly Completion[],
+  now: Date,
+): Promise<RecordedCompletions> =>
   database.transaction(async (tx) => {
-    const ended = await lockTags(tx, endings, now);
-    const held = await lockHeld(tx, endings);
-    const good = endings.filter(({ lane }) => held.has(lane.claim));
+    const ended = await lockTags(tx, completions, now);
+    const held = await lockHeldLanes(tx, completions);
+    const good = completions.filter(({ lane }) => held.has(lane.claim));
     await removeDone(
       tx,
       good.flatMap(({ done }) => done ?? []),
@@ -32,18 +36,18 @@ export const recordEndings = (database: Role, endings: readonly Ending[], now: D
       good.flatMap(({ lane, givenUp }) => (givenUp ? { ...givenUp, process: lane.process } : [])),
       now,
     );
-    await changeTimers(tx, lastWords(good));
-    const released = good.filter((ending): ending is ReleasedLane => ending.next !== undefined);
-    await setAside(tx, released, { ended, now });
-    return { held, ready: await goOn(tx, released, now) };
+    await changeTimers(tx, lastTimerChanges(good));
+    const released = good.filter((completion): completion is ReleasedLane => completion.next !== undefined);
+    await setLanesAside(tx, released, { ended, now });
+    return { held, ready: await continueLanes(tx, released, now) };
   });
 
 /**
  * Locks the rows of all streams that lanes are set aside under, before any lane, as the planner does. Returns the newest planned revision
  * of each. Also schedules the periodic retry of a page of these lanes, if none is scheduled.
  */
-async function lockTags(tx: Sql, endings: readonly Ending[], now: Date): Promise<Map<string, number>> {
-  const obstacles = endings.flatMap(({ next }) => (next?.how === "set aside" ? next.obstacles : []));
+async function lockTags(tx: Sql, completions: readonly Completion[], now: Date): Promise<Map<string, number>> {
+  const obstacles = completions.flatMap(({ next }) => (next?.how === "set aside" ? next.obstacles : []));
   if (obstacles.length === 0) return new Map();
   const streams = [...new Set(obstacles.map(({ stream }) => stream))].sort();
   await tx.query(
@@ -56,7 +60,7 @@ async function lockTags(tx: Sql, endings: readonly Ending[], now: Date): Promise
   );
   await tx.query("update work.tags set try_at = $2 where stream = any($1) and try_at is null", [
     streams,
-    new Date(now.getTime() + tryEveryMs),
+    new Date(now.getTime() + retryEveryMs),
   ]);
   return new Map(rows.map(({ stream, revision }) => [stream, revision]));
 }
@@ -81,13 +85,13 @@ async function countTries(tx: Sql, failed: readonly FailedItem[]): Promise<void>
   );
 }
 
-type ReleasedLane = Ending & { next: LaneContinuation };
+type ReleasedLane = Completion & { next: LaneContinuation };
 
 /**
  * Sets lanes aside. A lane whose obstacle has ended since it was seen, or that was woken since the claim, is left to `goOn`, which makes it
  * ready at once. Time alone retries only a page of the lanes set aside under a stream (setAside.ts); a timer wakes its own lane.
  */
-async function setAside(
+async function setLanesAside(
   tx: Sql,
   released: readonly ReleasedLane[],
   { ended, now }: { ended: ReadonlyMap<string, number>; now: Date },
@@ -120,7 +124,7 @@ async function setAside(
  * Ends the remaining claims: a lane with nothing to do is deleted, a lane with due items becomes ready, any other waits for its next item
  * or its retry. True if a lane became ready.
  */
-async function goOn(tx: Sql, released: readonly ReleasedLane[], now: Date): Promise<boolean> {
+async function continueLanes(tx: Sql, released: readonly ReleasedLane[], now: Date): Promise<boolean> {
   if (released.length === 0) return false;
   const ended = JSON.stringify(
     released.map(({ lane, next }) => ({ ...lane, retryAt: next.how === "retry" ? next.at : null })),
@@ -144,12 +148,12 @@ async function goOn(tx: Sql, released: readonly ReleasedLane[], now: Date): Prom
          and (ended.due_at > $2 or ended.retry_at is not null)
      ),
      woken as (select process, key, workspace from ended where due_at <= $2 and retry_at is null),
-     ${turnsOfWoken},
+     ${assignTurnsSql},
      lanes as (
        update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
        from turns where lane.process = turns.process and lane.key = turns.key returning 1
      ),
-     ${storingTurns}
+     ${storeTurnsSql}
      select exists (select from lanes) as ready`,
     [ended, now],
   );

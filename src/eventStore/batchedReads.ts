@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
  * Lets callers of the same read within one turn of the event loop share its answer. The read is sent in the next turn, so the answer is
  * never older than any caller's request; a later caller reads again. All sharers get the same object.
  */
-export function joiningUnsent(): <T>(question: string, send: () => Promise<T>) => Promise<T> {
+export function shareReadsOfOneTurn(): <T>(question: string, send: () => Promise<T>) => Promise<T> {
   const unsent = new Map<string, Promise<unknown>>();
 
   async function sendNextTurn<T>(question: string, send: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { systemClock } from "#src/platform/clock.ts";
 import { connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
-import { createEndings } from "#src/runtime/work/endingBatches.ts";
+import { createCompletionQueue } from "#src/runtime/work/completionQueue.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { quietLog } from "../projections/support.ts";
 
@@ -10,7 +10,7 @@ describe("endings", () => {
   it("are stored also if they are added in the moment in which the writing before ends", async () => {
     const test = await createTestDatabase();
     const database = inBackground(connectDatabase(test));
-    const endings = createEndings({
+    const endings = createCompletionQueue({
       database,
       clock: systemClock,
       log: quietLog(),

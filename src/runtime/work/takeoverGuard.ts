@@ -13,7 +13,7 @@ const patienceMs = 5_000;
  * together: afterwards each instance extends its own first, and takes over others' only `patienceMs` later. The same holds after an
  * instance was suspended.
  */
-export type Takeovers = {
+export type TakeoverGuard = {
   /**
    * True if takeovers are allowed. False while PostgreSQL has been silent for long: a statement issued now may be answered only after the
    * outage.
@@ -25,7 +25,7 @@ export type Takeovers = {
   extended(askedAt: number): void;
 };
 
-export function createTakeovers(clock: Pick<Clock, "monotonic">): Takeovers {
+export function createTakeoverGuard(clock: Pick<Clock, "monotonic">): TakeoverGuard {
   let answeredAt = clock.monotonic();
   let backAt = Number.NEGATIVE_INFINITY;
   let extendedAt = answeredAt;

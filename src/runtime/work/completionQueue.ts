@@ -2,37 +2,38 @@ import type { Clock } from "#src/platform/clock.ts";
 import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import { createPace } from "#src/runtime/projections/pace.ts";
-import { asError, type Backoff, type Log, pause, pauseAfter } from "#src/runtime/projections/retrying.ts";
-import type { Ending } from "./ending.ts";
-import { recordEndings } from "./endings.ts";
-import { mostTimersAtOnce } from "./timerChanges.ts";
+import { asError, type Backoff, pause, pauseAfterFailures, type RunnerLog } from "#src/runtime/projections/retrying.ts";
+import type { Completion } from "./completion.ts";
+import { recordCompletions } from "./completions.ts";
+import { maxTimersPerTransaction } from "./timerChanges.ts";
 
-export type Endings = {
+export type CompletionQueue = {
   /**
-   * Resolves to true once the ending is stored; to false if another instance has claimed the lane since, or if nothing could be stored
+   * Resolves to true once the completion is stored; to false if another instance has claimed the lane since, or if nothing could be stored
    * before `close`.
    */
-  add(ending: Ending): Promise<boolean>;
-  /** Stores the endings that were added, in one more attempt. */
+  add(completion: Completion): Promise<boolean>;
+  /** Stores the completions that were added, in one more attempt. */
   close(): Promise<void>;
 };
 
 const mostAtOnce = 200;
 
 /**
- * Returns the endings of one transaction: the first, and those after it up to `mostAtOnce` endings and `mostTimersAtOnce` timer changes.
+ * Returns the completions of one transaction: the first, and those after it up to `mostAtOnce` completions and `maxTimersPerTransaction`
+ * timer changes.
  */
-function batchOf<Waiting extends { ending: Ending }>(waiting: readonly Waiting[]): Waiting[] {
+function batchOf<Waiting extends { completion: Completion }>(waiting: readonly Waiting[]): Waiting[] {
   let timers = 0;
-  const tooMany = waiting.findIndex(({ ending }, place) => {
-    timers += ending.timers?.length ?? 0;
-    return place > 0 && (place === mostAtOnce || timers > mostTimersAtOnce);
+  const tooMany = waiting.findIndex(({ completion }, place) => {
+    timers += completion.timers?.length ?? 0;
+    return place > 0 && (place === mostAtOnce || timers > maxTimersPerTransaction);
   });
   return tooMany < 0 ? [...waiting] : waiting.slice(0, tooMany);
 }
 
-/** Stores endings in batches. Endings added while a batch is being written go into the next one, in their order. */
-export function createEndings({
+/** Stores completions in batches. Completions added while a batch is being written go into the next one, in their order. */
+export function createCompletionQueue({
   database,
   clock,
   log,
@@ -41,12 +42,12 @@ export function createEndings({
 }: {
   database: Database;
   clock: Clock;
-  log: Log;
+  log: RunnerLog;
   backoff: Backoff;
   /** Called when a lane whose claim has ended has more to do. */
   onReady: () => void;
-}): Endings {
-  const waiting: { ending: Ending; done(stored: boolean): void }[] = [];
+}): CompletionQueue {
+  const waiting: { completion: Completion; done(stored: boolean): void }[] = [];
   const pace = createPace(clock);
   const closing = new AbortController();
   let writing: Promise<void> | undefined;
@@ -59,15 +60,15 @@ export function createEndings({
       const batch = batchOf(waiting);
       try {
         const { held, ready } = await pace.taking(() =>
-          recordEndings(
+          recordCompletions(
             database,
-            batch.map(({ ending }) => ending),
+            batch.map(({ completion }) => completion),
             clock.now(),
           ),
         );
         crashPoint("work:ended");
         waiting.splice(0, batch.length);
-        for (const { ending, done } of batch) done(held.has(ending.lane.claim));
+        for (const { completion, done } of batch) done(held.has(completion.lane.claim));
         if (ready) onReady();
         failures = 0;
       } catch (error) {
@@ -76,12 +77,12 @@ export function createEndings({
           for (const { done } of waiting.splice(0)) done(false);
           return;
         }
-        await pause(pauseAfter(error, ++failures, backoff), closing.signal);
+        await pause(pauseAfterFailures(error, ++failures, backoff), closing.signal);
       }
     }
   }
 
-  /** An ending added after `writeAll` last checked, but before its promise settled, must not wait for the next ending. */
+  /** A completion added after `writeAll` last checked, but before its promise settled, must not wait for the next completion. */
   function begin(): void {
     writing ??= writeAll().finally(() => {
       writing = undefined;
@@ -90,9 +91,9 @@ export function createEndings({
   }
 
   return {
-    add: (ending) =>
+    add: (completion) =>
       new Promise((done) => {
-        waiting.push({ ending, done });
+        waiting.push({ completion, done });
         begin();
       }),
     async close() {

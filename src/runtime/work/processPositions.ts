@@ -7,7 +7,11 @@ type NamedProcesses = readonly { name: string }[];
  * Returns the position up to which the log is planned for each of these processes. Stores new ones first, at the log's beginning or at its
  * end (`head`), as the process says.
  */
-export async function planned(sql: Sql, processes: readonly Process[], head: number): Promise<Map<string, number>> {
+export async function loadPositions(
+  sql: Sql,
+  processes: readonly Process[],
+  head: number,
+): Promise<Map<string, number>> {
   const beginnings = processes.map(({ begins }) => (begins === "now" ? head : 0));
   await sql.query(
     `insert into work.processes (name, planned)
@@ -15,11 +19,11 @@ export async function planned(sql: Sql, processes: readonly Process[], head: num
      on conflict do nothing`,
     [processes.map(({ name }) => name), beginnings],
   );
-  return storedPlanned(sql, processes);
+  return readPositions(sql, processes);
 }
 
 /** Like `planned`, for processes that are stored already. */
-export async function storedPlanned(sql: Sql, processes: NamedProcesses): Promise<Map<string, number>> {
+export async function readPositions(sql: Sql, processes: NamedProcesses): Promise<Map<string, number>> {
   const { rows } = await sql.query<{ name: string; planned: number }>(
     "select name, planned from work.planned where name = any($1)",
     [processes.map(({ name }) => name)],
@@ -32,7 +36,7 @@ export async function storedPlanned(sql: Sql, processes: NamedProcesses): Promis
  * including those of another version of the service, keep their own position, so that the front skips no event for them. Returns the front.
  * No position changes.
  */
-export async function putInStep(database: Role, processes: NamedProcesses): Promise<number> {
+export async function joinSharedPosition(database: Role, processes: NamedProcesses): Promise<number> {
   return database.transaction(async (tx) => {
     await tx.query("select from work.front for update");
     await tx.query("select from work.processes order by name for update");
@@ -51,6 +55,6 @@ export async function putInStep(database: Role, processes: NamedProcesses): Prom
 }
 
 /** Gives every process its own position. */
-export async function putAlone(sql: Sql): Promise<void> {
+export async function separatePositions(sql: Sql): Promise<void> {
   await sql.query("update work.processes set planned = front.position from work.front where planned is null");
 }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createTakeovers } from "#src/runtime/work/takeovers.ts";
+import { createTakeoverGuard } from "#src/runtime/work/takeoverGuard.ts";
 
 const silentMs = 5_001;
 const patienceMs = 5_000;
@@ -7,7 +7,7 @@ const patienceMs = 5_000;
 /** After a silence, as one instance sees it: `passed` moves its clock on. */
 function instance() {
   let ms = 1_000;
-  const takeovers = createTakeovers({ monotonic: () => ms });
+  const takeovers = createTakeoverGuard({ monotonic: () => ms });
   const passed = (more: number): number => {
     ms += more;
     return ms;

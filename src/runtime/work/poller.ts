@@ -1,23 +1,23 @@
 import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import type { WaitForModels } from "#src/processes/process.ts";
-import { asError, type Log, pause } from "#src/runtime/projections/retrying.ts";
+import { asError, pause, type RunnerLog } from "#src/runtime/projections/retrying.ts";
 import type { Projected } from "./handlerContext.ts";
 import type { LaneId } from "./lane.ts";
-import { longestWaitMs } from "./laneRun.ts";
-import { bringBackLanes, endWaits, makeDue } from "./lanes.ts";
-import { lookAround } from "./look.ts";
-import { bringBackParked } from "./parked.ts";
-import { trySetAside, wakeEnded } from "./setAside.ts";
-import type { Takeovers } from "./takeovers.ts";
+import { maxWaitMs } from "./laneRun.ts";
+import { makeDueLanesReady, makeTimersDue, makeWaitingLanesReady } from "./lanes.ts";
+import { unparkItems } from "./parked.ts";
+import { findWork } from "./pollSql.ts";
+import { markForRetry, wakeLanesOfEndedObstacles } from "./setAside.ts";
+import type { TakeoverGuard } from "./takeoverGuard.ts";
 import type { TimerId } from "./timerChanges.ts";
 
-type LookoutOptions = {
+type PollerOptions = {
   database: Database;
   clock: Clock;
-  log: Log;
+  log: RunnerLog;
   projected: Projected;
-  takeovers: Takeovers;
+  takeoverGuard: TakeoverGuard;
   /** Names of the processes whose lanes this instance runs. */
   names: readonly string[];
   /** Extends this instance's own claims. */
@@ -28,7 +28,7 @@ type LookoutOptions = {
   signal: AbortSignal;
 };
 
-export type Lookout = {
+export type Poller = {
   start(): void;
   /** Schedules a check for an item that is due at that time. */
   wakeAt(dueAt: Date): void;
@@ -41,18 +41,18 @@ export type Lookout = {
 const everyMs = 250;
 
 /** Polls the work table: makes due lanes ready, whichever instance left them, and wakes the worker when lanes may be ready. */
-export function createLookout(options: LookoutOptions): Lookout {
-  const { database, clock, log, takeovers, names, extend, wake, signal } = options;
+export function createPoller(options: PollerOptions): Poller {
+  const { database, clock, log, takeoverGuard, names, extend, wake, signal } = options;
 
   /** Polls once, with one cheap statement, for all kinds of work, including that left by other instances. */
   async function look(): Promise<void> {
     try {
-      const found = await lookAround(database, { names, now: clock.now(), takesOver: takeovers.allowed() });
-      if (takeovers.answered()) await extend();
+      const found = await findWork(database, { names, now: clock.now(), takesOver: takeoverGuard.allowed() });
+      if (takeoverGuard.answered()) await extend();
       if (found.ready) wake();
       if (found.due) await bringBackDue();
       if (found.parked) bringBackRetried();
-      if (found.tried) await trySetAside(database, clock.now());
+      if (found.tried) await markForRetry(database, clock.now());
       if (found.ended || found.tried) bringBackEnded();
     } catch (error) {
       tell(error);
@@ -77,8 +77,8 @@ export function createLookout(options: LookoutOptions): Lookout {
 
   const bringBackDue = (): Promise<void> =>
     bringBack(async () => {
-      const more = await bringBackLanes(database, { now: clock.now(), takesOver: takeovers.allowed() });
-      if (takeovers.answered()) await extend();
+      const more = await makeDueLanesReady(database, { now: clock.now(), takesOver: takeoverGuard.allowed() });
+      if (takeoverGuard.answered()) await extend();
       return more;
     });
 
@@ -88,14 +88,16 @@ export function createLookout(options: LookoutOptions): Lookout {
   }
 
   // Run in parallel with polling, so that slow or locked retries never delay timers.
-  const bringBackRetried = oneAtATime(() => bringBack(() => bringBackParked(database)));
-  const bringBackEnded = oneAtATime(() => bringBack(() => wakeEnded(database)));
+  const bringBackRetried = skipWhileRunning(() => bringBack(() => unparkItems(database)));
+  const bringBackEnded = skipWhileRunning(() => bringBack(() => wakeLanesOfEndedObstacles(database)));
 
   const tell = (error: unknown): void =>
     log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
 
-  const endReached = together<LaneId>((lanes) => bringBackOnce(() => endWaits(database, lanes)));
-  const bringForward = together<TimerId>((timers) => bringBackOnce(() => makeDue(database, timers, clock.now())));
+  const endReached = batchPerTurn<LaneId>((lanes) => bringBackOnce(() => makeWaitingLanesReady(database, lanes)));
+  const bringForward = batchPerTurn<TimerId>((timers) =>
+    bringBackOnce(() => makeTimersDue(database, timers, clock.now())),
+  );
 
   return {
     start: () => void repeat(everyMs, look, signal),
@@ -109,13 +111,13 @@ export function createLookout(options: LookoutOptions): Lookout {
       if (!signal.aborted) bringForward(timer);
     },
     async whenReached(lane, { waitFor, of }) {
-      if (await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal })) endReached(lane);
+      if (await options.projected(waitFor, { ...(of && { of }), timeoutMs: maxWaitMs, signal })) endReached(lane);
     },
   };
 }
 
 /** Returns a function that starts `work` unless it is still running. `work` must not reject. */
-function oneAtATime(work: () => Promise<void>): () => void {
+function skipWhileRunning(work: () => Promise<void>): () => void {
   let underWay = false;
   return () => {
     if (underWay) return;
@@ -127,7 +129,7 @@ function oneAtATime(work: () => Promise<void>): () => void {
 }
 
 /** Returns a function that batches all items given in one turn of the event loop. `work` must not reject. */
-function together<One>(work: (all: readonly One[]) => Promise<void>): (one: One) => void {
+function batchPerTurn<One>(work: (all: readonly One[]) => Promise<void>): (one: One) => void {
   const given: One[] = [];
   return (one) => {
     given.push(one);

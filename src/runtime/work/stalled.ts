@@ -1,9 +1,9 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
-import { soon } from "#src/runtime/projections/standstill.ts";
+import { isSoonTrue } from "#src/runtime/projections/stalled.ts";
 import { plannerLease } from "./plannerLease.ts";
 
 /** Returns the reason why processes do not run: no instance plans their work. Waits a moment for an instance that has only just started. */
-export async function nobodyPlans(sql: Sql): Promise<string | undefined> {
+export async function whyPlannerStalled(sql: Sql): Promise<string | undefined> {
   const isHeld = async (): Promise<boolean> => {
     const { rowCount } = await sql.query(
       "select 1 from work.leases where name = $1 and expires_at < clock_timestamp()",
@@ -11,5 +11,5 @@ export async function nobodyPlans(sql: Sql): Promise<string | undefined> {
     );
     return rowCount === 0;
   };
-  return (await soon(isHeld)) ? undefined : "no instance plans the work of the processes";
+  return (await isSoonTrue(isHeld)) ? undefined : "no instance plans the work of the processes";
 }

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { keepAppendsAtomic } from "#src/eventStore/atomicBatches.ts";
 import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
-import { keepingAppendsWhole } from "#src/eventStore/wholeAppends.ts";
 import type { Recorded } from "#streams/event.ts";
 
 /** How the log is brought: so many events a batch (0: only the position moves on). */
@@ -25,7 +25,7 @@ async function batchesOf(subscribe: () => AsyncIterable<Batch>): Promise<Batch[]
   const store = { subscribe } as unknown as EventStore;
   const batches: Batch[] = [];
   const { signal } = new AbortController();
-  for await (const batch of keepingAppendsWhole(store).subscribe({ after: 0, signal })) batches.push(batch);
+  for await (const batch of keepAppendsAtomic(store).subscribe({ after: 0, signal })) batches.push(batch);
   return batches;
 }
 

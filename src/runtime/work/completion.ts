@@ -1,6 +1,6 @@
 import type { Obstacle } from "#src/processes/process.ts";
-import type { Claimed } from "./lane.ts";
-import type { GivenUp } from "./parked.ts";
+import type { LaneClaim } from "./lane.ts";
+import type { FailedForGood } from "./parked.ts";
 import type { TimerChange } from "./timerChanges.ts";
 
 /** How a lane continues: at once if it has more to do, after a pause, or when an obstacle has ended. */
@@ -13,11 +13,11 @@ export type LaneContinuation =
 export type FailedItem = { id: number; tries: number; failures: number; timeouts?: number };
 
 /** Result of a claimed lane: items done, failed or given up, timers changed, and, at the end of its turn, how it continues. */
-export type Ending = {
-  lane: Claimed;
+export type Completion = {
+  lane: LaneClaim;
   done?: number;
   failed?: FailedItem;
-  givenUp?: GivenUp;
+  givenUp?: FailedForGood;
   timers?: readonly TimerChange[];
   next?: LaneContinuation;
 };
