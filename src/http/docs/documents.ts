@@ -6,6 +6,7 @@ export const documents = {
   mcp: "An assistant at the door: the tools, settings of its clients, ten minutes with MCP and REST side by side",
   story: "What an agent sees of a customer's mails and a person's decisions: a transcript",
   operations: "Running it: settings, commands, metrics, alarms, backup, and what to do when",
+  glossary: "The words of this project, one meaning each, and the folder that has the rule",
   "log-lines": "Every message of the log, and what to do about it",
 } as const;
 
