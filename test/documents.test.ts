@@ -125,9 +125,9 @@ describe("the documents", () => {
 
   it("name every command and every crash point", () => {
     const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };
-    const operations = text("src/http/docs/operations.md");
+    const reference = text("src/http/docs/reference.md");
     for (const name of Object.keys(scripts)) {
-      expect(operations, name).to.match(new RegExp(`\`npm (run (-s )?)?${name}\\b`));
+      expect(reference, name).to.match(new RegExp(`\`npm (run (-s )?)?${name}\\b`));
     }
     for (const point of crashPoints) expect(text("test/README.md"), point).to.include(`\`${point}\``);
   });
@@ -210,8 +210,8 @@ describe("the pages under /docs", () => {
     for (const { method, path } of routes) {
       expect(contract).to.contain(`<code>${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}</code>`);
     }
-    const { html: operations } = await page("/docs/operations");
-    for (const { name } of settingDescriptions) expect(operations).to.contain(`<td><code>${name}</code></td>`);
+    const { html: settingsPage } = await page("/docs/settings");
+    for (const { name } of settingDescriptions) expect(settingsPage).to.contain(`<td><code>${name}</code></td>`);
   });
 });
 

@@ -26,7 +26,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> &
   logger: Logger;
   /** Title and description of the OpenAPI document. */
   info: Info;
-  /** Settings described on /docs/operations. */
+  /** Settings described on /docs/settings. */
   settings?: readonly DescribedSetting[];
   inFlight?: InFlight;
   bodies?: BodyParser;

@@ -40,7 +40,7 @@ export type HttpOptions = {
   metricsToken: string | undefined;
   checkResponses: boolean;
   rateLimits: Rates & StrangerRates & { console: number | "off" };
-  /** All settings, for /docs/operations. */
+  /** All settings, for /docs/settings. */
   settings: readonly DescribedSetting[];
   /** Hours for which the answer of a POST under an Idempotency-Key is kept. */
   idempotencyHours: number;

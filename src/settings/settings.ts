@@ -269,7 +269,7 @@ export const settings = Type.Object({
   ),
 });
 
-/** A setting as described on the operations page. */
+/** A setting as described on the page of settings. */
 export type SettingDescription = {
   name: string;
   /** Description of valid values. */

@@ -1,14 +1,58 @@
 import { readFileSync } from "node:fs";
 
-/** The pages in /docs besides the API reference, by name. Each is a file of this folder. */
+/** A page in /docs besides the API reference: a file of this folder. */
+type Page = { group: PageGroup; title: string; says: string };
+
+/** Groups of the navigation, in their order. The API reference, which is no file, is in the first and the last. */
+export const pageGroups = ["Start", "Guides", "Operate", "Reference"] as const;
+type PageGroup = (typeof pageGroups)[number];
+
+/** The pages by name, in the order in which the navigation shows them. */
 export const documents = {
-  contract: "How the service fulfils its contract, section by section",
-  mcp: "An assistant at the door: the tools, settings of its clients, ten minutes with MCP and REST side by side",
-  story: "What an agent sees of a customer's mails and a person's decisions: a transcript",
-  operations: "Running it: settings, commands, metrics, alarms, backup, and what to do when",
-  glossary: "The words of this project, one meaning each, and the folder that has the rule",
-  "log-lines": "Every message of the log, and what to do about it",
-} as const;
+  story: {
+    group: "Start",
+    title: "A story",
+    says: "What an agent sees of a customer's mails and a person's decisions: a transcript",
+  },
+  contract: {
+    group: "Guides",
+    title: "Contract",
+    says: "How the service fulfils its contract, section by section",
+  },
+  mcp: {
+    group: "Guides",
+    title: "MCP",
+    says: "Assistants that speak MCP: the tools, settings of its clients, ten minutes with MCP and REST side by side",
+  },
+  glossary: {
+    group: "Guides",
+    title: "Glossary",
+    says: "The words of this project, one meaning each, and the folder that has the rule",
+  },
+  operations: { group: "Operate", title: "Overview", says: "Which page helps the person who runs the service" },
+  install: {
+    group: "Operate",
+    title: "Install",
+    says: "Requirements, Docker Compose, production, several instances, upgrade",
+  },
+  providers: {
+    group: "Operate",
+    title: "Providers",
+    says: "Mail relay, SendGrid, domains and DNS, Slack, Telegram and Stripe, step by step",
+  },
+  incidents: {
+    group: "Operate",
+    title: "Incidents",
+    says: "What to do when something is wrong; pause, backup and restore",
+  },
+  settings: { group: "Reference", title: "Settings", says: "Every setting with its default" },
+  reference: {
+    group: "Reference",
+    title: "For operators",
+    says: "Commands, health, metrics, alarms, limits, and what is kept",
+  },
+  "log-lines": { group: "Reference", title: "Log lines", says: "Every message of the log, and what to do about it" },
+} as const satisfies Record<string, Page>;
 
 const fileOf = (name: string): URL => new URL(import.meta.resolve(`#src/http/docs/${name}.md`));
 

@@ -15,7 +15,7 @@ Every call carries \`Authorization: Bearer svc_live_…\`: ask a person for a ke
 ## Documents
 
 ${Object.entries(documents)
-  .map(([name, says]) => `- [${name}](${at(`/docs/${name}`)}): ${says}`)
+  .map(([name, { says }]) => `- [${name}](${at(`/docs/${name}`)}): ${says}`)
   .join("\n")}
 
 ## REST

@@ -90,7 +90,7 @@ async function documentPage(text: string): Promise<Reply> {
 
 const documentLinks = (): Markup =>
   html`<a href="/docs">API reference</a>${Object.entries(documents).map(
-    ([name, says]) => html` <a href="/docs/${name}" title="${says}">${name}</a>`,
+    ([name, { says, title }]) => html` <a href="/docs/${name}" title="${says}">${title}</a>`,
   )}`;
 
 const plain = (text: string): Reply =>

@@ -108,7 +108,7 @@ function nextInWords(visit: PageContext, next: "soon" | string | null, nowMs: nu
 function unreachableNote({ dns_records: records, status }: Domain): Markup | false {
   const host = unreachableHost(records);
   if (status === "verified" || host === undefined) return false;
-  return html`<div class="card alert"><p><strong>Do not add these records yet.</strong> The MX record names “${shortLine(host, 100)}”, and other mail servers cannot reach that. The operator of this service first sets <code>PUBLIC_URL</code> and <code>INBOUND_MX_HOST</code>: <a href="/docs/operations#going-to-production">Going to production</a>.</p></div>`;
+  return html`<div class="card alert"><p><strong>Do not add these records yet.</strong> The MX record names “${shortLine(host, 100)}”, and other mail servers cannot reach that. The operator of this service first sets <code>PUBLIC_URL</code> and <code>INBOUND_MX_HOST</code>: <a href="/docs/install#going-to-production">Going to production</a>.</p></div>`;
 }
 
 /** Recommends a subdomain if the domain already receives mail elsewhere. */
