@@ -68,7 +68,8 @@ describe("compareReadings", () => {
     ["right to left", '<p dir="rtl">שלום <b>עולם</b></p>', "שלום עולם"],
   ];
   for (const [name, html, text] of same)
-    it(`sees no difference in ${name}`, () => expect(compareReadings(html, text)).to.equal(null));
+    it(`compareReadings finds no difference between HTML and text for ${name}`, () =>
+      expect(compareReadings(html, text)).to.equal(null));
 
   const different: [name: string, html: string, text: string, difference: Partial<Difference>][] = [
     ["currencies", "<p>It costs $100</p>", "It costs €100", { onlyHtml: ["$"], onlyText: ["€"] }],
@@ -173,9 +174,10 @@ describe("compareReadings", () => {
     ],
   ];
   for (const [name, html, text, difference] of different)
-    it(`sees ${name}`, () => expect(compareReadings(html, text)).to.deep.equal({ ...nothing, ...difference }));
+    it(`compareReadings finds the difference in ${name}`, () =>
+      expect(compareReadings(html, text)).to.deep.equal({ ...nothing, ...difference }));
 
-  it("stays short and quick whatever it is given", () => {
+  it("compareReadings returns a short list in bounded time for long and hostile input", () => {
     const words = (prefix: string) => Array.from({ length: 40_000 }, (_, n) => `${prefix}${n}`).join(" ");
     let long = {} as Difference;
     const tookMs = processorMs(() => {
@@ -198,10 +200,10 @@ describe("compareReadings", () => {
     }
   });
 
-  it("sees no difference to the text that was made of the HTML", () => {
+  it("compareReadings finds no difference between reduced HTML and the text made from it", () => {
     fc.assert(
       fc.property(subsetHtml, (html) => {
-        // A word that goes on after a link is cut in two by the link's target.
+        // The link's target would cut a word in two that continues after the link.
         const spaced = html.replaceAll("</a>", "</a> ");
         const reduced = reduceHtml(spaced, pictures);
         if (!("refused" in reduced)) expect(compareReadings(reduced.html, textOfBody(reduced.html))).to.equal(null);

@@ -9,17 +9,17 @@ import { bytesOfDataUrl, picturesIn } from "#src/mail/out/pictures.ts";
 import { inFull } from "#test/support/full.ts";
 import { processorMs } from "#test/support/processorTime.ts";
 
-/** A pattern that starts again at each character takes minutes for these; nothing else of the service runs meanwhile. */
+/** Characters: a pattern that starts again at each of them takes minutes, in which nothing else of the service runs. */
 const size = inFull ? 250_000 : 100_000;
-/** Where the time goes with the square of the length, the shorter one takes too long in a sixth of it. */
+/** Milliseconds that code with quadratic time exceeds, for either size. */
 const mostMs = inFull ? 20_000 : 3_000;
-/** For what costs much at each of its pieces: as many of them as already take too long where each looks at all the others. */
-const dear = inFull ? size : 62_500;
+/** Characters of input whose pieces are slow: already too long for code that compares each piece with all others. */
+const slowSize = inFull ? size : 62_500;
 
 const blanks = " ".repeat(size);
 const filled = (piece: string, length = size): string => piece.repeat(Math.floor(length / piece.length));
 const numbered = (piece: (n: number) => string): string =>
-  Array.from({ length: Math.floor(dear / piece(10_000).length) }, (_, n) => piece(10_000 + n)).join("");
+  Array.from({ length: Math.floor(slowSize / piece(10_000).length) }, (_, n) => piece(10_000 + n)).join("");
 
 const bodies: [name: string, html: string][] = [
   ["blanks before what is not !important", `<p style="color:red${blanks}x">a</p>`],
@@ -40,7 +40,7 @@ const bodies: [name: string, html: string][] = [
   ["marks on one letter", `<p>a${filled("\u0301\u0323")}</p>`],
   ["quotes in attributes", `<img src=x ${filled("alt='\"' ")}>`],
   ["pictures", filled('<img src=x alt="a b">')],
-  ["lists", filled("<ol start=3><li>a</ol>", dear)],
+  ["lists", filled("<ol start=3><li>a</ol>", slowSize)],
   ["a long reference", `&#${filled("0")}65;`],
 ];
 
@@ -59,18 +59,18 @@ const texts: [name: string, text: string][] = [
   ["marks of struck and underlined text", filled("~~a {+b")],
   ["backslashes before signs", filled("\\\\~~")],
   ["marks on one letter", `a${filled("\u0323\u0301")}`],
-  ["letters that are many", filled("\ufdfa", dear)],
-  ["what is not seen", filled("\u200b\u200c", dear)],
+  ["a letter that stands for many", filled("\ufdfa", slowSize)],
+  ["invisible characters", filled("\u200b\u200c", slowSize)],
 ];
 
-describe("long hostile input takes no time to speak of", () => {
+describe("hostile input of great length", () => {
   const quick = (name: string, run: () => void): void => {
     expect(processorMs(run), name).to.be.lessThan(mostMs);
   };
   const calls = numbered((n) => `<a href="tel:${n}">x</a>`);
 
   for (const [name, html] of bodies)
-    it(`in a body: ${name}`, () => {
+    it(`${name}: a long HTML body with these is checked, reduced, read as text and compared in bounded time`, () => {
       quick("strict check", () => isWithinSubset(html));
       let reduced: ReturnType<typeof reduceHtml> | undefined;
       quick("reduce", () => {
@@ -83,14 +83,14 @@ describe("long hostile input takes no time to speak of", () => {
     });
 
   for (const [name, text] of texts)
-    it(`in a text: ${name}`, () => {
+    it(`${name}: a long text with these is compared and made into HTML in bounded time`, () => {
       quick("compare", () => compareReadings("<p>a b a b</p>", text));
       quick("compare with calls", () => compareReadings(calls, text));
       quick("HTML", () => htmlOfText(text));
       quick("HTML of what a person wrote", () => htmlOfWritten(text));
     });
 
-  it("in a picture's data", () => {
+  it("a data URL with many blanks is refused in bounded time, and only base64 data of a picture is read", () => {
     quick("blanks", () => expect(bytesOfDataUrl(`data:image/png;base64,AA${blanks}!`)).to.equal(null));
     expect(bytesOfDataUrl("data:image/png;base64,AA\n AA==\n")?.length).to.equal(3);
     expect(bytesOfDataUrl("DATA:;BASE64,AAAA")?.length).to.equal(3);
@@ -98,7 +98,7 @@ describe("long hostile input takes no time to speak of", () => {
       expect(bytesOfDataUrl(src), src).to.equal(null);
   });
 
-  it("in pictures, each found wherever its source stands", () => {
+  it("pictures are found wherever their src attribute is, in bounded time", () => {
     const sha256 = "a1".repeat(32);
     const forms = [`<img alt="a > b" src="cid:${sha256}">`, `<img\nsrc="cid:${sha256}" alt=">">`];
     for (const html of forms) {
@@ -108,7 +108,7 @@ describe("long hostile input takes no time to speak of", () => {
     quick("pictures", () => picturesIn(`<img alt="${filled("> <img ")}" ${filled('src="" ')}`));
   });
 
-  it("in one declaration, of which a long one goes", () => {
+  it("a style declaration of 1,100 characters is removed, and the others of its style are kept", () => {
     const long = `<p style="color:red${" ".repeat(1100)};margin:0">a</p>`;
     expect(isWithinSubset(long)).to.equal(false);
     expect(reduceHtml(long, new Map())).to.deep.include({ html: '<p style="margin:0">a</p>' });

@@ -10,30 +10,30 @@ import { inFull } from "#test/support/full.ts";
 
 describe("visible", () => {
   const cases: [string, string, string][] = [
-    ["turns nothing around", "a\u202egpj.exe", "a[U+202E]gpj.exe"],
-    ["keeps isolates in sight", "\u2066x\u2069", "[U+2066]x[U+2069]"],
-    ["shows NUL and other controls", "a\u0000b\u001b[31m\u0085", "a[U+0000]b[U+001B][31m[U+0085]"],
-    ["makes one mark of many of one kind", "a\u200b\u200b\u200b\ufeffb", "a[U+200B ×3][U+FEFF]b"],
-    ["shows letters written in tags", "\u{E0041}\u{E0042}", "[U+E0041][U+E0042]"],
-    ["shows half of a pair", "a\ud800b", "a[U+D800]b"],
-    ["reads every line end as one", "a\r\nb\rc\u2028d\te", "a\nb\nc\nd\te"],
+    ["shows a direction mark as a code", "a\u202egpj.exe", "a[U+202E]gpj.exe"],
+    ["shows isolates as codes", "\u2066x\u2069", "[U+2066]x[U+2069]"],
+    ["shows NUL and other control characters as codes", "a\u0000b\u001b[31m\u0085", "a[U+0000]b[U+001B][31m[U+0085]"],
+    ["makes one code of many equal characters", "a\u200b\u200b\u200b\ufeffb", "a[U+200B ×3][U+FEFF]b"],
+    ["shows tag characters as codes", "\u{E0041}\u{E0042}", "[U+E0041][U+E0042]"],
+    ["shows an unpaired surrogate as a code", "a\ud800b", "a[U+D800]b"],
+    ["turns every kind of line end into a line feed", "a\r\nb\rc\u2028d\te", "a\nb\nc\nd\te"],
   ];
-  for (const [name, text, shown] of cases) it(name, () => expect(visible(text)).to.equal(shown));
+  for (const [name, text, shown] of cases) it(`visible ${name}`, () => expect(visible(text)).to.equal(shown));
 
-  it("leaves honest text alone, in any script", () => {
+  it("visible leaves honest text in any script unchanged", () => {
     for (const text of ["Žluťoučký kůň", "שלום עולם", "نامه‌ای", "👩‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿", "क्‍ष", "a \u200fb"]) {
       expect(visible(text)).to.equal(text);
       expect(hasUnseen(text)).to.equal(false);
     }
   });
 
-  it("makes one line of a value, direction marks shown", () => {
+  it("visibleLine makes a value one line and shows its direction marks; shortLine cuts between characters", () => {
     expect(visibleLine(" a\r\nBcc: b\u200f ")).to.equal("a Bcc: b[U+200F]");
     expect(shortLine("👩👩👩👩", 3)).to.equal("👩👩…");
     expect(["long enough", "b"].map(visibleLine)).to.deep.equal(["long enough", "b"]);
   });
 
-  it("leaves nothing unseen, whatever it is given, and is done after once", () => {
+  it("visible leaves no unseen character in any text, and a second call changes nothing", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const shown = visible(text);
@@ -45,12 +45,12 @@ describe("visible", () => {
 });
 
 describe("the html template", () => {
-  it("escapes every value, in text and in attributes", () => {
+  it("the html template escapes every value in text and in attributes, except markup of its own", () => {
     const made = html`<p title="${`"'<>&`}">${["<b>", html`<i>${"&"}</i>`, trusted("<hr>"), null, false, undefined, 0]}</p>`;
     expect(made.markup).to.equal('<p title="&quot;&#39;&lt;&gt;&amp;">&lt;b&gt;<i>&amp;</i><hr>0</p>');
   });
 
-  it("never lets a value open a tag or leave its attribute", () => {
+  it("no value given to the html template can open a tag or end its attribute", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const { markup } = html`<p title="${text}">${text}</p>`;
@@ -66,13 +66,13 @@ describe("sanitise", () => {
     return "html" in result ? result.html : result.refused;
   };
 
-  it("keeps text, structure and tables", () => {
+  it("sanitise keeps text, structure and tables", () => {
     const kept =
       '<h2>A</h2><p dir="rtl">b <b>c</b></p><ul><li>d</li></ul><table><tr><td colspan="2">e</td></tr></table>';
     expect(clean(kept)).to.equal(kept);
   });
 
-  it("writes a link's target and an image's text, and loads neither", () => {
+  it("sanitise writes out a link's target and an image's text and loads neither", () => {
     expect(
       clean(
         '<a href="https://x.example/?a&amp;b" onclick="y">to <b>x</b></a> <img src="https://x.example/i" alt="a > b">!',
@@ -82,7 +82,7 @@ describe("sanitise", () => {
     );
   });
 
-  it("shows what styles would hide", () => {
+  it("sanitise shows text that styles or attributes would hide", () => {
     expect(
       clean(
         '<p style="display:none" class="link" data-href="x" hidden>pay</p><span class="image" data-href="y">z</span>',
@@ -90,7 +90,7 @@ describe("sanitise", () => {
     ).to.equal("<p>pay</p><span>z</span>");
   });
 
-  it("writes out what turns letters around, however it is spelled", () => {
+  it("sanitise shows direction marks as codes, however they are spelled", () => {
     expect(clean("<p>a&#x202e;b\u202e</p>")).to.equal("<p>a[U+202E]b[U+202E]</p>");
     expect(clean('<a href="https://x.example/&#8238;">a</a>')).to.include("[U+202E]");
   });
@@ -108,7 +108,7 @@ describe("sanitise", () => {
     parsers:
       "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'></table></mtext></math><noscript><p title='</noscript><img src=x onerror=alert(1)>'></noscript><xmp><script>alert(1)</script></xmp><![CDATA[<script>]]>",
   })) {
-    it(`lets nothing through that runs, loads or leads: ${name}`, () => {
+    it(`sanitise removes everything that runs, loads or navigates: ${name}`, () => {
       const tags = [...clean(given).matchAll(/<[^>]*>/g)].map(([tag]) => tag).join("");
       expect(tags).not.to.match(
         /script|style|iframe|object|embed|form|input|link rel|svg|math|meta|base|video|source|area|src|action|background|\son\w+|evil|href=/i,
@@ -116,7 +116,7 @@ describe("sanitise", () => {
     });
   }
 
-  it("only ever makes tags and attributes it knows, whatever it is given", () => {
+  it("sanitise makes only tags and attributes that it knows, for any input", () => {
     const pieces = fc.constantFrom(
       "<",
       ">",
@@ -160,7 +160,7 @@ describe("sanitise", () => {
     );
   });
 
-  it("refuses what would take its parser long, before it does", () => {
+  it("sanitise refuses HTML that is nested too deeply or too large before it parses it", () => {
     expect(sanitise("<div>".repeat(200_000))).to.deep.equal({ refused: "too_deep" });
     expect(sanitise(`${"<b>".repeat(512)}x`)).to.have.property("html");
     expect(sanitise("<b>".repeat(513))).to.deep.equal({ refused: "too_deep" });
@@ -170,14 +170,14 @@ describe("sanitise", () => {
 });
 
 describe("readableTime", () => {
-  it("reads in UTC, and shows what is no time as it is", () => {
+  it("readableTime writes a time in UTC and returns text that is no time unchanged", () => {
     expect(readableTime("2026-11-21T00:05:00+01:00")).to.equal("20 Nov 2026, 23:05 UTC");
     expect(readableTime("soon")).to.equal("soon");
   });
 });
 
 describe("HTML made of a signature's text", () => {
-  it("writes plain text as HTML that is within the limits", () => {
+  it("htmlOfText makes HTML from plain text that reduceHtml leaves unchanged", () => {
     expect(htmlOfText("Ann & <Co>\r\nLondon\n\n\nx  y\n")).to.equal("<p>Ann &amp; &lt;Co&gt;<br>London</p><p>x  y</p>");
     expect(htmlOfText(" \n")).to.equal("");
     fc.assert(

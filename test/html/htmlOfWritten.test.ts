@@ -9,8 +9,8 @@ const reduced = (html: string): string => {
   return kept;
 };
 
-describe("HTML made of what a person wrote", () => {
-  it("has its paragraphs, its lines and its links, and nothing of its characters is markup", () => {
+describe("htmlOfWritten", () => {
+  it("htmlOfWritten makes paragraphs, line breaks and links, and escapes all other characters", () => {
     expect(htmlOfWritten("Hello <Ann> & Co,\r\nit is here.\r\n\r\n \nBye\n")).to.equal(
       "<p>Hello &lt;Ann&gt; &amp; Co,<br>it is here.</p><p>Bye</p>",
     );
@@ -20,7 +20,7 @@ describe("HTML made of what a person wrote", () => {
     expect(htmlOfWritten(" \n\n ")).to.equal("");
   });
 
-  it("links no scheme without an address, which the text beside it says as a word", () => {
+  it("htmlOfWritten makes no link from a scheme without an address, and its text says the same", () => {
     for (const [written, html] of [
       ["{+ https:// +}", "<p><u> https:// </u></p>"],
       ["~~ https:// ~~", "<p><s> https:// </s></p>"],
@@ -37,7 +37,7 @@ describe("HTML made of what a person wrote", () => {
     expect(compareReadings(html, "{+ Call tel:+49123 +}")).to.equal(null);
   });
 
-  it("has what is struck through and underlined, and leaves other signs as they are", () => {
+  it("htmlOfWritten turns signs into struck and underlined words, and keeps escaped and single signs as text", () => {
     expect(htmlOfWritten("We will ~~not\never~~ pay {+www.a.example+}")).to.equal(
       '<p>We will <s>not<br>ever</s> pay <u><a href="https://www.a.example">www.a.example</a></u></p>',
     );
@@ -46,7 +46,7 @@ describe("HTML made of what a person wrote", () => {
     );
   });
 
-  it("passes the reduction as it is, and reads as the text does", () => {
+  it("the HTML made by htmlOfWritten is left unchanged by reduceHtml and says the same as its text", () => {
     const word = fc.constantFrom(
       ...[
         "Hello",

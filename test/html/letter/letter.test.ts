@@ -63,12 +63,12 @@ describe("the plain text of a letter", () => {
     ],
   ];
   for (const [name, html, text] of shown)
-    it(`shows ${name}`, () => {
+    it(`textOfBody shows ${name}`, () => {
       expect(textOfBody(html)).to.equal(text);
       expect(compareReadings(html, text)).to.equal(null);
     });
 
-  it("cuts nothing of a long body", () => {
+  it("textOfBody cuts nothing from a long body", () => {
     const deep = `${"<div>".repeat(100)}deep${"</div>".repeat(100)}`;
     const long = `${"<p>word</p>".repeat(40_000)}${deep}`;
     expect(textOfBody(long))
@@ -80,7 +80,7 @@ describe("the plain text of a letter", () => {
 describe("the page's HTML of a letter", () => {
   const page = (html: string): string => pageHtml(readLetter(html));
 
-  it("keeps elements, directions, numbers and spans, and no style", () => {
+  it("pageHtml keeps elements, directions, list numbers and spans, and removes styles", () => {
     expect(
       page(
         '<p dir="rtl" lang="he" style="color:red">a <s>b</s></p><ol start="3"><li>c</li></ol><table><tr><td colspan="2">d</td></tr></table><pre>\n\ne</pre><hr>',
@@ -90,20 +90,20 @@ describe("the page's HTML of a letter", () => {
     );
   });
 
-  it("writes a link's target and a picture's words, and loads and leads nowhere", () => {
+  it("pageHtml writes out a link's target and a picture's text, without a link or an image that loads", () => {
     expect(page(`<a href="https://x.example/?a&amp;b">to</a> <img src="cid:${logo}" alt="a > b">`)).to.equal(
       '<span class="link" data-href="https://x.example/?a&amp;b">to</span> <span class="image">[image: a &gt; b]</span>',
     );
   });
 
-  it("shows the pictures that the mail has, on either ground", () => {
+  it("pageHtml shows the pictures that the mail carries, on a light and on a dark ground", () => {
     const shown = pageHtml(readLetter(`<img src="cid:${logo}" alt="Logo">`), { pictures: new Map([[logo, "data:x"]]) });
     expect(shown).to.equal(
       '<span class="image">[image: Logo]</span><br><img class="light" src="data:x" alt=""> <img class="dark" src="data:x" alt="">',
     );
   });
 
-  it("folds one quotation, and writes out what cannot be seen", () => {
+  it("pageHtml folds only the given quotation, and shows invisible characters as codes", () => {
     const letter = readLetter("<blockquote>a&#x202e;</blockquote><blockquote>b</blockquote>");
     const [folded] = elementsIn(letter, "blockquote");
     expect(pageHtml(letter, { folded })).to.equal(
@@ -111,7 +111,7 @@ describe("the page's HTML of a letter", () => {
     );
   });
 
-  it("has only elements and attributes that it knows, whatever it is given", () => {
+  it("pageHtml makes only elements and attributes that it knows, for any HTML", () => {
     fc.assert(
       fc.property(anyHtml, (html) => {
         const rest = page(html).replace(
@@ -131,11 +131,11 @@ describe("the readings of one letter", () => {
     const result = reduceHtml(html, pictures);
     return "refused" in result ? undefined : result.html;
   };
-  /** Letters and digits in their order, without the numbers of lists. */
+  /** Returns the letters and digits in their order, without list numbers. */
   const letters = (text: string): string =>
     text.replace(/^(?:[> ]|(?:-?\d+\.|\*)(?: |$))*/gm, "").replace(/[^\p{L}\p{N}]/gu, "");
 
-  it("agree in their words, on the page and in the text", () => {
+  it("the page and the plain text of one letter have the same letters and digits in the same order", () => {
     fc.assert(
       fc.property(fc.oneof(subsetHtml, anyHtml), (given) => {
         const html = reduced(given);
@@ -153,7 +153,7 @@ describe("the readings of one letter", () => {
     );
   });
 
-  it("say the same whether the styles are there or not", () => {
+  it("removing all styles from reduced HTML changes neither its page nor its text", () => {
     fc.assert(
       fc.property(anyHtml, (given) => {
         const html = reduced(given);
@@ -166,7 +166,7 @@ describe("the readings of one letter", () => {
     );
   });
 
-  it("take time in proportion to the length, whatever it is given", () => {
+  it("a letter is reduced, read and compared in time proportional to its length, for hostile HTML too", () => {
     const size = (inFull ? 256 : 64) * 1024;
     const filled = (piece: string): string => piece.repeat(Math.floor(size / piece.length));
     for (const html of [

@@ -2,7 +2,7 @@ import { logo } from "./generated.ts";
 import { type Shape, same } from "./shape.ts";
 
 const link = 'href="https://x.example"';
-/** Bodies with dark grounds: those stay on which all text can be read. */
+/** Bodies with dark grounds. A ground is kept if all text on it can be read. */
 export const darkGrounds: Shape[] = [
   same(
     "a dark header cell with a white heading",
@@ -19,7 +19,7 @@ export const darkGrounds: Shape[] = [
   same("a dark line with nothing on it", '<table><tr><td style="background-color:#000">&nbsp;</td></tr></table><hr>'),
   same("a dark rule", '<hr style="background-color:#000">'),
   same(
-    "a dark newsletter that says so at once",
+    "a dark newsletter with both colours on its table",
     '<table style="background:#222;color:#fff"><tr><td>a</td></tr></table>',
   ),
   {
@@ -59,27 +59,27 @@ export const darkGrounds: Shape[] = [
     removed: ["style:background 1", "style:color 1"],
   },
   {
-    name: "a dark item, whose marker stands beside it",
+    name: "a dark list item, whose marker is drawn outside of it",
     given: '<ul><li style="background:#222;color:#fff">a</li></ul>',
     kept: "<ul><li>a</li></ul>",
     removed: ["style:background 1", "style:color 1"],
   },
   {
-    name: "grounds on a ground: the one that hides goes, the others stay",
+    name: "grounds on a ground: the one that hides text is removed, the others stay",
     given:
       '<div style="background:#222;color:#fff"><p style="background:#eee">a</p><p style="background:#036">b</p></div>',
     kept: '<div style="background:#222;color:#fff"><p>a</p><p style="background:#036">b</p></div>',
     removed: ["style:background 1"],
   },
   {
-    name: "a ground that goes and leaves its text on the next",
+    name: "a ground that is removed and leaves its text on the next",
     given:
       '<div style="background:#222"><p style="background:#036">a</p><p style="color:#fff">b</p></div><p style="background:#036"><b style="color:#fff">c</b></p>',
     kept: '<div><p>a</p><p>b</p></div><p style="background:#036"><b style="color:#fff">c</b></p>',
     removed: ["style:background 2", "style:color 1"],
   },
   {
-    name: "a ground that goes and lets a colour stay",
+    name: "a ground that is removed and lets a colour stay",
     given: '<div style="background:#000">a <b style="color:#222">b</b></div>',
     kept: '<div>a <b style="color:#222">b</b></div>',
     removed: ["style:background 1"],
@@ -115,7 +115,7 @@ export const darkGrounds: Shape[] = [
     removed: ["style:background 1", "style:color 1"],
   },
   {
-    name: "more grounds within each other than are looked at: all go",
+    name: "more nested grounds than are judged: all are removed",
     given: `${'<div style="background:#000">'.repeat(30)}a${"</div>".repeat(30)}<p style="background:#000;color:#fff">b</p>`,
     kept: `${"<div>".repeat(30)}a${"</div>".repeat(30)}<p>b</p>`,
     removed: ["style:background 31", "style:color 1"],

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 
-/** HTML for tests: pieces of the real and of the hostile, and HTML that has nothing to reduce. */
+/** Generators of HTML for tests: pieces of real and of hostile HTML, and HTML that has nothing to reduce. */
 
-/** The sha256 of a picture, and where it is found. */
+/** The SHA-256 of a picture. */
 export const logo = "a1".repeat(32);
 export const pictures: ReadonlyMap<string, string> = new Map([
   ["cid:logo@x", logo],
@@ -97,7 +97,7 @@ const piece = fc.oneof(
   },
 );
 
-/** Tags, broken and whole, text and references in any order. */
+/** Tags, broken and whole, with text and character references in any order. */
 export const anyHtml = fc.array(piece, { maxLength: 40, size: "max" }).map((pieces) => pieces.join(""));
 
 const text = fc.constantFrom(

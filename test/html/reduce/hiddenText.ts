@@ -6,8 +6,8 @@ type Element = { name: string; color: string | undefined; ground: string | undef
 const inline = new Set("span a b strong i em u s sub sup small del ins mark code kbd q img".split(" "));
 
 /**
- * The texts of a reduced body that a browser shows in a colour of less than 2:1 to the ground it draws there. Alternative text of pictures
- * and the markers of lists are texts too. Knows nothing of how the reducer judges.
+ * Returns the texts of a reduced body with a contrast of less than 2:1 to the ground that a browser draws. Alternative text of pictures
+ * and the markers of lists are texts too. Written without the reducer's own code, to check it independently.
  */
 export function hiddenTexts(html: string): string[] {
   const open: Element[] = [];

@@ -1,7 +1,7 @@
 import { logo } from "./generated.ts";
 import { type Shape, same } from "./shape.ts";
 
-/** Bodies whose styles say something: it is said by elements after reduction, or it is gone and named. */
+/** Bodies whose styles have a meaning: after reduction an element has that meaning, or the style is removed and named. */
 export const marks: Shape[] = [
   {
     name: "a struck word",
@@ -61,7 +61,7 @@ export const marks: Shape[] = [
     removed: ["style:text-decoration 3", "style:vertical-align 2"],
   },
   {
-    name: "a line through what holds no text of its own",
+    name: "a line through an element without text",
     given:
       '<ul style="text-decoration:line-through"><li>a</ul><table><tr style="text-decoration:underline"><td>b</table>',
     kept: "<ul><li>a</li></ul><table><tr><td>b</td></tr></table>",
@@ -87,7 +87,7 @@ export const marks: Shape[] = [
     ],
   },
   {
-    name: "markers out of sight",
+    name: "list markers outside of the visible area",
     given: '<ol style="margin:0;padding:0 0 0 0"><li style="padding-left:5px">a</ol>',
     kept: '<ol style="margin:0"><li style="padding-left:5px">a</li></ol>',
     removed: ["style:padding 1"],

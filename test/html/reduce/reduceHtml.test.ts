@@ -15,7 +15,7 @@ const reduced = (html: string): Reduced => {
   if ("refused" in result) throw new Error(result.refused);
   return result;
 };
-/** Where the reducer itself makes something that its grammar refuses, this does not let the bare form hide it. */
+/** A second check that throws a plain error, so that the body without styles cannot hide a fault of the reducer. */
 const bugsShow = (html: string): void => {
   try {
     assertAgreed(html);
@@ -27,7 +27,7 @@ const made = (html: string): string => reduced(html).html;
 const removed = (html: string): string[] => reduced(html).removed.map(({ what, count }) => `${what} ${count}`);
 
 describe("reduceHtml", () => {
-  describe("takes away, with its content, what some programs show and the page does not", () => {
+  describe("elements and comments that some mail programs show and the page does not", () => {
     const gone: [html: string, what: string][] = [
       ["<textarea>secret</textarea>", "element:textarea 1"],
       ["<select><option>secret<option>more</select>", "element:select 1"],
@@ -51,22 +51,22 @@ describe("reduceHtml", () => {
       ["<head><title>secret</title></head>", "element:head 1"],
     ];
     for (const [html, what] of gone) {
-      it(html, () => {
+      it(`reduceHtml removes ${html} with its content and names it`, () => {
         expect(made(`<p>a</p>${html}<p>b</p>`)).to.equal("<p>a</p><p>b</p>");
         expect(removed(`<p>a</p>${html}<p>b</p>`)).to.deep.equal([what]);
       });
     }
-    it("and everything after one that does not end", () => {
+    it("reduceHtml removes everything after an element of hidden content that is never closed", () => {
       for (const name of ["textarea", "select", "plaintext", "svg", "object", "style"])
         expect(made(`<p>a</p><${name}>secret`), name).to.equal("<p>a</p>");
     });
-    it("but not what an open conditional comment stands around", () => {
+    it("reduceHtml keeps the content between the parts of an open conditional comment", () => {
       expect(made("<![if !mso]><p>a</p><![endif]>")).to.equal("<p>a</p>");
       expect(made("<!--[if !mso]><!--><p>a</p><!--<![endif]-->")).to.equal("<p>a</p>");
     });
   });
 
-  it("takes away attributes that a program may show or act on, and counts them", () => {
+  it("reduceHtml removes attributes that a mail program may show or act on, and counts them", () => {
     expect(removed('<p title="x" class="y" id=z onclick=a() aria-label="b" title="again">t</p>')).to.deep.equal([
       "attribute:aria-label 1",
       "attribute:class 1",
@@ -76,7 +76,7 @@ describe("reduceHtml", () => {
     ]);
   });
 
-  it("keeps words apart where a block goes", () => {
+  it("reduceHtml keeps words apart where it removes a block element between them", () => {
     expect(made("a<section>b</section>c")).to.equal("a<br>b<br>c");
     expect(made("<article><header>a</header>\n<b>b</b></article>")).to.equal("a\n<br><b>b</b>");
     expect(made("<section><p>a</p></section><footer>b</footer>")).to.equal("<p>a</p>b");
@@ -86,13 +86,13 @@ describe("reduceHtml", () => {
     expect(made("wo<o:p></o:p>rd wo<wbr>rd")).to.equal("word word");
   });
 
-  it("lets two texts that come together not make a reference that neither had", () => {
+  it("reduceHtml never joins two texts into a character reference that neither had", () => {
     expect(made("&<x>lt;b>")).to.equal("&amp;lt;b>");
     expect(made("&lt<x>;")).to.equal("&lt;;");
     expect(made("&<!-- -->#60;")).to.equal("&amp;#60;");
   });
 
-  it("leaves links to the web, to an address and to a number, by what their target reads as", () => {
+  it("reduceHtml keeps links to the web, to a mail address and to a number, judged by their decoded target", () => {
     for (const href of [
       "https://x.example/?a=1&b=2",
       "HTTP://x.example",
@@ -124,7 +124,7 @@ describe("reduceHtml", () => {
     expect(made('<a href="https&colon;//x.example">t</a>')).to.equal('<a href="https://x.example">t</a>');
   });
 
-  it("binds pictures by their bytes, and leaves the alternative text of others", () => {
+  it("reduceHtml names pictures by their SHA-256 and keeps the alternative text of pictures it cannot bind", () => {
     const result = reduced(
       '<img src="cid:logo@x" alt="Logo" width=120><img src="https://t.example/p" alt="a < b">c<img src=data:x>',
     );
@@ -140,7 +140,7 @@ describe("reduceHtml", () => {
     ).to.deep.equal(["data:a,&", "x"]);
   });
 
-  it("says whether something is left to read", () => {
+  it("reduceHtml reports whether anything readable is left", () => {
     for (const html of [
       "",
       " \n&nbsp;",
@@ -155,7 +155,7 @@ describe("reduceHtml", () => {
       expect(reduced(html).readable, html).to.equal(true);
   });
 
-  describe("judges colours and sizes by what is around them", () => {
+  describe("colours and sizes, judged by what surrounds them", () => {
     const cases: [html: string, after: string][] = [
       ['<p style="color:#fff">a</p>', "<p>a</p>"],
       ['<p style="color:#ffe">a</p>', "<p>a</p>"],
@@ -185,40 +185,43 @@ describe("reduceHtml", () => {
       ['<p style="color:rgba(0,0,0,.1)">a</p>', "<p>a</p>"],
       ['<p style="color:#0000">a</p>', "<p>a</p>"],
     ];
-    for (const [html, after] of cases) it(html, () => expect(made(html)).to.equal(after));
-    it("leaves white text on a dark ground where the text around can be read too", () => {
+    for (const [html, after] of cases)
+      it(`reduceHtml judges colours and sizes by what surrounds them: ${html}`, () =>
+        expect(made(html)).to.equal(after));
+    it("reduceHtml keeps white text on a dark ground where the surrounding text is readable too", () => {
       const html = '<div style="color:#ccc;background:#333"><p style="color:#fff">a</p></div>';
       expect(made(html)).to.equal(html);
     });
   });
 
-  describe("leaves of a style what only dresses", () => {
+  describe("style declarations", () => {
     const goes =
       "display:none;visibility:hidden;opacity:0;position:absolute;overflow:hidden;text-indent:-99px;margin:-1px;margin:601px;width:101%;height:50%;font-size:0;line-height:0;line-height:.1;background:url(x);background:red url(x);color:red/**/;color:\\72 ed;width:calc(1px);border:1px solid rgba(0,0,0,0);list-style-type:'x';font-family:Wingdings;vertical-align:-99px;content:'x';color:var(--x);border:solid;color:inherit;text-align:expression(x);@import:x;float:left;mso-hide:all;text-decoration:blink;text-decoration:none;text-decoration:overline;list-style-type:square;list-style:none;vertical-align:middle;vertical-align:super;height:0;height:20px;text-transform:uppercase;font-variant:small-caps;letter-spacing:1px;word-spacing:9px;white-space:pre;font:0/0 a";
     for (const declaration of goes.split(";"))
-      it(`not ${declaration}`, () => expect(made(`<p style="${declaration}">a</p>`)).to.equal("<p>a</p>"));
+      it(`reduceHtml removes the declaration ${declaration}`, () =>
+        expect(made(`<p style="${declaration}">a</p>`)).to.equal("<p>a</p>"));
     const stays =
       "color:red|COLOR: Red|background-color:rgb(1, 2,3);color:white|font-family:'Segoe UI',\"A-b\",sans-serif|font-size:11.0pt|font-size:1.2rem|font-weight:600|line-height:150%|line-height:20px|margin:0 auto|margin-left:40px|padding:1em 2pt|border:1px solid #ccc|border-top:none|border-radius:4px|width:100%|max-width:600px|height:auto|border-collapse:collapse|font-family:ＭＳ ゴシック";
     for (const declaration of stays.split("|").filter((one) => !one.includes("color:white")))
-      it(declaration, () => {
+      it(`reduceHtml keeps the declaration ${declaration}`, () => {
         const html = `<p style="${declaration.replaceAll('"', "&quot;")}">a</p>`;
         expect(made(html)).to.equal(html);
         expect(removed(html)).to.deep.equal([]);
       });
-    it("of two for the same the one that counts, and no !important", () => {
+    it("reduceHtml keeps the declaration that takes effect of two for the same property, without !important", () => {
       expect(made('<p style="color:red;color:blue">a</p>')).to.equal('<p style="color:blue">a</p>');
       expect(made('<p style="color:red !important;color:blue">a</p>')).to.equal('<p style="color:red">a</p>');
       expect(made('<p style="width:100%;width:calc(1px)">a</p>')).to.equal('<p style="width:100%">a</p>');
       expect(removed('<p style="color:red !important">a</p>')).to.deep.equal([]);
     });
-    it("and reads past semicolons in quotes and parentheses", () => {
+    it("reduceHtml reads past semicolons within quotes and parentheses of a style", () => {
       expect(made(`<p style="background:url(';color:red;');content:';color:red;';color:green">a</p>`)).to.equal(
         '<p style="color:green">a</p>',
       );
     });
   });
 
-  it("refuses what is nested deeper than 100, and what would grow beyond 512 KB", () => {
+  it("reduceHtml refuses HTML nested deeper than 100 elements, and HTML that would become larger than 512 KB", () => {
     const nested = (depth: number) => `${"<div>".repeat(depth)}x${"</div>".repeat(depth)}`;
     expect(made(nested(100))).to.equal(nested(100));
     for (const html of [nested(101), "<b>".repeat(200_000), `<svg>${"<g>".repeat(100)}`, "<x>".repeat(101)])
@@ -230,7 +233,7 @@ describe("reduceHtml", () => {
     expect(reduceHtml("é".repeat(262_145), pictures)).to.deep.equal({ refused: "too_large" });
   });
 
-  it("names a bounded number of kinds in names of a bounded length", () => {
+  it("reduceHtml names a bounded number of removed kinds, each in a bounded length, and counts all of them", () => {
     const attributes = Array.from({ length: 10_000 }, (_, n) => `a${n}=""`).join(" ");
     const { removed } = reduced(`<p ${attributes} ${"y".repeat(500)}>x</p><${"z".repeat(500)}>`);
     expect(removed.length).to.be.lessThan(70);
@@ -239,7 +242,7 @@ describe("reduceHtml", () => {
     expect(removed.map(({ what }) => what)).to.deep.equal(removed.map(({ what }) => what).sort());
   });
 
-  it("takes time in proportion to the length, whatever it is given", () => {
+  it("reduceHtml takes time proportional to the length, for hostile HTML too", () => {
     const hostile = [
       "<",
       "&",
@@ -269,7 +272,7 @@ describe("reduceHtml", () => {
     }
   });
 
-  it("leaves what is within the limits as it is, byte for byte", () => {
+  it("reduceHtml leaves HTML within the subset unchanged, byte for byte", () => {
     fc.assert(
       fc.property(subsetHtml, (html) => {
         expect(reduced(html)).to.include({ html });
@@ -280,7 +283,7 @@ describe("reduceHtml", () => {
     );
   });
 
-  it("is done after once, whatever it is given", () => {
+  it("reduceHtml changes nothing at a second run and hides no text, for any HTML", () => {
     fc.assert(
       fc.property(anyHtml, (html) => {
         const first = reduceHtml(html, pictures, bugsShow);
@@ -293,7 +296,7 @@ describe("reduceHtml", () => {
     );
   });
 
-  it("passes no spelling that its own grammar refuses", () => {
+  it("reduceHtml leaves no spelling that the strict grammar of the subset refuses", () => {
     const agreed: [html: string, after: string][] = [
       ...["margin:AUTO", "margin:0 AUTO", "width:050%", "width:.5%", "width:00%", "max-width:050%", "color:BLACK"].map(
         (style): [string, string] => [`<p style="${style}">a</p>`, `<p style="${style}">a</p>`],
@@ -307,13 +310,13 @@ describe("reduceHtml", () => {
     for (const [html, after] of agreed) expect(reduceHtml(html, pictures, bugsShow), html).to.include({ html: after });
   });
 
-  describe("where a second opinion disagrees", () => {
+  describe("reduceHtml where the second check refuses its result", () => {
     const refusing = (pattern: RegExp) => (html: string) => {
       if (pattern.test(html)) throw new NotWithinSubset();
     };
 
-    /** In a tag: text may look the same. */
-    const hasDoubtful = (html: string): boolean => {
+    /** Reads the tags alone, because text may look like an attribute. */
+    const hasRefusedAttribute = (html: string): boolean => {
       const names: string[] = [];
       const nothing = () => {};
       const open = ({ attributes }: OpenTag) => void names.push(...attributes.map(({ name }) => name));
@@ -321,7 +324,7 @@ describe("reduceHtml", () => {
       return ["style", "lang", "start", "rowspan"].some((name) => names.includes(name));
     };
 
-    it("drops all styles, and of the attributes what no words depend on", () => {
+    it("reduceHtml removes all styles and most attributes where the second check refuses its result", () => {
       const html =
         '<html dir="rtl" lang="he"><body bgcolor=black><center><p style="color:red" lang="de" dir=\'ltr\'>a</p></center><table border=1><td colspan="2" rowspan="2" align=right>b</table><a href="https://x.example">c</a><img src="cid:logo@x" alt="d" width=5></body>';
       const result = reduceHtml(html, pictures, refusing(/ style=/));
@@ -334,28 +337,28 @@ describe("reduceHtml", () => {
       expect(result.removed.map(({ what }) => what)).to.include.members(["attribute:style", "attribute:rowspan"]);
     });
 
-    it("is done after once, too", () => {
+    it("a body without styles, made because the second check refused it, is not changed by a second reduction", () => {
       fc.assert(
         fc.property(anyHtml, (html) => {
           const refused = (made: string) => {
-            if (hasDoubtful(made)) throw new NotWithinSubset();
+            if (hasRefusedAttribute(made)) throw new NotWithinSubset();
           };
           const first = reduceHtml(html, pictures, refused);
           if ("refused" in first) return;
           expect(isWithinSubset(first.html)).to.equal(true);
-          expect(hasDoubtful(first.html)).to.equal(false);
+          expect(hasRefusedAttribute(first.html)).to.equal(false);
           expect(reduceHtml(first.html, pictures)).to.deep.equal({ ...first, removed: [] });
         }),
         { numRuns: inFull ? 300 : 50 },
       );
     });
 
-    it("throws where it disagrees with that as well", () => {
+    it("reduceHtml throws where the second check refuses the body without styles too", () => {
       expect(() => reduceHtml("<p>a</p>", pictures, refusing(/a/))).to.throw(NotWithinSubset);
     });
   });
 
-  it("hides nothing by colours and is done after once, whatever stands on what", () => {
+  it("reduceHtml hides no text by colours and changes nothing at a second run, for any nesting of grounds", () => {
     fc.assert(
       fc.property(colouredHtml, (html) => {
         const first = reduced(html);
@@ -404,9 +407,10 @@ describe("isWithinSubset", () => {
     `${"<b>".repeat(101)}${"</b>".repeat(101)}`,
     '<a href="https://x.example"><b><a href="https://y.example">a</a></b></a>',
   ];
-  for (const html of outside) it(`is not ${html.slice(0, 60)}`, () => expect(isWithinSubset(html)).to.equal(false));
+  for (const html of outside)
+    it(`isWithinSubset refuses ${html.slice(0, 60)}`, () => expect(isWithinSubset(html)).to.equal(false));
 
-  it("keeps no list marker that spells words, and no declaration with a blank that CSS does not know", () => {
+  it("reduced HTML has no list markers that spell words and no declaration with a blank unknown to CSS", () => {
     const reduced = (html: string) => reduceHtml(html, new Map()) as Reduced;
     const spelled = '<ol start="9874" style="list-style-type:lower-alpha"><li>accept</li></ol>';
     expect(reduced(spelled).html).to.equal('<ol start="9874"><li>accept</li></ol>');

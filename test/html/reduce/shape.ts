@@ -1,5 +1,5 @@
-/** A body: what is submitted, what is kept, and what the answer names as removed (`what count`). */
+/** A body as submitted, as kept, and the removed kinds with their counts (`kind count`). */
 export type Shape = { name: string; given: string; kept: string; removed: string[] };
 
-/** Nothing changes. */
+/** A body that the reduction leaves unchanged. */
 export const same = (name: string, given: string): Shape => ({ name, given, kept: given, removed: [] });

@@ -80,7 +80,7 @@ const answers: Shape[] = [
     removed: ["element:figcaption 1", "element:figure 1"],
   },
   {
-    name: "what can be opened",
+    name: "a section that can be opened",
     given: "<details><summary>More</summary>inside</details>",
     kept: "More<br>inside",
     removed: ["element:details 1", "element:summary 1"],
