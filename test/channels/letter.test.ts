@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { letterOf } from "#src/channels/letter.ts";
 import { content } from "./email/examples.ts";
 
-describe("a letter as approvers are shown it", () => {
+describe("letterOf", () => {
   const large = {
     ...content,
     body_html: `<p>${"Hello ".repeat(2_000)}</p>`,
@@ -11,7 +11,7 @@ describe("a letter as approvers are shown it", () => {
     signature_text: "Anna",
   };
 
-  it("is made once where it is large, however often its page is opened", () => {
+  it("a large letter is rendered once and kept, however often its page is opened", () => {
     const first = letterOf(large, { textDerived: true });
     const toAnother = { ...large, to: ["other@x.example"] };
     expect(letterOf(toAnother, { textDerived: true })).to.equal(first);
@@ -20,7 +20,7 @@ describe("a letter as approvers are shown it", () => {
     expect(letterOf(large, { textDerived: true })).to.equal(first);
   });
 
-  it("is never the one of other words", () => {
+  it("a kept letter is not returned for a draft with other text, HTML or signature", () => {
     const first = letterOf(large, { textDerived: true });
     const changes = {
       body_html: `${large.body_html}<p>Pay 900 EUR</p>`,

@@ -19,7 +19,7 @@ const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffdb", "hex");
 const cfb = Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.alloc(2000)]);
 const lnk = Buffer.concat([Buffer.from("4c0000000114020000000000c000000000000046", "hex"), Buffer.alloc(100)]);
 
-/** A ZIP archive with these files, by their names. */
+/** Makes a ZIP archive of these files. */
 const zip = (files: Record<string, string | Buffer>): Buffer =>
   packed(Object.entries(files).map(([name, content]) => ({ name, content: Buffer.from(content) })));
 
@@ -31,11 +31,11 @@ const docx = {
 };
 const noise = Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * at * 7919) >> 5));
 
-describe("what an approver is told of an attachment", () => {
-  const quiet: [string, File & { kind: string }][] = [
+describe("facts about a draft's attachment", () => {
+  const harmless: [string, File & { kind: string }][] = [
     ["a PDF", { name: "offer.pdf", type: "application/pdf", bytes: pdf, kind: "PDF document" }],
     ["a picture", { name: "photo.JPG", type: "image/jpeg", bytes: jpeg, kind: "JPEG picture" }],
-    ["one with a parameter", { name: "p.jpg", type: "image/jpeg; name=p.jpg", bytes: jpeg, kind: "JPEG picture" }],
+    ["a type with a parameter", { name: "p.jpg", type: "image/jpeg; name=p.jpg", bytes: jpeg, kind: "JPEG picture" }],
     ["text", { name: "notes.txt", type: "text/plain", bytes: "BMW and MZ, ID3: words", kind: "text" }],
     ["text that begins like a picture", { name: "bmw.txt", type: "text/plain", bytes: "BMW 320d, red", kind: "text" }],
     ["a table", { name: "list.csv", type: "text/csv", bytes: "a;b\n1;2\n", kind: "text" }],
@@ -54,10 +54,10 @@ describe("what an approver is told of an attachment", () => {
         kind: "Word document",
       },
     ],
-    ["bytes of which nobody says anything", { name: "data", bytes: Buffer.alloc(9), kind: "" }],
+    ["bytes without a known kind", { name: "data", bytes: Buffer.alloc(9), kind: "" }],
   ];
-  for (const [what, { kind, ...file }] of quiet) {
-    it(`is what it is, without a warning: ${what}`, async () => {
+  for (const [what, { kind, ...file }] of harmless) {
+    it(`an attachment gets its kind and no warning: ${what}`, async () => {
       const { warning, ...fact } = await factOf(file);
       expect(warning).to.equal(null);
       expect(fact).to.deep.equal({
@@ -150,17 +150,17 @@ describe("what an approver is told of an attachment", () => {
       /^It is a disk image/,
     ],
     ["two endings", { name: "invoice.pdf.exe", bytes: exe }, /two endings: only the last one, \.exe/],
-    ["a turned name", { name: "invoice\u202efdp.exe", bytes: exe }, /change the order of letters/],
+    ["a name with a direction mark", { name: "invoice\u202efdp.exe", bytes: exe }, /change the order of letters/],
     ["an ending behind blanks", { name: "invoice.pdf        .exe", bytes: exe }, /program.*behind spaces/],
     ["an ending with a dot behind it", { name: "invoice.exe. ", bytes: exe }, /program.*behind spaces or dots/],
     ["an ending behind what looks like a dot", { name: "invoice\uff0eexe", bytes: "hi" }, /program.*look like a dot/],
     [
-      "a PDF that is none",
+      "text named as a PDF",
       { name: "a.pdf", type: "application/pdf", bytes: "hello" },
       /another kind of file \(text\).*application\/pdf.*\.pdf/,
     ],
-    ["a PDF that is nothing known", { name: "a.pdf", bytes: Buffer.alloc(50, 1) }, /do not look like it.*\.pdf/],
-    ["text that is none", { name: "a.txt", bytes: Buffer.alloc(50, 1) }, /do not look like it.*\.txt/],
+    ["unknown bytes named as a PDF", { name: "a.pdf", bytes: Buffer.alloc(50, 1) }, /do not look like it.*\.pdf/],
+    ["unknown bytes named as text", { name: "a.txt", bytes: Buffer.alloc(50, 1) }, /do not look like it.*\.txt/],
     [
       "a picture of another kind",
       { name: "a.png", type: "image/png", bytes: jpeg },
@@ -168,12 +168,12 @@ describe("what an approver is told of an attachment", () => {
     ],
   ];
   for (const [what, file, sentence] of warned) {
-    it(`warns of ${what}`, async () => {
+    it(`an attachment gets a warning: ${what}`, async () => {
       expect((await factOf(file)).warning).to.match(sentence);
     });
   }
 
-  it("says in no warning what could turn its letters, or stand in a line of its own", async () => {
+  it("no attachment warning has control characters, direction marks or more than 700 characters", async () => {
     const name = `a.pdf.\u202eexe\n\u2028x`;
     const { warning } = await factOf({
       name: `${name}.js`,
@@ -185,7 +185,7 @@ describe("what an approver is told of an attachment", () => {
     expect(warning!.length).to.be.below(700);
   });
 
-  it("reads a beginning and an end of each file, and nothing else", async () => {
+  it("only the first and last 64 KB of an attachment are read", async () => {
     const blobs = memoryBlobs();
     const sha256 = await blobs.put(Buffer.concat([Buffer.from(pdf), Buffer.alloc(5_000_000)]));
     const read: number[] = [];
@@ -201,7 +201,7 @@ describe("what an approver is told of an attachment", () => {
     expect(read).to.deep.equal([65_536, 65_536]);
   });
 
-  it("says of a file whose bytes are gone that it has no size", async () => {
+  it("an attachment whose bytes are missing has no size, and its name is still judged", async () => {
     const file = { filename: "a.exe", content_type: "image/png", sha256: "00" };
     const [fact] = await attachmentFacts(memoryBlobs(), [file]);
     expect(fact)
@@ -210,7 +210,7 @@ describe("what an approver is told of an attachment", () => {
       .that.matches(/program/);
   });
 
-  it("takes damaged archives and files that end too soon for what they are", async () => {
+  it("truncated and damaged archives get a warning and a plausible kind", async () => {
     const whole = zip({ ...docx, "x.exe": exe });
     for (let length = 7; length < whole.length; length += 7) {
       const { warning, kind } = await factOf({ name: "a.zip", bytes: whole.subarray(0, length) });
@@ -223,17 +223,17 @@ describe("what an approver is told of an attachment", () => {
   });
 });
 
-describe("what an approver is told of a file that came in", () => {
+describe("facts about a received file", () => {
   const warningOf = (filename: string, contentType: string) =>
     receivedFacts([{ filename, contentType, sizeBytes: 5 }])[0]!.warning;
 
-  it("is its name, size and declared type", () => {
+  it("a received file is described by its name, size and declared type", () => {
     expect(receivedFacts([{ filename: "a.pdf", contentType: "application/pdf", sizeBytes: 5 }])).to.deep.equal([
       { name: "a.pdf", size: 5, declaredType: "application/pdf", kind: null, warning: null, download: null },
     ]);
   });
 
-  it("warns by name and type, and where they differ", () => {
+  it("a received file gets a warning for its name, its type, and a contradiction between them", () => {
     expect(warningOf("a.pdf.exe", "application/octet-stream")).to.match(/program.*two endings/);
     expect(warningOf("a.pdf", "text/html")).to.match(/browser.*ends in \.pdf, but it is declared as text\/html/);
     expect(warningOf("a.docx", "application/zip")).to.equal("It is an archive, which can contain programs.");

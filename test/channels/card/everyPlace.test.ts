@@ -11,8 +11,8 @@ import { carded, ordinary } from "../email/examples.ts";
 const links = { approve: "https://c.example/a/AAA?d=approve", reject: "https://c.example/a/RRR?d=reject" };
 const tokens = { approve: "A".repeat(43), reject: "R".repeat(43) };
 
-/** What each place says where an approver is asked; entities are left out as the tests look for plain words alone. */
-function askedIn(view: ApprovalView): [place: string, said: string][] {
+/** Returns the text of each place where an approver is asked. */
+function textOfEachPlace(view: ApprovalView): [place: string, said: string][] {
   const shown = carded(view);
   const { card } = shown;
   const mail = renderApprovalMail(card, links);
@@ -43,14 +43,14 @@ const expiresAt = "2026-11-23T09:00:00.000Z";
 const only = "Nothing is sent before you decide.";
 const unless = "Nothing is sent before you decide, unless a program with an API key or a rule sends it first.";
 
-describe("where an approver is asked", () => {
-  for (const [place, said] of askedIn({ ...ordinary, humanRequired: true }))
-    it(`${place} says that nothing is sent before the decision, where a person is required`, () => {
+describe("wording in every place where an approver is asked", () => {
+  for (const [place, said] of textOfEachPlace({ ...ordinary, humanRequired: true }))
+    it(`${place}: nothing is sent before the approver decides, where human approval is required`, () => {
       expect(said).to.include(only);
     });
 
-  for (const [place, said] of askedIn({ ...ordinary, humanRequired: false }))
-    it(`${place} says that a key or a rule may send first, where no person is required`, () => {
+  for (const [place, said] of textOfEachPlace({ ...ordinary, humanRequired: false }))
+    it(`${place}: an API key or a rule may send first, where human approval is not required`, () => {
       expect(said).to.include(unless).and.not.to.include(only);
     });
 
@@ -60,8 +60,8 @@ describe("where an approver is asked", () => {
     subject: "Re: Order 48213",
     text: `Hello Marta, done.\n${"x".repeat(5_000)}`,
   };
-  for (const [place, said] of askedIn({ ...ordinary, answeredMeanwhile }))
-    it(`${place} says who answered the message already, when and with what, and cuts a long text`, () => {
+  for (const [place, said] of textOfEachPlace({ ...ordinary, answeredMeanwhile }))
+    it(`${place}: the approver reads who answered the message already, when, and the start of the text`, () => {
       expect(said).to.include(
         "This message was answered already, by “Lena Lead” on 2026-11-20 at 13:19 UTC: “Re: Order 48213”: “Hello Marta, done.",
       );
@@ -69,14 +69,14 @@ describe("where an approver is asked", () => {
     });
 
   const otherDrafts = [{ subject: "Re: Order 48213", text: "We pay you back.", at: "2026-11-20T08:20:00.000Z" }];
-  for (const [place, said] of askedIn({ ...ordinary, otherDrafts }))
-    it(`${place} names another draft that waits for a decision on the same message`, () => {
+  for (const [place, said] of textOfEachPlace({ ...ordinary, otherDrafts }))
+    it(`${place}: the approver reads of another draft that waits for a decision on the same message`, () => {
       expect(said).to.include(
         "Another draft waits for a decision on the same message: “Re: Order 48213”: “We pay you back.” (submitted on 2026-11-20 at 08:20 UTC).",
       );
     });
 
-  it("the answer that was given meanwhile is told before anything else", () => {
+  it("the review card's first warning says that the message was answered already", () => {
     const authentication = { spf: "none", dkim: "none", dmarc: "none", aligned: false };
     const answers = { ...ordinary.answers!, authentication };
     const { warnings } = reviewCard({ ...ordinary, answers, answeredMeanwhile });
@@ -84,7 +84,7 @@ describe("where an approver is asked", () => {
     expect(warnings).to.have.length(2);
   });
 
-  it("a mail about several drafts promises no more than holds for each of them", () => {
+  it("a mail about several drafts says whether a key or a rule may send one of them before the decision", () => {
     for (const said of bundleOf(true)) expect(said).to.include(only);
     for (const said of bundleOf(false)) expect(said).to.include(unless);
   });

@@ -14,8 +14,8 @@ const tokens = { approve: "A".repeat(43), reject: "R".repeat(43) };
 const inConsole = ({ content }: ApprovalView, options: { frames: boolean }): string =>
   letterView({ content, rationale: null }, readableLetter({ content }), options).markup;
 
-/** The letter as each place shows it that an approver decides in. */
-function shownBy(view: ApprovalView): [place: string, shown: string][] {
+/** Returns the letter as each place shows it. */
+function letterInEachPlace(view: ApprovalView): [place: string, shown: string][] {
   const card = reviewCard(view);
   const mail = renderApprovalMail(card, links);
   const asked = questionMessages({ card, tokens, link: links.approve, allowedUsers: null });
@@ -34,23 +34,23 @@ const withBodies = (body_html: string, body_text: string, textDerived = true): A
   content: { ...content, body_html, body_text, signature_html: null, signature_text: null },
 });
 
-describe("marks of a letter, where approvers decide", () => {
+describe("marks in a letter's text, where approvers read it", () => {
   const html =
     '<p>We will <s>not</s> pay 10<sup>00</sup> EUR for H<sub>2</sub>O.</p><ol start="1000"><li><u>soon</u></li></ol>';
   const view = withBodies(html, "We will ~~not~~ pay");
 
-  for (const [place, shown] of shownBy(view))
-    it(`are shown as signs in ${place}`, () => {
+  for (const [place, shown] of letterInEachPlace(view))
+    it(`struck, raised, lowered and underlined words have signs in ${place}`, () => {
       for (const words of ["We will ~~not~~ pay 10^00 EUR for H_2O.", "1000. {+soon+}"])
         expect(shown).to.include(words);
     });
 
-  it("are shown as they are on the page and in the console", () => {
+  it("the approval page and the console show struck words as the HTML has them", () => {
     expect(reviewCard(view).letter.formatted?.pageHtml).to.equal(html);
     expect(inConsole(view, { frames: true })).to.include("We will &lt;s&gt;not&lt;/s&gt; pay");
   });
 
-  it("are a difference that a warning names in words, unless the text has them too", () => {
+  it("a word that only the HTML strikes is named in a warning, unless the plain text strikes it too", () => {
     const warnings = (text: string) => reviewCard(withBodies("<p>We will <s>not</s> pay</p>", text, false)).warnings;
     expect(warnings("We will not pay").join(" ")).to.include(
       "Only the HTML says: “not (struck through)”. Only the plain text says: “not”.",
@@ -58,7 +58,7 @@ describe("marks of a letter, where approvers decide", () => {
     expect(warnings("We will ~~not~~ pay").join(" ")).not.to.include("do not say the same");
   });
 
-  it("are a change between two versions", () => {
+  it("a word that is newly struck through is listed as a change between two versions", () => {
     const before = withBodies("<p>We will not pay</p>", "We will not pay").content;
     const previous = { version: 1, content: before, textDerived: true, rationale: null, because: ["edit" as const] };
     const { changes } = reviewCard({ ...withBodies("<p>We will <s>not</s> pay</p>", ""), version: 2, previous });

@@ -15,16 +15,16 @@ const quotedLines = theirs
   .join("\n");
 
 describe("the review card", () => {
-  describe("of what has to happen before it is sent", () => {
+  describe("the card's first sentence", () => {
     const approvals = { required: 2, given: [] };
     const lead = (change: Partial<ApprovalView>) => card(change).lead.replace(/^.*?\)\. /, "");
 
-    it("says that nothing is sent before the approver decides where human approval is required", () => {
+    it("the review card says that nothing is sent before the decision where human approval is required", () => {
       expect(lead({ humanRequired: true })).to.equal("Nothing is sent before you decide.");
       expect(lead({ humanRequired: true, approvals })).to.equal("Nothing is sent before 2 approvers have approved it.");
     });
 
-    it("says that an API key or a rule may send first where human approval is not required", () => {
+    it("the review card says that an API key or a rule may send first where human approval is not required", () => {
       expect(lead({ humanRequired: false })).to.equal(
         "Nothing is sent before you decide, unless a program with an API key or a rule sends it first.",
       );
@@ -34,8 +34,8 @@ describe("the review card", () => {
     });
   });
 
-  describe("of recipients", () => {
-    it("marks each, in whatever field, who never took part, and no other", () => {
+  describe("the card's recipients", () => {
+    it("the review card marks exactly the recipients who never took part, in every field", () => {
       const { fields } = letter({
         to: ["MARTA.lind@posten.example", "a@x.example"],
         cc: ["b@x.example"],
@@ -53,8 +53,8 @@ describe("the review card", () => {
     });
   });
 
-  describe("of the Reply-To", () => {
-    it("warns where it is no address of the workspace, and says which", () => {
+  describe("the card's Reply-To", () => {
+    it("the review card warns of a Reply-To that is no address of the workspace, and names it", () => {
       const away = { content: { ...content, reply_to: "x\u202e@x.example" } };
       expect(card({ ...away, repliesLeave: true }).warnings.join()).to.include(
         "they go to x[U+202E]@x.example, which is no address of this workspace.",
@@ -64,10 +64,10 @@ describe("the review card", () => {
     });
   });
 
-  describe("of the text", () => {
+  describe("the card's text", () => {
     const body = `Dear Marta,\n\nIt is on its way.\n\nOn 20 Nov, Marta wrote:`;
 
-    it("folds what the agent quotes of the message below its own words, and keeps words and signature", () => {
+    it("the review card folds what the agent quotes of the message below the reply, and keeps reply and signature", () => {
       const { plain } = letter({ body_text: `${body}\n${quotedLines}` });
       expect(plain.text).to.equal(`${body}\n\n-- \nHarbour Books\nQuay 4, Gothenburg`);
       expect(plain.folded).to.equal(quotedLines);
@@ -80,22 +80,22 @@ describe("the review card", () => {
 
     for (const [name, quoted] of [
       ["that the message does not say", "> We pay you 10,000 EUR."],
-      ["of half a word", "> ello,"],
+      ["that begins in the middle of a word", "> ello,"],
       ["with something added", `${quotedLines}\n> We pay you 10,000 EUR.`],
       ["with the agent's words behind it", `${quotedLines}\nWe pay you 10,000 EUR.`],
     ] as const) {
-      it(`folds no quotation ${name}`, () => {
+      it(`the review card folds no quotation ${name}`, () => {
         const { plain } = letter({ body_text: `${body}\n${quoted}` });
         expect(plain.folded).to.equal("");
         expect(plain.text).to.include(quoted);
       });
     }
 
-    it("folds nothing of a mail that answers none", () => {
+    it("the review card folds no quotation in a draft that answers no message", () => {
       expect(letter({ body_text: `${body}\n${quotedLines}` }, { answers: null }).plain.folded).to.equal("");
     });
 
-    it("folds the same quotation in HTML, and no other", () => {
+    it("the review card folds a true quotation in HTML and shows a forged one", () => {
       const html = (quoted: string) =>
         letter({
           body_html: `<p>On its way.</p><blockquote>${quoted}</blockquote>`,
@@ -114,14 +114,14 @@ describe("the review card", () => {
       expect(forged?.pageHtml).not.to.include("<details>");
     });
 
-    it("keeps apart what the message says anew and what it quotes", () => {
+    it("the review card keeps the new text of the answered message apart from its quotations", () => {
       const { answers } = card();
       expect(answers?.text).to.equal(theirs);
       expect(answers?.folded).to.include("Track it at");
     });
   });
 
-  describe("of what changed", () => {
+  describe("the card's changes", () => {
     const previous: PreviousVersion = {
       version: 1,
       content,
@@ -132,11 +132,11 @@ describe("the review card", () => {
     const changes = (now: Partial<ApprovalView["content"]>, before: Partial<PreviousVersion> = {}) =>
       card({ version: 3, previous: { ...previous, ...before }, content: { ...content, ...now } }).changes;
 
-    it("says nothing where approvers are asked for the first time", () => {
+    it("the review card lists no changes where approvers are asked for the first time", () => {
       expect(card().changes).to.equal(null);
     });
 
-    it("names recipients, subject, sender and files that were added and removed", () => {
+    it("the review card names recipients, subject, sender and files that were added and removed", () => {
       const file = { filename: "label.pdf", content_type: "application/pdf", sha256: "ab".repeat(32) };
       const other = { filename: "terms.pdf", content_type: "application/pdf", sha256: "ef".repeat(32) };
       const found = changes(
@@ -168,7 +168,7 @@ describe("the review card", () => {
       ]);
     });
 
-    it("shows which words of the text changed, with a little of what is around them", () => {
+    it("the review card shows the changed words of the text with a little context", () => {
       const text = content.body_text?.replace("tomorrow", "on Monday") ?? "";
       const pieces = changes({ body_text: text })?.text ?? [];
       expect(pieces.filter(({ kind }) => kind !== "same")).to.deep.equal([
@@ -179,7 +179,7 @@ describe("the review card", () => {
       expect(pieces.map((piece) => piece.text).join("").length).to.be.below(200);
     });
 
-    it("takes a changed passage together, and leaves what is only quoted out", () => {
+    it("the review card joins the words of a changed passage and leaves out text that is only quoted", () => {
       const text = `Send it back to us, please.\n\nOn 20 Nov, Marta wrote:\n${quotedLines}`;
       const found = changes(
         { body_text: text, signature_text: null },
@@ -191,7 +191,7 @@ describe("the review card", () => {
       );
     });
 
-    it("says who made the new version and why", () => {
+    it("the review card says who made the new version and why", () => {
       expect(changes({ signature_text: "New" }, { because: ["identity_changed"] })?.sentences.join()).to.include(
         "The service made a new version because the identity changed",
       );
@@ -200,7 +200,7 @@ describe("the review card", () => {
       expect(unknown?.sentences.join(" ")).not.to.match(/undefined|of_later|agent edited/);
     });
 
-    it("says so where nothing, only the reason or only the look of the HTML changed", () => {
+    it("the review card says that nothing, only the agent's reason or only the look of the HTML changed", () => {
       expect(changes({})?.sentences).to.include("What would be sent is the same.");
       expect(changes({}, { rationale: "Another" })?.sentences).to.include("The agent's reason changed.");
       const html = { ...content, body_html: "<p>Hello</p>" };
@@ -209,31 +209,31 @@ describe("the review card", () => {
       expect(look?.sentences).not.to.include("What would be sent is the same.");
     });
 
-    describe("never says that it is the same where recipients would get something else", () => {
+    describe("changes besides the visible text", () => {
       const html = { ...content, body_html: "<p>Hello</p>", body_text: "Hello", signature_text: null };
       const quote = (quoted: string) => ({ ...content, body_text: `It is on its way.\n\n${quoted}` });
       const [first = "", last = ""] = [quotedLines.split("\n")[0], quotedLines.split("\n").at(-1)];
       const file = { filename: "a.txt", content_type: "text/plain", sha256: "ab".repeat(32) };
       const plainToo = "The plain text changed, too. Programs without HTML show it.";
       for (const [name, now, before, told] of [
-        ["in plain text beside HTML", { ...html, body_text: "Pay 900 EUR" }, html, plainToo],
-        ["in the signature beside HTML", { ...html, signature_text: "Pay 900 EUR" }, html, plainToo],
-        ["quoted", quote(last), quote(first), "The quoted text below it changed."],
+        ["in its plain text besides HTML", { ...html, body_text: "Pay 900 EUR" }, html, plainToo],
+        ["in its signature besides HTML", { ...html, signature_text: "Pay 900 EUR" }, html, plainToo],
+        ["in its quotation", quote(last), quote(first), "The quoted text below it changed."],
         [
-          "tied to another message",
+          "in the message it is tied to",
           { in_reply_to: "<other@x.example>" },
           content,
           "Only technical details changed, or the order of recipients or files.",
         ],
       ] as const) {
-        it(name, () => {
+        it(`the review card does not call a draft the same that changed ${name}`, () => {
           const found = changes(now, { content: before });
           expect(found?.sentences).to.include(told);
           expect(found?.sentences.join()).not.to.include("What would be sent is the same");
         });
       }
 
-      it("under another type of file", () => {
+      it("the review card shows a changed type of an attached file", () => {
         const found = changes(
           { attachments: [{ ...file, content_type: "text/html" }] },
           { content: { ...content, attachments: [file] } },
@@ -247,14 +247,14 @@ describe("the review card", () => {
         ]);
       });
 
-      it("in HTML that is deeper than any that is stored", () => {
+      it("the review card compares the words of HTML that is nested deeper than any stored HTML", () => {
         const deep = (word: string) => ({ ...content, body_html: `${"<b>".repeat(600)}${word}` });
         const found = changes(deep("one"), { content: deep("two") });
         expect(found?.text.map(({ text }) => text)).to.include.members(["one", "two"]);
       });
     });
 
-    it("says that too much changed to be laid side by side, and still compares long texts by their lines", () => {
+    it("the review card says that most of a text is new, and compares long texts line by line", () => {
       const words = (from: number, count: number) =>
         Array.from({ length: count }, (_, n) => `word${from + n}`).join(" ");
       const anew = changes({ body_text: words(9_000, 1_500) }, { content: { ...content, body_text: words(0, 1_500) } });
@@ -270,12 +270,12 @@ describe("the review card", () => {
     });
   });
 
-  describe("of the sender", () => {
+  describe("the card's sender", () => {
     const sentences = (authentication: NonNullable<ApprovalView["answers"]>["authentication"]) =>
       card({ answers: { ...ordinary.answers!, authentication } }).answers?.proof.sentences.join(" ");
     const passed = { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true };
 
-    it("says what is proven, and which address fields with it", () => {
+    it("the review card says what is proven of the sender and which address fields that covers", () => {
       expect(sentences({ ...passed, covers: ["to", "reply_to"] })).to.equal(
         "The sender is verified (SPF pass, DKIM pass, DMARC pass). From, To and Reply-To are proven. Cc is not.",
       );
@@ -285,7 +285,7 @@ describe("the review card", () => {
     });
   });
 
-  describe("of links", () => {
+  describe("the card's links", () => {
     const links = (html: string) => letter({ body_html: html, body_text: "x" }).links;
     const link = (href: string, text: string) => links(`<p><a href="${href}">${text}</a></p>`)[0];
 
@@ -298,7 +298,7 @@ describe("the review card", () => {
       ["letters that look alike", "https://bаnk.com/", "bank.com", "bank.com"],
       ["another customer of one hosting company", "https://evil.github.io/", "bank.github.io", "bank.github.io"],
     ] as const) {
-      it(`says where one names ${name}, and warns`, () => {
+      it(`the review card warns of a link that names ${name}`, () => {
         expect(link(href, text)?.names).to.equal(names);
         const warned = card({ content: { ...content, body_html: `<a href="${href}">${text}</a>`, body_text: text } });
         expect(warned.warnings.join()).to.include("Links lead elsewhere than they say").and.to.include(names);
@@ -313,12 +313,12 @@ describe("the review card", () => {
       ["an amount", "https://bank.example/", "42.50 EUR"],
       ["a number to call", "tel:+4631123", "+46 31 123"],
     ] as const) {
-      it(`says nothing of one that names ${name}`, () => {
+      it(`the review card does not warn of a link that names ${name}`, () => {
         expect(link(href, text)?.names).to.equal(null);
       });
     }
 
-    it("sees a host before the real one in plain text, too, with a port in between", () => {
+    it("the review card finds a host before the real one in a plain-text link, also with a port between", () => {
       for (const text of ["https://bank.com@evil.example/a", "https://bank.com:443@evil.example/a"]) {
         const found = letter({ body_text: `See ${text} please` }).links;
         expect(found.map(({ names, host }) => [names, host]).find(([names]) => names)).to.deep.equal([
@@ -329,7 +329,7 @@ describe("the review card", () => {
       expect(letter({ body_text: "See https://shop.example:8443/a" }).links[0]?.host).to.equal("shop.example");
     });
 
-    it("lists each target once, those of HTML and of plain text, misleading ones first", () => {
+    it("the review card lists each link of HTML and plain text once, misleading ones first", () => {
       const found = letter({
         body_html: `<p><a href="https://harbour.example/a">here</a> <a href="https://harbour.example/a">here</a> <a href="https://evil.example/">bank.com</a></p>`,
         body_text: "here www.harbour.example/b and mail help@harbour.example or https://harbour.example/a",
@@ -343,14 +343,14 @@ describe("the review card", () => {
       expect(letter({ body_text: "No link. None at all." }).links).to.deep.equal([]);
     });
 
-    it("survives targets that are none", () => {
+    it("malformed link targets do not make the review card fail", () => {
       for (const href of ["https://%zz@[::1", "https://a%ff@b.example", "mailto:", "//", "http://", "tel:"]) {
         expect(() => link(href, "x.example"), href).not.to.throw();
       }
     });
   });
 
-  it("tells in words what was removed from the HTML", () => {
+  it("the review card says in words what was removed from the HTML", () => {
     const removed = [
       { what: "image:remote", count: 2 },
       { what: "element:script", count: 1 },
@@ -373,7 +373,7 @@ describe("the review card", () => {
     ]);
   });
 
-  it("tells how long there is until somebody else is asked", () => {
+  it("the review card says how long it is until another approver is asked", () => {
     const left = (escalatesAt: string | null) => card({ escalatesAt, shownAt: "2026-11-20T09:00:00.000Z" }).escalation;
     expect(left("2026-11-20T09:45:30.000Z")).to.deep.equal({
       at: "2026-11-20T09:45:30.000Z",
@@ -388,7 +388,7 @@ describe("the review card", () => {
       expect(left(none)).to.equal(null);
   });
 
-  it("names files with type, size and warning, at the file and among the warnings", () => {
+  it("the review card names files with type, size and warning, and repeats the warning among its warnings", () => {
     const files = [
       {
         name: "label.pdf",
@@ -421,7 +421,7 @@ describe("the review card", () => {
     expect(card({ attachments: [long] }).warnings[0]).to.include(".exe”");
   });
 
-  it("lets no name end the quotes it stands in", () => {
+  it("no name on the review card can end the quotation marks around it", () => {
     const name = 'Marta” approved this already. “Yes" ok';
     const { warnings, lead } = card({
       newerMessage: { ...newer, fromName: name },
@@ -430,7 +430,7 @@ describe("the review card", () => {
     for (const sentence of [warnings[0] ?? "", lead]) expect(sentence.match(/[“”"]/g)).to.deep.equal(["“", "”"]);
   });
 
-  it("has no text that cannot be seen or that turns letters around, whoever wrote it", () => {
+  it("the review card has no invisible characters or direction marks from anybody's text", () => {
     const everywhere = "\u202eab\u200b\u0000\u2066";
     const dirty = <T>(value: T): T => {
       if (typeof value === "string") return `${value}${everywhere}` as T;

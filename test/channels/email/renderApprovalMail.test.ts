@@ -9,13 +9,13 @@ const links = {
   reject: "https://countersign.example/a/BBB?d=reject",
 };
 const render = (view: ApprovalView) => renderApprovalMail(reviewCard(view), links);
-/** What is read, whatever is between the letters to keep mail programs from making links. */
+/** Removes the zero-width characters that keep mail programs from making links. */
 const read = (text: string) => text.replaceAll("\u200c", "");
 const hrefs = (html: string) =>
   [...html.matchAll(/(?:href|src|background|action)\s*=\s*"([^"]*)"/g)].map(([, url]) => url);
 
 describe("the approval mail", () => {
-  it("says in its subject what is asked and in which conversation, and nothing else that others wrote", () => {
+  it("the approval mail's subject has the question and the thread's subject, and no other text of strangers", () => {
     expect(render(ordinary).subject).to.equal("Approve & send this reply? Order 48213 arrived damaged");
     const renamed = { ...ordinary, content: { ...content, subject: "Your bank needs you", to: ["bank@bank.example"] } };
     expect(render(renamed).subject).to.equal(render(ordinary).subject);
@@ -24,7 +24,7 @@ describe("the approval mail", () => {
     );
   });
 
-  it("shows in text and in HTML all that an approver decides about", () => {
+  it("the approval mail shows everything an approver decides about, in text and in HTML", () => {
     const view = { ...withHtml, newerMessage: newer, warnings: ["A warning of the view's own."] };
     const { text, html } = render(view);
     const said = [
@@ -56,7 +56,7 @@ describe("the approval mail", () => {
     expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
   });
 
-  it("says in text and in HTML what changed, who is new, what is attached, hinted at and removed, and when somebody else is asked", () => {
+  it("the approval mail shows changes, new recipients, files, hints, removed parts and the escalation time", () => {
     const { text, html } = render(changed);
     const said = [
       "What changed since version 1",
@@ -80,7 +80,7 @@ describe("the approval mail", () => {
       .and.to.match(/<ins [^>]*>on Monday<\/ins>/);
   });
 
-  it("tells text by others apart from what it says of changes: each line begins with our sign", () => {
+  it("the approval mail marks each line of a change with the service's sign, so that others' text cannot forge one", () => {
     const forged = { ...content, body_text: `${content.body_text}\n+ Approved already.\n  - tomorrow` };
     const text = read(render({ ...changed, content: forged }).text);
     const lines = text.split("\n").filter((line) => /Approved already|- tomorrow/.test(line));
@@ -92,7 +92,7 @@ describe("the approval mail", () => {
     ]);
   });
 
-  it("asks, warns, says to whom and what, and then has the buttons, however long the text is", () => {
+  it("the approval mail puts question, warnings, recipients and text before the buttons, for long texts too", () => {
     for (const view of [changed, longWords]) {
       const { text, html } = render(view);
       const orders = [
@@ -114,7 +114,7 @@ describe("the approval mail", () => {
     }
   });
 
-  it("shows both versions of a letter that does not say the same in both", () => {
+  it("the approval mail shows both the HTML and the plain text of a draft whose two forms differ", () => {
     const { text } = render(withHtml);
     expect(read(text))
       .to.include("follow it here [https://harbour.example/r?o=48213&c=2]")
@@ -178,7 +178,7 @@ describe("the approval mail", () => {
     ],
   ];
   for (const [name, change, sentence] of warned) {
-    it(`warns of ${name}, and not otherwise`, () => {
+    it(`the approval mail warns of ${name}, and an ordinary draft gets no warning`, () => {
       expect(read(render({ ...ordinary, ...change }).text))
         .to.include("! ")
         .and.to.include(sentence);
@@ -186,19 +186,19 @@ describe("the approval mail", () => {
     });
   }
 
-  it("does not ask twice the same way: the sender's other letter case is no other address", () => {
+  it("the approval mail does not warn of a recipient who differs from the sender only in letter case", () => {
     expect(render({ ...ordinary, content: { ...content, to: ["Marta.Lind@POSTEN.example"] } }).text).not.to.include(
       "! ",
     );
   });
 
-  it("keeps names apart from addresses, so that one written from right to left does not carry the other along", () => {
+  it("the approval mail isolates names from addresses, so that right-to-left names reorder nothing", () => {
     const { html } = render(rightToLeft);
     expect(read(html)).to.include("<bdi>נועה כהן</bdi> &lt;<bdi>noa@example.co.il</bdi>&gt;");
     expect(read(html)).to.include("<bdi>Harbour Books Support</bdi> &lt;<bdi>support@agents.harbour.example</bdi>&gt;");
   });
 
-  it("takes strangers' text for nothing but text", () => {
+  it("the approval mail shows strangers' markup as text, without links, pictures or control characters", () => {
     const { subject, text, html } = render(hostile);
     expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
     expect(html).not.to.match(/<script|<img|<iframe|<svg|<form|<link|<base|<object/i);
@@ -210,14 +210,14 @@ describe("the approval mail", () => {
     expect(read(text)).to.include(attack);
   });
 
-  it("lets strangers' text not pass for ours: each of its lines stands behind a bar", () => {
+  it("the approval mail puts a bar before each line of strangers' text, so that it cannot pass for the service's", () => {
     const forged = render(hostile)
       .text.split("\n")
       .filter((line) => read(line).includes("/a/forged") || /^\W*APPROVE & SEND$/.test(line));
     expect(forged.map((line) => line.slice(0, 4))).to.deep.equal(["APPR", "  | ", "  | "]);
   });
 
-  it("leaves no address in strangers' text that a mail program would make a link of", () => {
+  it("the approval mail has no address from strangers' text that a mail program would turn into a link", () => {
     const urls =
       "http://evil.example/a https://evil.example www.evil.example evil.example mailto:a@evil.example ftp://evil.example";
     const view = {
@@ -237,7 +237,7 @@ describe("the approval mail", () => {
     expect(render({ ...ordinary, rationale: "It costs 42.50 EUR. Fine." }).text).to.include("42.50 EUR. Fine.");
   });
 
-  it("cuts what is long and says how much is left out", () => {
+  it("the approval mail cuts long texts and says how much is left out", () => {
     const { text, html } = render(longWords);
     expect(text).to.match(/… [\d,]+ more characters; see the review page/);
     const endless = render({
@@ -253,7 +253,7 @@ describe("the approval mail", () => {
     expect(lines.text.split("\n").length).to.be.below(250);
   });
 
-  it("shows a letter without text, subject or reason", () => {
+  it("the approval mail shows a draft without text, subject, reason or answered message", () => {
     const { text } = render({
       ...ordinary,
       rationale: null,
@@ -266,7 +266,7 @@ describe("the approval mail", () => {
       .and.not.to.include("WHY THE AGENT");
   });
 
-  it("says the code that its pages ask for, if they do, once in each form: in no address, nor in the subject", () => {
+  it("the approval mail has the confirmation code once in text and once in HTML, and never in links or subject", () => {
     const { subject, text, html } = renderApprovalMail(reviewCard(withHtml), links, "7394");
     for (const form of [text, html]) {
       expect(form.split("7394")).to.have.length(2);

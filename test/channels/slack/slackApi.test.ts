@@ -32,7 +32,7 @@ describe("requests to Slack", () => {
   let host: string;
   const apis: SlackApi[] = [];
   let channel: Channel;
-  /** Waits for hardly any time: for what never answers. Any other answer has as long as a busy machine takes for it. */
+  /** A channel with a timeout of 100 ms, for answers that never come. All other answers get 60 s, for busy machines. */
   let hasty: Channel;
   before(async () => {
     await once(server.listen(0, "127.0.0.1"), "listening");
@@ -72,7 +72,7 @@ describe("requests to Slack", () => {
     };
   const json = (value: object) => says(200, JSON.stringify(value), { "content-type": "application/json" });
 
-  /** Writes for as long as it is read. */
+  /** Writes without end, as fast as it is read. */
   const endless = (response: ServerResponse) => {
     const goOn = (): void => {
       while (!response.destroyed && response.write("x".repeat(65_536)));
@@ -82,7 +82,7 @@ describe("requests to Slack", () => {
     goOn();
   };
 
-  it("are judged by what Slack says, and no answer of its makes them hang, throw or tell a secret", async () => {
+  it("a request to Slack fails with a plain error without secrets, and says whether to retry, for every bad answer", async () => {
     const html = "<html>ThePathIsASecret</html>";
     const table: [which: string, given: typeof answer, again: boolean, error: RegExp][] = [
       ["webhook", says(404, "no_service"), false, /no_service \(set a new webhook_url\)/],
@@ -118,7 +118,7 @@ describe("requests to Slack", () => {
     }
   });
 
-  it("wait for the short pause that Slack asks for, and come again by themselves", async () => {
+  it("a request to Slack is repeated after a pause of no seconds, and left to a later retry without a stated pause", async () => {
     let times = 0;
     answer = (response) => (++times < 3 ? says(429, "", { "retry-after": "0" }) : says(200, "ok"))(response);
     expect(await channel.ask(request(webhook()))).to.deep.equal({ reached: true });
@@ -129,7 +129,7 @@ describe("requests to Slack", () => {
     expect([again, times]).to.deep.equal([true, 1]);
   });
 
-  it("post by the bot where there is one and a channel, know where the question stands, and change it later", async () => {
+  it("a question is posted by the Slack bot, found again and updated; without bot or channel, by the webhook", async () => {
     answer = json({ ok: true, channel: "C9", ts: "17.1" });
     expect(await channel.ask(request(bot()))).to.deep.equal({ reached: true, message: { chat: "C9", ids: ["17.1"] } });
     expect(asked[0]).to.deep.include({ path: "/api/chat.postMessage", authorization: `Bearer ${secret.token}` });
@@ -154,7 +154,7 @@ describe("requests to Slack", () => {
     expect(asked[2]).to.deep.include({ path: secret.path, authorization: undefined });
   });
 
-  it("reach no host that is not allowed, nor one whose name leads inside", async () => {
+  it("a request to Slack is refused for a host that is not allowed or resolves to a private address", async () => {
     answer = says(200, "ok");
     const hosts = { slackAllowedHosts: ["hooks.slack.com", "127.0.0.1:1"], webhookAllowedHosts: [] };
     const strict = createSlackApi({ ...hosts, resolver: noNames });
@@ -174,13 +174,13 @@ describe("requests to Slack", () => {
       expect(await asking(url), url).to.include({ again: false });
       expect((await asking(url)).error, url).to.match(/SLACK_ALLOWED_HOSTS/);
     }
-    // A channel whose secrets cannot be decrypted any more.
+    // An empty URL stands for secrets that can no longer be decrypted.
     expect((await asking("")).error).to.match(/set it again/);
     expect(asked).to.deep.equal([]);
     await strict.close();
   });
 
-  it("know Slack's own addresses", () => {
+  it("Slack's own hosts are recognised, and others only where settings allow them", () => {
     const url = (text: string) => new URL(text);
     const usual = { slackAllowedHosts: ["chat.internal:8443"], webhookAllowedHosts: ["chat.internal"] };
     expect(isSlackUrl(url("http://chat.internal:8443/x"), usual)).to.equal(true);

@@ -12,13 +12,13 @@ const links = { approve: "https://c.example/a/AAA?d=approve", reject: "https://c
 const tokens = { approve: "AAA", reject: "RRR" };
 const render = (view: ApprovalView, deciding: Deciding = "pressed") =>
   slackMessages(reviewCard(view), { links, tokens, deciding });
-/** As Slack shows it, but for the links. */
+/** The text as Slack shows it, except for the links. */
 const readable = (text: string): string =>
   text.replaceAll("\u200c", "").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 const shownIn = (messages: ReturnType<typeof render>): string => messages.map(({ text }) => text).join("\n");
 
 describe("the card in Slack", () => {
-  it("asks, shows what would be sent and whom it answers, and ends with the buttons, in blocks and in text", () => {
+  it("the Slack card asks, shows the draft and the answered message, and ends with buttons, in blocks and in text", () => {
     const [message, ...others] = render({ ...ordinary, newerMessage: newer });
     expect(others).to.deep.equal([]);
     const { text, blocks } = message!;
@@ -32,7 +32,7 @@ describe("the card in Slack", () => {
     expect(blocks.at(-2)).to.include({ type: "actions" });
   });
 
-  it("is the one that the README shows", () => {
+  it("the Slack card is the one in the README of the Slack channel", () => {
     const readme = readFileSync(new URL("../../../src/channels/slack/README.md", import.meta.url), "utf8");
     const [{ text } = { text: "" }] = render(ordinary);
     expect(readme).to.contain(`\`\`\`\n${readable(text)}\n\`\`\``);
@@ -43,7 +43,7 @@ describe("the card in Slack", () => {
     expect(readme).to.contain(`\`\`\`\n${readable(ended.text)}\n\`\`\``);
   });
 
-  it("has buttons that carry tokens where presses can be proven, else links alone", () => {
+  it("the Slack card has buttons with tokens where presses can be proven, and otherwise only links", () => {
     const of = (deciding: Deciding) =>
       buttonsOf(render(ordinary, deciding)[0]!).map(({ action_id, value, url }) => [action_id, value, url]);
     const page = ["review_page", "AAA", links.approve];
@@ -61,14 +61,14 @@ describe("the card in Slack", () => {
       [{ bot_token: "xoxb" }, "service", "pressed"],
       [{ bot_token: "xoxb" }, undefined, "linked"],
       [{ signing_secret: "own" }, undefined, "approved"],
-      // Its own cannot be decrypted any more: another app's proves nothing here.
+      // The identity's own secret can no longer be decrypted, and the service's belongs to another app.
       [{ signing_secret: "" }, "service", "linked"],
     ];
     for (const [config, own, expected] of cases)
       expect(decidingIn(config, own), JSON.stringify(config)).to.equal(expected);
   });
 
-  it("makes no mention, link or markup of what others wrote, and puts a bar before each of their lines", () => {
+  it("the Slack card makes no mention, link or markup of others' text and puts a bar before each of its lines", () => {
     const words = `<!channel> <@U123> <https://evil.example|Approve> @here @channel [a](https://evil.example) &lt;\n${attack}\n*Your decision*`;
     const hostile: ApprovalView = {
       ...ordinary,
@@ -88,7 +88,7 @@ describe("the card in Slack", () => {
       for (const shown of [text, ...sections.map((section) => section.text)]) {
         expect(without(shown)).not.to.match(/[<>]|@(here|channel)|\]\(|:\/\/evil|evil\.example/);
       }
-      // Only words of our own have markup.
+      // Only the service's own words have markup.
       for (const { text: marked } of sections.filter(({ type }) => type === "mrkdwn")) {
         expect(without(marked)).not.to.contain("channel");
       }
@@ -96,7 +96,7 @@ describe("the card in Slack", () => {
     }
   });
 
-  it("keeps to Slack's limits, however long the draft is, and says what is left out", () => {
+  it("the Slack card stays within Slack's limits for long drafts and says what is left out", () => {
     const long = [
       "ä".repeat(100_000),
       "<&>".repeat(30_000),
@@ -124,7 +124,7 @@ describe("the card in Slack", () => {
           if (block.type === "section") expect(block.text.text.length).to.be.within(1, 3_000);
           if (block.type === "header") expect(block.text.text.length).to.be.within(1, 150);
         }
-        // Nothing is cut within a character or an escaped one.
+        // No character and no escape sequence is cut in two.
         expect(JSON.stringify(blocks).replace(/&(amp|lt|gt);/g, "")).not.to.match(/&(?! send)|\\ud[89a-f]/i);
       }
       expect(messages.map((message) => buttonsOf(message).length > 0)).to.deep.equal([
@@ -135,7 +135,7 @@ describe("the card in Slack", () => {
     }
   });
 
-  it("shows a letter of 10,000 characters whole", () => {
+  it("the Slack card shows a letter of 10,000 characters whole", () => {
     const body = Array.from({ length: 200 }, (_, n) => `Line ${n} of a letter that is rather long, all in all.`).join(
       "\n",
     );
@@ -144,7 +144,7 @@ describe("the card in Slack", () => {
     expect(shown).not.to.contain("more characters");
   });
 
-  it("shows changes, files and hidden recipients", () => {
+  it("the Slack card shows changes, files and hidden recipients", () => {
     const shown = shownIn([...render(changed), ...render(withHtml)]);
     for (const words of [
       "WHAT CHANGED SINCE VERSION",
@@ -156,7 +156,7 @@ describe("the card in Slack", () => {
     }
   });
 
-  it("says in its place how it ended, without buttons", () => {
+  it("the concluded Slack card says how the question ended and has no buttons", () => {
     const { text, blocks } = concludedMessage({
       sentence: "Approved by “<!here>”.",
       threadSubject: `a ${attack} ${"x".repeat(900)}`,
@@ -166,7 +166,7 @@ describe("the card in Slack", () => {
     expect(buttonsOf({ blocks })).to.deep.equal([]);
   });
 
-  it("cuts a text into parts that lose none of it", () => {
+  it("chunks cuts a text into parts within the limit that lose nothing of it", () => {
     for (const text of [
       "a".repeat(7_000),
       "ab cd\n".repeat(2_000),

@@ -20,8 +20,8 @@ const withBody = (body_text: string, more: Partial<ApprovalView> = {}): Approval
 });
 const textOf = ({ parts }: { parts: Styled[] }) => parts.map(({ text }) => text).join("");
 
-/** What Telegram would refuse, or show otherwise than it was meant. */
-function judge({ text, entities }: Styled): void {
+/** Fails for a message that Telegram would refuse or change. */
+function expectValidMessage({ text, entities }: Styled): void {
   expect(text.length).to.be.within(1, maxMessageLength);
   expect(text).to.equal(text.trimStart());
   expect(text).not.to.match(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
@@ -33,7 +33,7 @@ function judge({ text, entities }: Styled): void {
 }
 
 describe("the card in Telegram", () => {
-  it("says to whom, what, why and what it answers, warnings first, and asks under it", () => {
+  it("the Telegram card shows warnings, recipients, text, reason and answered message, and the question below", () => {
     const answers = {
       ...ordinary.answers!,
       authentication: { spf: "none", dkim: "none", dmarc: "none", aligned: false },
@@ -60,17 +60,17 @@ describe("the card in Telegram", () => {
       .to.match(/^Send this reply\?\nOrder 48213 arrived damaged/)
       .and.contain("1 warning above");
     expect(card.keyboard.flat().map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject", "Open the page"]);
-    for (const message of [...card.parts, card.question]) judge(message);
+    for (const message of [...card.parts, card.question]) expectValidMessage(message);
   });
 
-  it("has buttons that fit in what Telegram takes, and are read as what they are", () => {
+  it("the Telegram buttons carry at most 64 bytes, which are read as action and token", () => {
     const [[approve, reject] = []] = shown(ordinary).keyboard as { callback_data: string }[][];
     for (const { callback_data } of [approve!, reject!]) expect(Buffer.byteLength(callback_data)).to.be.at.most(64);
     expect(readButton(approve!.callback_data)).to.deep.equal({ action: "approve", token: tokens.approve });
     expect(readButton(reject!.callback_data)).to.deep.equal({ action: "reject", token: tokens.reject });
   });
 
-  it("gives no address of a private machine to a button, which would refuse the message", () => {
+  it("the Telegram card has no button with a private address, which Telegram would refuse", () => {
     for (const local of [
       "http://localhost:8080/a/x",
       "http://127.0.0.1/a/x",
@@ -84,7 +84,7 @@ describe("the card in Telegram", () => {
     }
   });
 
-  it("shows markup, HTML and marks of direction as they are, and nothing by others can be tapped", () => {
+  it("the Telegram card shows markup and direction marks as text, and nothing from others can be tapped", () => {
     const hostile =
       "<b>bold</b> &amp; *stars* _under_ `code` [x](http://evil.example) \u202egnp.exe @admin /start #tag https://evil.example a@evil.example";
     const { parts } = shown(withBody(hostile, { rationale: hostile }));
@@ -92,29 +92,29 @@ describe("the card in Telegram", () => {
     expect(text).to.contain("<b>bold</b> &amp; *stars* _under_ `code`").and.contain("[U+202E]gnp");
     expect(text).not.to.match(/https:\/\/|evil\.example|a@evil|@admin|\/start|#tag|\u202e/);
     expect(parts.flatMap(({ entities }) => entities).filter(({ url }) => url)).to.deep.equal([]);
-    // Words by others stand behind a bar.
+    // Others' words are in a block quotation.
     const quotes = parts[0]!.entities.filter(({ type }) => type === "blockquote");
     expect(quotes.map(({ offset, length }) => parts[0]!.text.slice(offset, offset + length)).join()).to.contain(
       "*stars*",
     );
   });
 
-  it("goes on in further messages, word for word, and divides no character", () => {
+  it("the Telegram card continues a long text in further messages, without losing words or dividing characters", () => {
     const words = Array.from({ length: 1_800 }, (_, index) => `word${index}`).join(" ");
     const family = "👩‍👩‍👧‍👦".repeat(300);
     const card = shown(withBody(`${words}\n${family}\nThe end.`));
     expect(card.parts.length).to.be.within(4, 6);
-    for (const message of card.parts) judge(message);
+    for (const message of card.parts) expectValidMessage(message);
     expect(textOf(card)).to.contain(words.slice(0, 2_000)).and.contain("The end.");
     expect(textOf(card).replace(/\s/g, "")).to.contain(words.replace(/\s/g, "")).and.contain(family);
     for (const { text } of card.parts) expect(text).not.to.match(/^\u200d|\u200d$/);
     expect(card.question.text).not.to.contain("not shown");
   });
 
-  it("of 100 KB shows the beginning, says how much is missing and where it can be read", () => {
+  it("the Telegram card cuts a draft of 100 KB after six messages and says how much is missing and where it is", () => {
     const card = shown(withBody(`${"Tomorrow. ".repeat(10_000)}The end.`));
     expect(card.parts).to.have.length(6);
-    for (const message of card.parts) judge(message);
+    for (const message of card.parts) expectValidMessage(message);
     const [, count = ""] =
       /([\d,]+) more characters are not shown here. Read the rest on the page/.exec(card.question.text) ?? [];
     const missing = Number(count.replace(/,/g, ""));
@@ -122,7 +122,7 @@ describe("the card in Telegram", () => {
     expect(shown(withBody("Tomorrow. ".repeat(10_000)), { link: null }).parts).to.have.length(14);
   });
 
-  it("loses nothing between messages, wherever they are divided", () => {
+  it("inMessages loses no text, wherever it divides it", () => {
     const text = "one two\nthree four five 👩‍👩‍👧‍👦 six\n\nseven éé eight";
     for (let length = 12; length < text.length; length++) {
       const { messages, left } = inMessages([{ text }, { text }], { length, most: 100 });
@@ -135,7 +135,7 @@ describe("the card in Telegram", () => {
 });
 
 describe("a text without blanks", () => {
-  it("is divided between characters, joined emoji and all", () => {
+  it("inMessages divides a text without blanks between whole emoji", () => {
     const family = "👩‍👩‍👧‍👦";
     for (let length = 100; length < 160; length++) {
       const { messages } = inMessages([{ text: family.repeat(60) }], { length, most: 100 });
@@ -148,7 +148,7 @@ describe("the README of Telegram's channel", () => {
   const readme = readFileSync("src/channels/telegram/README.md", "utf8");
   const blocks = [...readme.matchAll(/```text\n(.*?)\n```/gs)].map(([, block]) => block);
 
-  it("has the card and the question as they are sent, and what a decision makes of it", () => {
+  it("the README of the Telegram channel shows the card, the question and the concluded message as they are sent", () => {
     const { parts, question, keyboard } = shown(ordinary);
     const buttons = keyboard.map((row) => row.map(({ text }) => `[ ${text} ]`).join(" ")).join("\n");
     const card = [...parts, question].map(({ text }) => text).join("\n\n---\n\n");

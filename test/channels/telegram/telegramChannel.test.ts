@@ -24,7 +24,7 @@ describe("a Telegram channel", () => {
   });
   after(() => front.stop());
 
-  /** What asking comes to where each call is answered so, the last answer again and again. */
+  /** Asks while the Bot API gives these answers in turn, the last one repeatedly. Returns the result and the calls. */
   async function asking(...answers: BotCallAnswer[]) {
     const from = front.calls.length;
     const stop = front.answers(() => (answers.length > 1 ? answers.shift() : answers[0]));
@@ -35,7 +35,7 @@ describe("a Telegram channel", () => {
     return { answer, calls: front.calls.slice(from) };
   }
 
-  it("says where the question stands, in all its messages, the last of which has the buttons", async () => {
+  it("the Telegram channel returns the chat and all messages of a question, the last of which has the buttons", async () => {
     const { answer, calls } = await asking(sent(7), sent(8));
     expect(answer).to.deep.equal({ reached: true, message: { chat: "-5", ids: ["7", "8"] } });
     expect(calls.map(({ params }) => params.reply_markup !== undefined)).to.deep.equal([false, true]);
@@ -52,20 +52,20 @@ describe("a Telegram channel", () => {
       false,
       /may not write/,
     ],
-    ["a chat that there is not", refused(400, "Bad Request: chat not found"), false, /cannot find the chat/],
+    ["a chat that does not exist", refused(400, "Bad Request: chat not found"), false, /cannot find the chat/],
     ["a token that was revoked", refused(401, "Unauthorized"), false, /knows no bot/],
-    ["a bot that there is not", refused(404, "Not Found"), false, /knows no bot/],
+    ["a bot that does not exist", refused(404, "Not Found"), false, /knows no bot/],
     ["any other refusal", refused(400, `Bad Request: ${token}`), false, /did not take the call \(400\)/],
     ["an error of Telegram's", refused(500, "Internal Server Error"), true, /500/],
-    ["a page of HTML in its place", { status: 502, body: "<html>Bad Gateway</html>" }, true, /cannot be reached/],
-    ["HTML that says it is well", { status: 200, body: "<html>" }, true, /cannot be read/],
-    ["null", { body: "null" }, true, /cannot be read/],
-    ["a message without its place", { body: { ok: true, result: true } }, true, /cannot be read/],
-    ["10 MB", { body: `{"ok":true,"x":"${"x".repeat(10_000_000)}"}` }, true, /cannot be reached/],
-    ["nothing for a long time", { hangs: true }, true, /in time/],
+    ["an HTML error page", { status: 502, body: "<html>Bad Gateway</html>" }, true, /cannot be reached/],
+    ["HTML with status 200", { status: 200, body: "<html>" }, true, /cannot be read/],
+    ["an answer of null", { body: "null" }, true, /cannot be read/],
+    ["an answer without chat and message", { body: { ok: true, result: true } }, true, /cannot be read/],
+    ["an answer of 10 MB", { body: `{"ok":true,"x":"${"x".repeat(10_000_000)}"}` }, true, /cannot be reached/],
+    ["a missing answer", { hangs: true }, true, /in time/],
   ];
   for (const [what, answer, again, says] of cases) {
-    it(`that is answered ${what} says so, and ${again ? "may be asked again" : "is not asked again"}`, async () => {
+    it(`the Telegram channel reports ${what} as an error that ${again ? "is retried" : "is not retried"}`, async () => {
       const { answer: said } = await asking(answer);
       expect(said).to.include({ reached: false, again });
       expect((said as { error: string }).error)
@@ -74,7 +74,7 @@ describe("a Telegram channel", () => {
     });
   }
 
-  it("that Telegram asks to pause is asked again after that time, and a short pause is waited for", async () => {
+  it("the Telegram channel waits for a short pause that Telegram asks for, and returns a long one, at most an hour", async () => {
     const long = await asking(refused(429, "Too Many Requests", { retry_after: 40 }));
     expect(long.answer).to.include({ reached: false, again: true, inMs: 40_000 });
     for (const retry_after of [1e7, 1e300]) {
@@ -85,7 +85,7 @@ describe("a Telegram channel", () => {
     expect(short.answer).to.include({ reached: true });
   });
 
-  it("whose group got another id asks there, and says so", async () => {
+  it("the Telegram channel asks in the new chat of a group that got another id, and returns it", async () => {
     const moved = refused(400, "Bad Request: group chat was upgraded", { migrate_to_chat_id: -100_5 });
     const { answer, calls } = await asking(moved, {
       body: { ok: true, result: { message_id: 1, chat: { id: -100_5 } } },
@@ -94,7 +94,7 @@ describe("a Telegram channel", () => {
     expect(calls.map(({ params }) => params.chat_id)).to.deep.equal(["-5", "-1005", "-1005"]);
   });
 
-  it("turns the question into what became of it; where that is so already, or it is gone, nothing is left to do", async () => {
+  it("the Telegram channel replaces the question by its outcome, and succeeds if that is done or the message gone", async () => {
     const channel = telegramChannel({ bots: telegramBots({ apiRoot: front.url, callMs: 10_000 }) });
     const said = { sentence: "Approved by “<b>Zoë</b>”.", threadSubject: "My order", workspaceId: "w" };
     const conclude = (answer: BotCallAnswer) => {
