@@ -28,7 +28,7 @@ const claimAloneMs = 6_000;
 type StepResult = "again" | SetAside | undefined;
 
 /**
- * Hands a queued draft over, at most once per attempt, and records its delivery's outcome on the draft (src/README.md, "The send path").
+ * Hands a queued draft over, at most once per attempt, and records its delivery's outcome on the draft (src/sendPath.md, "Steps").
  * One step function: whatever woke it, the streams say what comes next, so a restart after a crash needs no special case. The outcome of
  * an interrupted hand-over is never guessed: it waits for evidence, and without any the draft fails as `unconfirmed`.
  */

@@ -15,7 +15,7 @@ import { about, createTelling } from "./telling.ts";
 
 /**
  * Mails approvers what they could not see otherwise: that it is unknown if a reply was sent, and the evidence found later
- * (src/README.md, "The send path"); and that an identity under human approval loses it or changes its approvers.
+ * (src/sendPath.md, "Steps"); and that an identity under human approval loses it or changes its approvers.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createTelling(deps, provider);

@@ -35,9 +35,9 @@ describe("a draft whose send is asked about at each moment", () => {
 });
 
 describe("the table of the send path", () => {
-  it("is the same in src/README.md and in the code", async () => {
-    const readme = await readFile(new URL("../../src/README.md", import.meta.url), "utf8");
-    const rows = [...readme.matchAll(/^\| ([a-z ]+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$/gm)].map(
+  it("is the same in src/sendPath.md and in the code", async () => {
+    const page = await readFile(new URL("../../src/sendPath.md", import.meta.url), "utf8");
+    const rows = [...page.matchAll(/^\| ([a-z ]+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$/gm)].map(
       ([, moment = "", asked = ""]) => [moment, asked.split(", ")],
     );
     expect(Object.fromEntries(rows.slice(1))).to.deep.equal({ ...senderMoments, ...draftMoments });

@@ -63,7 +63,7 @@ type CheckResult = Partial<Yes> | { no: No };
 
 /**
  * Checks if this draft may proceed at this moment, by streams alone. Does not check what a stream decides with the append itself:
- * status, version, undo, quorum and reservation, answers meanwhile, loops (src/README.md, "The send path"). Throws Unavailable
+ * status, version, undo, quorum and reservation, answers meanwhile, loops (src/sendPath.md, "Moments"). Throws Unavailable
  * while acknowledged mail cannot be filed.
  */
 export const mayLeave = (deps: Dependencies, asked: SendCheck, cause: Cause): Promise<SendVerdict> =>

@@ -39,7 +39,7 @@ const recoveryMs = 10_000;
 type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendIntent };
 
 /**
- * Queues a draft for delivery (src/README.md, "The send path"): checks, claims on the thread, reserves quota, queues. A refusal on the way
+ * Queues a draft for delivery (src/sendPath.md, "Steps"): checks, claims on the thread, reserves quota, queues. A refusal on the way
  * undoes everything. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached, human_approval_required,
  * approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status; and Unavailable. A repeated request returns
  * the result of its first run if that ended; each attempt has its own id as a fence.

@@ -9,7 +9,7 @@ import { decideFilings, type FilingPage, isShown, withReadResult } from "./decid
 const pageSize = 50;
 
 /**
- * Files all mail received for an identity, a page at a time: decide, read, record and apply (src/README.md, "Receiving and filing"). Safe
+ * Files all mail received for an identity, a page at a time: decide, read, record and apply (src/receiving.md, "Steps"). Safe
  * to run twice at once and to interrupt anywhere: the next run applies what is recorded. A mail that cannot be recorded is quarantined,
  * and later mails are filed. Throws Unavailable if storage is unreachable.
  */
