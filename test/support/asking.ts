@@ -1,5 +1,8 @@
-/** An answer; `json` is undefined if it is not JSON. Of a stream of events, which never ends, it has only the head. */
-export type HttpAnswer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
+/**
+ * An answer; `json` is undefined if it is not JSON. Of a stream of events, which never ends, it has only the head. `outcome`: the status,
+ * and a refusal's code, such as "201" or "409 stale_draft".
+ */
+export type HttpAnswer = { status: number; outcome: string; headers: Headers; text: string; bytes: Buffer; json: any };
 
 /** Sends a request such as "GET /v1/threads"; `key` null sends no key. */
 export type Ask = (
@@ -31,16 +34,22 @@ export const asking =
     const type = response.headers.get("content-type") ?? "";
     if (type.startsWith("text/event-stream")) {
       await response.body?.cancel();
-      return { status: response.status, headers: response.headers, text: "", bytes: Buffer.alloc(0), json: undefined };
+      const outcome = `${response.status}`;
+      return { ...{ status: response.status, outcome, headers: response.headers }, ...withoutBody };
     }
     const bytes = Buffer.from(await response.arrayBuffer());
     const text = bytes.toString("utf8");
     const isJson = text !== "" && type.startsWith("application/json");
+    const parsed = isJson ? JSON.parse(text) : undefined;
+    const code = response.status >= 400 ? parsed?.error : undefined;
     return {
       status: response.status,
+      outcome: [response.status, code].filter((part) => part !== undefined).join(" "),
       headers: response.headers,
       text,
       bytes,
-      json: isJson ? JSON.parse(text) : undefined,
+      json: parsed,
     };
   };
+
+const withoutBody = { text: "", bytes: Buffer.alloc(0), json: undefined };

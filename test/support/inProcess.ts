@@ -105,10 +105,12 @@ export async function startInProcess(
         { name: "Test", plan: "agency", betaOverride: true },
         operator(),
       );
-      const keyOf = async (those: readonly string[]) =>
-        (await createApiKey(deps, { workspaceId, name: "test key", scopes: those }, operator(workspaceId))).key;
+      const keyOf = async (those: readonly string[]) => {
+        const made = await createApiKey(deps, { workspaceId, name: "test key", scopes: those }, operator(workspaceId));
+        await caughtUp();
+        return made.key;
+      };
       const key = await keyOf(scopes);
-      await caughtUp();
       return { id: workspaceId, key, keyOf, ask: asking(url, key) };
     },
     async identity(workspaceId: string, settings: Partial<NewIdentity> = {}) {

@@ -1,56 +1,43 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
-describe("an approved draft that cannot leave", () => {
+describe("http: an approved draft that cannot be sent yet", () => {
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let tenant: StoryTenant;
 
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id, { autoApproveReplies: true });
+    ({ service, tenant } = await startStory({}, { identity: { autoApproveReplies: true } }));
   });
   after(() => service?.stop());
 
-  async function submitted(): Promise<string> {
-    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, to: identity.address }));
-    const [thread] = (await workspace.ask("GET /v1/threads?limit=1")).json.data;
-    const [message] = (await workspace.ask(`GET /v1/threads/${thread.id}/messages`)).json.data;
-    const ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: message.id };
-    const { status, json } = await workspace.ask("POST /v1/drafts", { json: { ...ids, body_text: "x" } });
-    expect([status, json.status]).to.deep.equal([201, "approved"]);
-    return json.id;
-  }
-  const read = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
-  const held = (id: string, code: string) => until(async () => (await read(id)).held_code === code);
+  const pauseSending = (sending_paused: boolean) => tenant.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
+  const setIdentity = (status: string) =>
+    tenant.ask(`PATCH /v1/identities/${tenant.identity.id}`, { json: { status } });
 
-  it("says that sending is paused, and leaves when the pause ends [d2 sending_paused]", async () => {
-    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
-    const id = await submitted();
-    await held(id, "sending_paused");
-    expect((await read(id)).status).to.equal("approved");
-    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
-    await until(async () => (await read(id)).status === "sent");
-    expect((await read(id)).held_code).to.equal(null);
+  /** A draft that the identity's setting approved, held because sending is paused. */
+  async function heldByPause() {
+    await pauseSending(true);
+    const draft = await tenant.draft(await tenant.mail());
+    expect(draft.json.status).to.equal("approved");
+    const held = await draft.becomes(({ held_code }) => held_code === "sending_paused");
+    expect(held.status).to.equal("approved");
+    return draft;
+  }
+
+  it("an approved draft says that sending is paused, and is sent when the pause ends [d2 sending_paused]", async () => {
+    const draft = await heldByPause();
+    await pauseSending(false);
+    expect((await draft.becomes("sent")).held_code).to.equal(null);
   });
 
-  it("says that its identity is not active, and leaves by itself once it is: no person approved it [3 identity disabled]", async () => {
-    const id = await submittedThenDisabled();
-    await held(id, "identity_not_active");
-    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "active" } });
-    await until(async () => (await read(id)).status === "sent");
-    expect((await read(id)).held_code).to.equal(null);
+  it("an approved draft says that its identity is not active, and is sent by itself once the identity is active [3 identity disabled]", async () => {
+    // The pause keeps it from being sent before its identity is disabled.
+    const draft = await heldByPause();
+    await setIdentity("disabled");
+    await pauseSending(false);
+    await draft.becomes(({ held_code }) => held_code === "identity_not_active");
+    await setIdentity("active");
+    expect((await draft.becomes("sent")).held_code).to.equal(null);
   });
-
-  /** The pause keeps it from leaving before its identity is disabled. */
-  async function submittedThenDisabled(): Promise<string> {
-    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
-    const id = await submitted();
-    await held(id, "sending_paused");
-    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
-    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
-    return id;
-  }
 });
