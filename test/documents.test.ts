@@ -116,11 +116,14 @@ describe("the documents", () => {
     expect(() => withTables("<!-- table: nonsense -->\n<!-- end of table -->", tables)).to.throw("nonsense");
   });
 
-  it("tell of every kind of stream and every read model", () => {
+  it("tell of every kind of stream, every read model and every process", () => {
     for (const { decider } of Object.values(streams)) {
       expect(text("streams/README.md")).to.include(`\`${decider.category}-<`);
     }
     for (const { name } of projections) expect(text("projections/README.md")).to.include(`\n| \`${name}\` |`);
+    for (const [, name] of text("src/processes/index.ts").matchAll(/^ {2}(\w+)\(deps(?!.*\.map)/gm)) {
+      expect(text("src/processes/README.md")).to.include(`\`${name}\``);
+    }
   });
 
   it("name every command and every crash point", () => {
