@@ -117,7 +117,7 @@ const cell = ({ state, attempts, deliveries }: End) => `${state}, ${attempts}, $
 const lineOf = ({ at, how, once, always, withLog }: Row) =>
   `| ${at} | ${how} | ${cell(once)} | ${cell(always)} | ${withLog ? cell(withLog) : ""} |`;
 
-const file = new URL("../../src/mail/out/README.md", import.meta.url);
+const file = new URL("../../src/mail/out/outcomes.md", import.meta.url);
 /** The part of the file that is made here. `WRITE_TABLES=1` writes it. */
 function expectTable(provider: string, rows: readonly Row[]): unknown {
   const [begin, end] = [`<!-- outcomes: ${provider} -->`, `<!-- end: ${provider} -->`];
