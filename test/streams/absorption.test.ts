@@ -22,8 +22,8 @@ import { given } from "#test/support/given.ts";
 
 const thread = (...events: ThreadEvent[]) => given(threadDecider, ...events);
 
-describe("a thread", () => {
-  it("absorbs another thread's word, drafts and claims, once", () => {
+describe("the absorption of a thread", () => {
+  it("a thread that absorbs another takes over its newest mail, drafts and claims, once", () => {
     const other = {
       absorbedId: "b",
       number: 5,
@@ -73,7 +73,7 @@ describe("a thread", () => {
       .thenRejected("send_in_progress");
   });
 
-  it("a merged thread tells its survivor all that it knows in one event, if one event holds it", () => {
+  it("a merged thread hands its survivor all that it knows in one event, if one event holds it", () => {
     const numbers = Array.from({ length: 60 }, (_, n) => 3 + 7 * n);
     const history = [opened, ...numbers.map((number) => received(number)), review("x"), noted("pending", 1)];
     const frozen: ThreadEvent = { type: "ThreadFrozen", data: { survivorId: "survivor", number: 500 } };
@@ -88,7 +88,7 @@ describe("a thread", () => {
     });
   });
 
-  it("a survivor takes over what is newer of a draft, and nothing that it was not told", () => {
+  it("a survivor takes over the newer state of a draft, and changes nothing that it was not given", () => {
     const told = { absorbedId: "b", number: 5, newestNumber: 4, newestWord: null, needsReview: false, claims: [] };
     const rest = { unauthenticated: [], machineAnswers: {}, answers: [], part: { n: 1, of: 1 } };
     const drafts = { draft: { status: "closed" as const, revision: 6 } };
@@ -102,7 +102,7 @@ describe("a thread", () => {
     expect(entriesOf(state.unauthenticated).map(([number]) => number)).to.deep.equal(["3"]);
   });
 
-  describe("that absorbs more than one event holds", () => {
+  describe("an absorption that is larger than one event", () => {
     // Long ids, so that few make more than one event.
     const ids = Array.from({ length: sized(1_600, 10_000) }, (_, index) => `${"draft".repeat(50)}-${index + 1e6}`);
     const some = ids.slice(0, 220);
@@ -129,7 +129,7 @@ describe("a thread", () => {
     });
     const tell = (n: number): ThreadCommand => ({ type: "AbsorbThread", ...parts[n - 1]! });
 
-    it("is told in parts that each fit, and knows all of it then, the newest word from the first on", () => {
+    it("a large absorption is split into parts that each fit; the first part already has the newest customer mail", () => {
       expect(parts.map(({ part }) => part)).to.deep.equal(
         parts.map((_, index) => ({ n: index + 1, of: parts.length })),
       );
@@ -148,7 +148,7 @@ describe("a thread", () => {
         .then();
     });
 
-    it("refuses claims, and to be merged itself, until the last part is there", () => {
+    it("a thread refuses claims, and to be merged itself, until the last part of an absorption is stored", () => {
       const begun = [...base, ...told.slice(0, -1)];
       thread(...begun)
         .when(claim("a9", 7))
@@ -165,7 +165,7 @@ describe("a thread", () => {
         .then(claimed("a9"));
     });
 
-    it("takes each part once and in its turn; one who divides it otherwise begins again", () => {
+    it("a thread takes each part of an absorption once and in order; another division of it begins again", () => {
       thread(...base, told[0]!)
         .when(tell(1))
         .then();
@@ -184,7 +184,7 @@ describe("a thread", () => {
         .then();
     });
 
-    it("remembers closed drafts of both", () => {
+    it("a survivor remembers closed drafts of both threads", () => {
       const own = some.map((draftId): ThreadEvent => noted("closed", 4, `${draftId}-own`));
       const { closedDrafts } = fold(threadDecider, [...base, ...own, ...told]);
       expect(closedDrafts).to.have.length(200);

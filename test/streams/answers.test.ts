@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { otherAnswers, requireKnown, withAnswers } from "#streams/thread/answers.ts";
 
 describe("the answers of a thread", () => {
-  it("are those that were claimed after a message had come, without the draft's own", () => {
+  it("the other answers to a message are those claimed after it arrived, without the draft itself", () => {
     const answers = [
       { draftId: "before", after: 1 },
       { draftId: "own", after: 2 },
@@ -12,7 +12,7 @@ describe("the answers of a thread", () => {
     expect(otherAnswers({ answers }, { draftId: "own", basedOnNumber: 2 })).to.deep.equal(["other", "later"]);
   });
 
-  it("have each draft once, however often it is claimed, and the newest 50", () => {
+  it("a thread keeps its newest 50 answers, each draft once however often it is claimed", () => {
     const known = withAnswers([], [{ draftId: "d0", after: 1 }]);
     expect(withAnswers(known, [{ draftId: "d0", after: 9 }])).to.deep.equal(known);
     const many = Array.from({ length: 60 }, (_, n) => ({ draftId: `d${n}`, after: 1 }));
@@ -21,7 +21,7 @@ describe("the answers of a thread", () => {
     );
   });
 
-  it("refuse a send whose approval does not know of each of them, and name them", () => {
+  it("a send whose approval does not know of another answer is refused, and the refusal names the answers", () => {
     requireKnown([], []);
     requireKnown(["a"], ["b", "a"]);
     expect(() => requireKnown(["a", "b"], ["a"]))

@@ -63,11 +63,11 @@ const by = (said: Said): string[] =>
   decideApproval(question(said)).by.map((source) => (source.kind === "switch" ? "switch" : source.ruleId));
 const why = (said: Said): string[] => decideApproval(question(said)).refused.map(({ reason }) => reason);
 
-describe("the decision whether a draft goes without a person [d14 grants]", () => {
+describe("the decision whether a draft is sent without a person [d14 grants]", () => {
   const trusted = when("contact.status", "trusted");
   const stranger = when("contact.status", "unknown");
 
-  it("hears everybody in order: the switch, the message's rules, the draft's own", () => {
+  it("an automatic approval is granted in order by the switch, the message's rules and the draft's own rules", () => {
     expect(by({ switchOn: true })).to.deep.equal(["switch"]);
     expect(by({ received: [rule("a", [auto])] })).to.deep.equal(["a"]);
     expect(by({ switchOn: true, created: [rule("b", [skip])] })).to.deep.equal(["switch", "b"]);
@@ -78,7 +78,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(by({ switchOn: true, humanRequired: true, created: [rule("a", [skip])] })).to.deep.equal([]);
   });
 
-  it("needs proof where a manual of the draft's own rules hangs on who somebody is", () => {
+  it("a manual rule of the draft that asks who the sender is stops an approval without proof", () => {
     const said = { received: [rule("a", [auto])], created: [rule("b", [manual], stranger)] };
     expect(by(said)).to.deep.equal(["a"]);
     expect(by({ ...said, proof: "unproven" })).to.deep.equal([]);
@@ -86,7 +86,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(why({ ...said, proof: "list" })[0]).to.match(/^unproven_sender: .*mailing list/);
   });
 
-  it("takes a proof for those whom it covers, and those on the identity's list", () => {
+  it("a proof of the sender covers the recipients that it names and those on the identity's list", () => {
     const said = { created: [rule("a", [skip], trusted)] };
     expect(by({ ...said, to: [ann.toUpperCase()] })).to.deep.equal(["a"]);
     for (const [field, address] of [
@@ -106,7 +106,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     }
   });
 
-  it("takes what a stranger wrote for an answer to From alone, whatever is proven or listed", () => {
+  it("a condition on text that a stranger wrote grants an answer to From alone, whatever is proven or listed", () => {
     const said = { created: [rule("a", [skip], when("thread.subject", "My order"))] };
     for (const proof of ["proven", "unproven"] as const) {
       expect(by({ ...said, proof })).to.deep.equal(["a"]);
@@ -120,7 +120,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     }
   });
 
-  it("grants to From alone where another rule's written condition decides about it, by a status or a tag too", () => {
+  it("a condition on written text that decides about another rule, also by status or tag, grants to From alone", () => {
     const order = when("thread.subject", "My order");
     const other = when("thread.subject", "Another");
     const elsewhere = { to: ["bob@customer.example"], covers: ["to"] as Covered[] };
@@ -138,7 +138,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(by({ created: [rule("a", [skip], trusted)], ...elsewhere })).to.deep.equal(["a"]);
   });
 
-  it("grants to From alone where what was written moved the thread or a tag in the message's rules", () => {
+  it("a grant is to From alone where written text changed the thread or a tag in the message's rules", () => {
     const order = when("thread.subject", "My order");
     const elsewhere = { to: ["bob@customer.example"], covers: ["to"] as Covered[] };
     const waiting = when("thread.status", "waiting");
@@ -168,7 +168,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(decide([rule("s", status, order)], [rule("a", [skip], trusted)], elsewhere)).to.equal(true);
   });
 
-  it("grants nothing by rules where the message's text was not searched in time, and hears a manual that may have matched", () => {
+  it("rules grant nothing if the message's text was not searched in time, and a possibly matching manual rule counts", () => {
     const unsearched: Facts = new Map(facts).set("message.body_text", new Map());
     const decide = (rules: WalkedRule[], switchOn = false) =>
       decideApproval({
@@ -184,8 +184,8 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(decide([rule("t", [], trusted)]).by).to.deep.equal([{ kind: "rule", ruleId: "a" }]);
   });
 
-  describe("under the switch, without proof", () => {
-    it("counts a manual that would have matched for another sender, at its place", () => {
+  describe("the automatic approval switch without proof of the sender", () => {
+    it("without proof, a manual rule that would match another sender counts, at its place in the walk", () => {
       const said = { switchOn: true, proof: "unproven" } as const;
       const careful = rule("m", [manual], stranger);
       expect(by({ ...said, created: [careful] })).to.deep.equal([]);
@@ -196,7 +196,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
       expect(by({ ...said, created: [careful, rule("a", [skip])] })).to.deep.equal(["a"]);
     });
 
-    it("no other one, and one before which the walk might have ended", () => {
+    it("without proof, a manual rule that no sender would match, or behind a possible end of the walk, does not count", () => {
       const said = { switchOn: true, proof: "unproven" } as const;
       expect(by({ ...said, created: [rule("m", [manual], when("thread.status", "closed"))] })).to.deep.equal([
         "switch",
@@ -211,7 +211,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     });
   });
 
-  it("stays as sure as it can be however many ways a walk can go", () => {
+  it("a decision is as certain as it can be however many ways the walk over the rules can go", () => {
     const tags = Array.from({ length: 12 }, (_, n) =>
       rule(`t${n}`, [{ type: "add_tag", tag: `${n}` }], when("thread.subject", "x")),
     );
@@ -221,7 +221,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(by({ created: [...tags, { ...last, conditions: {} }], cc: ["sales@customer.example"] })).to.deep.equal([]);
   });
 
-  it("tells of a recorded run who granted, superseded by a later grant or not, and not taken back", () => {
+  it("a recorded run names the rules that granted, also superseded ones, but none that was taken back", () => {
     const granted = (rules: WalkedRule[]) => {
       const { exchange } = question({});
       const at = { trigger: "draft.created", facts, exchange, humanRequired: false, chainEnded: false } as const;
@@ -233,7 +233,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(granted([rule("a", [skip], stranger), rule("b", [])])).to.deep.equal([]);
   });
 
-  it("stands while one of those that granted then grants still", () => {
+  it("an approval stays valid while one of those that granted it still grants", () => {
     const now = decideApproval(question({ switchOn: true, created: [rule("a", [skip])] }));
     expect(stillGranted(now, [{ kind: "switch" }])).to.equal(true);
     expect(stillGranted(now, [{ kind: "rule", ruleId: "a" }])).to.equal(true);
@@ -242,7 +242,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
   });
 });
 
-describe("a draft knows whose word its approval is [d14 grants]", () => {
+describe("the origin of a draft's approval [d14 grants]", () => {
   const auto = submitted({ autoApproved: true });
   const grantedBy = { runId: "run", ruleId: "rule" };
   const approvedBy = (different: Partial<ReturnType<typeof approved>["data"]>): DraftEvent => ({
@@ -253,7 +253,7 @@ describe("a draft knows whose word its approval is [d14 grants]", () => {
   const withdraw = { type: "WithdrawApproval", version: 1, because: "switched off" } as const;
   const returned: DraftEvent = { type: "DraftReturnedToPending", data: { because: "switched off" } };
 
-  it("a person's, a key's, a rule's or the switch's", () => {
+  it("a draft knows whether a person, a key, a rule or the switch approved it", () => {
     expect(approvalOf(submitted())).to.equal(null);
     expect(approvalOf(auto)).to.deep.equal({ by: "switch" });
     expect(approvalOf(submitted(), approvedBy({ tokenSha256: "t" }))).to.deep.equal({ by: "person" });
@@ -273,7 +273,7 @@ describe("a draft knows whose word its approval is [d14 grants]", () => {
       .then(approvedBy({ grantedBy }));
   });
 
-  it("withdraws what nobody approved, and of that version alone", () => {
+  it("an approval is withdrawn only if the switch or a rule gave it, and only of the named version", () => {
     given(draftDecider, auto).when(withdraw).then(returned);
     given(draftDecider, submitted(), approvedBy({ grantedBy })).when(withdraw).then(returned);
     given(draftDecider, submitted(), approvedBy({ tokenSha256: "t" }))
@@ -289,7 +289,7 @@ describe("a draft knows whose word its approval is [d14 grants]", () => {
     given(draftDecider, auto, queued(1)).when(withdraw).then();
   });
 
-  it("goes on by itself after its identity was disabled, where nobody approved it", () => {
+  it("an automatically approved draft still means to be sent after its identity was disabled", () => {
     const held: DraftEvent = { type: "SendHeld", data: { code: "identity_not_active", message: "disabled" } };
     const goesOn = (...events: DraftEvent[]) => fold(draftDecider, [...events, held]).sendRequested;
     expect(goesOn(auto)).to.equal(true);

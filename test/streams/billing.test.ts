@@ -49,20 +49,20 @@ describe("the payment processor's customer", () => {
     data: { eventId, ...happened, workspaceId },
   });
 
-  it("is one workspace's for ever", () => {
+  it("a payment processor's customer belongs to one workspace for ever", () => {
     given(processorCustomerDecider).when({ type: "LinkCustomer", workspaceId: "w" }).then(linked);
     given(processorCustomerDecider, linked).when({ type: "LinkCustomer", workspaceId: "w" }).then();
     given(processorCustomerDecider, linked).when({ type: "LinkCustomer", workspaceId: "v" }).thenRejected("not_found");
   });
 
-  it("has each event noticed once, also where nobody knows it", () => {
+  it("each event of the payment processor is noticed once, also for an unknown customer", () => {
     given(processorCustomerDecider, linked).when(notice("evt_1")).then(noticed("evt_1", "w"));
     given(processorCustomerDecider, linked, noticed("evt_1", "w")).when(notice("evt_1")).then();
     given(processorCustomerDecider, linked, noticed("evt_1", "w")).when(notice("evt_2")).then(noticed("evt_2", "w"));
     given(processorCustomerDecider).when(notice("evt_1")).then(noticed("evt_1", null));
   });
 
-  it("remembers so many events and no more", () => {
+  it("a payment processor's customer remembers its last 200 events", () => {
     const many = Array.from({ length: 1_000 }, (_, n) => noticed(`evt_${n}`, "w"));
     expect(fold(processorCustomerDecider, many).noticed).to.have.length(200);
     given(processorCustomerDecider, linked, ...many)
@@ -89,7 +89,7 @@ describe("billing", () => {
     ({ type: "RecordSubscriptions", basedOn, read: data, seconds }) as const;
   const found: BillingEvent = { type: "SecondSubscriptionFound", data: { subscriptionId: "sub_2", kept: "sub_1" } };
 
-  it("keeps one customer, and another one in the place of one that was deleted", () => {
+  it("a workspace keeps one payment customer, and gets another only after that one was deleted", () => {
     given(billingDecider).when(keep("cus_1")).then(created("cus_1"));
     given(billingDecider, created("cus_1")).when(keep("cus_2")).then();
     given(billingDecider, created("cus_1")).when({ type: "LoseCustomer", customerId: "cus_1" }).then(lost("cus_1"));
@@ -98,7 +98,7 @@ describe("billing", () => {
     given(billingDecider, created("cus_1"), lost("cus_1")).when(keep("cus_2")).then(created("cus_2"));
   });
 
-  it("records what is new of the subscriptions, whatever order its fields are in", () => {
+  it("only a change of the subscriptions is recorded, whatever the order of their fields", () => {
     const one = subscription();
     const turned = Object.fromEntries(Object.entries(one).reverse()) as Subscription;
     given(billingDecider, created("cus_1"))
@@ -112,7 +112,7 @@ describe("billing", () => {
       .thenTypes("SubscriptionsRead");
   });
 
-  it("records nothing that was read before something newer was, or of another customer", () => {
+  it("subscriptions that were read before newer ones, or of another customer, are not recorded", () => {
     given(billingDecider, created("cus_1"), wasRead([subscription()]))
       .when(record(0, read([])))
       .then();
@@ -121,7 +121,7 @@ describe("billing", () => {
       .then();
   });
 
-  it("finds and ends a second subscription once", () => {
+  it("a second subscription is found once and ended once", () => {
     const two = read([subscription(), subscription({ id: "sub_2" })]);
     const recorded: BillingEvent = { type: "SubscriptionsRead", data: two };
     const ended: BillingEvent = { type: "SecondSubscriptionEnded", data: { subscriptionId: "sub_2" } };
@@ -137,7 +137,7 @@ describe("billing", () => {
     given(billingDecider).when(end).then();
   });
 
-  it("remembers a trial for ever", () => {
+  it("a used trial is remembered for ever", () => {
     const trial = { ...read([]), trialUsed: true };
     const state = fold(billingDecider, [created("cus_1"), { type: "SubscriptionsRead", data: trial }, lost("cus_1")]);
     expect(state.trialUsed).to.equal(true);
@@ -146,7 +146,7 @@ describe("billing", () => {
       .then();
   });
 
-  it("knows the checkout that was opened last: of two at once one takes the place of the one before", () => {
+  it("a workspace knows the checkout that was opened last: of two at once, one replaces the other", () => {
     const checkout = (sessionId: string) =>
       ({ sessionId, plan: "pro", interval: "monthly", expiresAt: midnight("2026-01-02") }) as const;
     const open = (sessionId: string, replaces: string | null) =>
@@ -168,14 +168,14 @@ describe("the plan that follows from subscriptions", () => {
   const statusFrom = (status: string) => from([subscription({ status })]).subscribed?.planStatus ?? null;
   const fallen = { plan: "builder_pack", planStatus: "canceled", currentPeriodStart: null, currentPeriodEnd: null };
 
-  it("is trialing, active or past due as the processor says; unpaid and paused are past due, incomplete is none [d10 statuses]", () => {
+  it("a plan's status follows the processor's: unpaid and paused are past due, incomplete is none [d10 statuses]", () => {
     const statuses = ["trialing", "active", "past_due", "unpaid", "paused", "incomplete", "something new"];
     expect(statuses.map(statusFrom)).to.deep.equal([
       ...["trialing", "active", "past_due", "past_due", "past_due", null, null],
     ]);
   });
 
-  it("has the subscription's time", () => {
+  it("a plan has the period of its subscription", () => {
     expect(from([subscription()]).subscribed).to.deep.equal({
       ...{ plan: "pro", planStatus: "active", trialEndsAt: null, interval: "monthly" },
       ...{ currentPeriodStart: midnight("2026-01-10"), currentPeriodEnd: midnight("2026-02-10") },
@@ -191,7 +191,7 @@ describe("the plan that follows from subscriptions", () => {
     ]);
   });
 
-  it("ends with the paid period: until then the limits stay, afterwards it is the free one [d10 canceled]", () => {
+  it("a canceled plan keeps its limits until the paid period ends, and is the free plan afterwards [d10 canceled]", () => {
     const canceled = subscription({ status: "canceled" });
     const before = from([canceled]).subscribed!;
     expect(before).to.include({ plan: "pro", planStatus: "canceled", currentPeriodEnd: canceled.periodEnd });
@@ -200,14 +200,14 @@ describe("the plan that follows from subscriptions", () => {
     expect(after).to.include({ ...fallen, interval: null, renewsAt: null });
   });
 
-  it("ends at once where its last period was never paid, and leaves what was paid for before [d10 canceled]", () => {
+  it("a plan whose last period was never paid ends at once, and earlier paid time stays [d10 canceled]", () => {
     const given = { status: "canceled", endedUnpaid: true } as const;
     expect(from([subscription(given)]).subscribed).to.include(fallen);
     const year = subscription({ id: "sub_0", status: "canceled", plan: "agency", periodEnd: midnight("2027-01-10") });
     expect(from([subscription(given), year]).subscribed).to.include({ plan: "agency", planStatus: "canceled" });
   });
 
-  it("that expired before its first payment is canceled at once, and takes nobody's plan away [d10 statuses]", () => {
+  it("a subscription that expired before its first payment is canceled at once, and ends no other plan [d10 statuses]", () => {
     const expired = subscription({ status: "incomplete_expired" });
     expect(from([expired]).subscribed).to.include(fallen);
     const operators = fold(workspaceDecider, [createdWith("pro")]);
@@ -220,7 +220,7 @@ describe("the plan that follows from subscriptions", () => {
     }
   });
 
-  it("is by the price alone: with one that nobody knows it stays, and the operator is told", () => {
+  it("the price alone decides the plan; with an unknown price the plan stays and the puzzle is reported", () => {
     const unknown = subscription({ plan: null, interval: null, periodEnd: midnight("2026-03-10") });
     const pro = fold(workspaceDecider, [createdWith("pro")]);
     const found = from([unknown], { present: pro });
@@ -231,7 +231,7 @@ describe("the plan that follows from subscriptions", () => {
     expect(strange).to.deep.include({ puzzle: "status", subscribed: null, followed: "sub_1" });
   });
 
-  it("stays with the first one that works; another that works beside it is a second one", () => {
+  it("a plan follows the first active subscription; another active one is a second subscription", () => {
     const [first, second] = [
       subscription(),
       subscription({ id: "sub_0", plan: "agency", createdAt: midnight("2026-01-11") }),
@@ -257,7 +257,7 @@ describe("the plan that follows from subscriptions", () => {
     });
   });
 
-  it("never goes by a second one, which was paid back", () => {
+  it("a second subscription that was refunded never decides the plan", () => {
     const refunded = subscription({
       id: "sub_2",
       status: "canceled",
@@ -272,7 +272,7 @@ describe("the plan that follows from subscriptions", () => {
     expect(pending).to.deep.include({ followed: null, subscribed: null });
   });
 
-  it("is what the operator says where no subscription works, until one does", () => {
+  it("the operator's plan is valid until a subscription is active", () => {
     const set: WorkspaceEvent = {
       type: "PlanSet",
       data: planSet(midnight("2026-01-15")),
@@ -287,7 +287,7 @@ describe("the plan that follows from subscriptions", () => {
     expect(from([]).subscribed).to.equal(null);
   });
 
-  it("whose customer was deleted is canceled, and kept for as long as it was paid for", () => {
+  it("the plan of a deleted customer is canceled, and kept for the time that was paid for", () => {
     const [event] = workspaceDecider.decide(
       { type: "FollowSubscription", subscribed: from([subscription()]).subscribed! },
       workspaceOf(),
@@ -320,14 +320,14 @@ describe("a workspace that follows a subscription", () => {
     ...{ periodStart: midnight("2026-01-25"), periodEnd: midnight("2027-01-25") },
   };
 
-  it("is set once to the same", () => {
+  it("the plan of a followed subscription is set once", () => {
     given(workspaceDecider, createdWith()).when(subscribed({})).thenTypes("PlanSet");
     const [set] = workspaceDecider.decide(subscribed({}), workspaceOf());
     given(workspaceDecider, createdWith(), set!).when(subscribed({})).then();
     given(workspaceDecider).when(subscribed({})).thenRejected("not_found");
   });
 
-  it("keeps the counters of the month under way with another plan, another interval, an early end of its trial [d10 periods]", () => {
+  it("the month's counters stay with another plan, another interval or an early end of the trial [d10 periods]", () => {
     expect(followedBy(january).countsOn).to.equal(null);
     expect(followedBy(january, { ...january, plan: "agency" }).countsOn).to.equal(null);
     expect(followedBy(january, year).countsOn).to.equal("from20260110T000000000Z");
@@ -340,14 +340,14 @@ describe("a workspace that follows a subscription", () => {
     expect(followedBy(year, inMay).countsOn).to.equal("from20260125T000000000Zmonth3");
   });
 
-  it("has new counters with a new period, and with a plan after the free one", () => {
+  it("counters begin again with a new period, and with a plan after the free one", () => {
     expect(followedBy(january, february).countsOn).to.equal(null);
     const later = { ...february, periodStart: midnight("2026-04-02"), periodEnd: midnight("2026-05-02") };
     expect(followedBy(january, later).countsOn).to.equal(null);
     expect(followedBy(february).countsOn).to.equal(null);
   });
 
-  it("keeps the counters of a month that was used and never paid for, if it comes back within it", () => {
+  it("a month that was used and never paid for keeps its counters if the plan returns within it", () => {
     const pastDue = followedBy(january, { ...february, status: "past_due" });
     const unpaid = subscribed({ ...february, status: "canceled", endedUnpaid: true }, midnight("2026-02-20"));
     const [ended] = workspaceDecider.decide(unpaid, pastDue);
@@ -359,7 +359,7 @@ describe("a workspace that follows a subscription", () => {
     expect(back("2026-03-10").countsOn).to.equal(null);
   });
 
-  it("returns to the counters it had, if it returns to a period", () => {
+  it("a plan that returns to an earlier period has that period's counters again", () => {
     const set: WorkspaceEvent = {
       type: "PlanSet",
       data: planSet(midnight("2026-01-28")),
@@ -370,12 +370,12 @@ describe("a workspace that follows a subscription", () => {
   });
 });
 
-describe("the next look at subscriptions", () => {
+describe("the next check of subscriptions", () => {
   const look = (subscriptions: Subscription[], at: string, expiresAt: string | null = null) =>
     nextLook({ subscriptions, checkout: expiresAt === null ? null : { expiresAt } }, new Date(at))?.toISOString() ??
     null;
 
-  it("is when a period, a trial or what was paid for should have ended, and when a checkout has expired, and once a day while one goes on", () => {
+  it("subscriptions are checked at the end of a period, trial, paid time or checkout, and once a day while active", () => {
     expect(look([subscription()], midnight("2026-01-20"))).to.equal(midnight("2026-01-21"));
     expect(look([subscription()], "2026-02-09T12:00:00.000Z")).to.equal("2026-02-10T00:01:00.000Z");
     const trialing = subscription({ trialEnd: midnight("2026-02-01") });
@@ -385,7 +385,7 @@ describe("the next look at subscriptions", () => {
     expect(look([subscription({ status: "canceled" })], midnight("2026-01-20"))).to.equal("2026-02-10T00:01:00.000Z");
   });
 
-  it("comes soon again where a period should have turned, and never where nothing can change by itself", () => {
+  it("subscriptions are checked again soon if a period is overdue, and never if nothing can change by itself", () => {
     expect(look([subscription()], "2026-02-10T00:02:00.000Z")).to.equal("2026-02-10T00:12:00.000Z");
     expect(look([subscription()], "2026-02-10T05:01:00.000Z")).to.equal("2026-02-10T10:01:00.000Z");
     expect(look([subscription()], midnight("2026-05-01"))).to.equal(midnight("2026-05-02"));

@@ -39,7 +39,7 @@ const letter: DraftContent = {
 };
 
 describe("blobs that events name", () => {
-  it("are all hashes that stored events hold, but for those of something else", () => {
+  it("the blobs of an event are all hashes that stored events hold, except those of other things", () => {
     const found = samples.filter(({ data }) => hashesIn(data).length > 0);
     expect(new Set(found.map(({ type }) => type))).to.include.all.keys(
       ...["MailReceived", "ApprovalReplyReceived", "MessageReceived", "DeliveryStarted"],
@@ -47,7 +47,7 @@ describe("blobs that events name", () => {
     for (const sample of found) expect(blobsOf(sample), sample.type).to.include.members(hashesIn(sample.data));
   });
 
-  it("are in no field that is not known", () => {
+  it("every event field that may name a blob is known", () => {
     const declared = streams.flatMap(({ name }) =>
       [...text(`${name}/events.ts`).matchAll(/\b(\w*(?:[sS]ha256|[bB]lob|[hH]tml))\??:/g)].map((match) => match[1]),
     );
@@ -57,7 +57,7 @@ describe("blobs that events name", () => {
     );
   });
 
-  it("are those of letters, of what is attached and shown in them, and of signatures", () => {
+  it("blobs are those of mail contents, of their attachments and pictures, and of signatures", () => {
     const inLetter = [hash("3"), hash("1"), hash("2")];
     expect(blobsInContent(letter)).to.deep.equal(inLetter);
     for (const type of ["DraftSubmitted", "DraftEdited", "DraftQueued"]) {
@@ -79,7 +79,7 @@ describe("blobs that events name", () => {
     expect(blobsOf(mail)).to.deep.equal([hash("6"), hash("8"), hash("7")]);
   });
 
-  it("may be of a received mail, whose content may expire", () => {
+  it("the blobs of a received mail are known as such, so that its content can expire", () => {
     const about = samples.filter((sample) => deliveryOf(sample) !== undefined);
     expect(new Set(about.map(({ type }) => type))).to.deep.equal(new Set(["MailReceived", "MessageReceived"]));
     const ended = samples.filter((sample) => expiredBy(sample).length > 0);

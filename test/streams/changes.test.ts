@@ -11,17 +11,17 @@ const written = (
   rationale,
 });
 
-describe("what an edit changed in a draft", () => {
-  it("is nothing where it says the same", () => {
+describe("the changes that an edit makes to a draft", () => {
+  it("an edit that says the same changes no field", () => {
     expect(changedFields(written(), written({ to: [...content.to] }))).to.deep.equal([]);
   });
 
-  it("is each field that differs, in the contract's names, and the rationale", () => {
+  it("an edit's changes are the fields that differ, under the contract's names, and the rationale", () => {
     const after = written({ subject: "another", bcc: ["b@x.example"], body_html: "<p>x</p>" }, "why");
     expect(changedFields(written(), after)).to.deep.equal(["body_html", "subject", "bcc", "rationale"]);
   });
 
-  it("leaves out what is the identity's: nobody edits that", () => {
+  it("an edit's changes leave out the identity's fields, which nobody edits", () => {
     expect(changedFields(written(), written({ reply_to: "other@x.example", signature_text: "x" }))).to.deep.equal([]);
   });
 });

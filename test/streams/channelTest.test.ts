@@ -20,24 +20,24 @@ const fail = (final: boolean) => ({ type: "RecordTestFailed", error: "busy", fin
 const deliver = { type: "RecordTestDelivered", at } as const;
 
 describe("a test notification", () => {
-  it("is asked for once", () => {
+  it("a test notification is requested once", () => {
     given(channelTestDecider).when(request).then(requested);
     given(channelTestDecider, requested).when(request).then();
   });
 
-  it("may fail and be tried again, until it is delivered", () => {
+  it("a test notification may fail and be tried again until it is delivered", () => {
     given(channelTestDecider, requested).when(fail(false)).then(failed(false));
     given(channelTestDecider, requested, failed(false)).when(deliver).then(delivered);
   });
 
-  it("ends once, however late another try of it comes back", () => {
+  it("a test notification ends once, and a late result of another try changes nothing", () => {
     for (const end of [delivered, failed(true)]) {
       given(channelTestDecider, requested, end).when(deliver).then();
       given(channelTestDecider, requested, end).when(fail(true)).then();
     }
   });
 
-  it("records nothing that nobody asked for", () => {
+  it("a result is not recorded for a test notification that was not requested", () => {
     given(channelTestDecider).when(deliver).then();
     given(channelTestDecider).when(fail(true)).then();
   });

@@ -21,7 +21,7 @@ describe("a link whose page asks for a code", () => {
     ["approve", approve, "DraftApproved"],
     ["reject", reject, "DraftRejected"],
   ] as const) {
-    it(`decides with it, made under any key of the ring: ${name}`, () => {
+    it(`the right code, made under any key of the ring, decides by a link that asks for it: ${name}`, () => {
       draft(...events)
         .when(decide(`one ${name}`, ["right", "under an older key"]))
         .thenTypes(decided);
@@ -30,7 +30,7 @@ describe("a link whose page asks for a code", () => {
         .thenTypes(decided);
     });
 
-    it(`decides nothing without it, and records a wrong one, be it another link's: ${name}`, () => {
+    it(`a link that asks for a code decides nothing without it, and a wrong code is recorded: ${name}`, () => {
       draft(...events)
         .when(decide(`one ${name}`))
         .thenRejected("confirm_code_missing");
@@ -41,7 +41,7 @@ describe("a link whose page asks for a code", () => {
       }
     });
 
-    it(`is closed by the fifth wrong one, whatever comes then; another link counts for itself: ${name}`, () => {
+    it(`the fifth wrong code closes a link whatever follows, and another link has its own count: ${name}`, () => {
       draft(...events, ...wrong(4))
         .when(decide(`one ${name}`, ["wrong"]))
         .then(refusedCode("one"), closed("one", "wrong_codes"));
@@ -58,7 +58,7 @@ describe("a link whose page asks for a code", () => {
         .thenTypes(decided);
     });
 
-    it(`is not what a request of before has, nor a key's decision: ${name}`, () => {
+    it(`requests made before codes existed and a key's decision need no code: ${name}`, () => {
       for (const codeMacs of [undefined, ["anything"]]) {
         draft(submitted(), asked("one"))
           .when(decide(`one ${name}`, codeMacs))
@@ -70,7 +70,7 @@ describe("a link whose page asks for a code", () => {
     });
   }
 
-  it("says how many tries are left", () => {
+  it("a link says how many tries of its code are left", () => {
     const left = (times: number) => codeTriesLeft(fold(draftDecider, [...events, ...wrong(times)]), "one");
     expect([0, 1, 4, 5, 6].map(left)).to.deep.equal([5, 4, 1, 0, 0]);
   });

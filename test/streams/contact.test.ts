@@ -14,7 +14,7 @@ const tagged = (tag: string): ContactEvent => ({ type: "ContactTagged", data: { 
 const deleted: ContactEvent = { type: "ContactDeleted", data: of };
 
 describe("a contact", () => {
-  it("changes in what is different", () => {
+  it("an update of a contact records only what is different", () => {
     contact()
       .when(update({ status: "blocked" }))
       .then(updated({ status: "blocked" }));
@@ -33,7 +33,7 @@ describe("a contact", () => {
       .then(updated({ name: null }));
   });
 
-  it("is tagged once by each tag, up to the bound", () => {
+  it("a contact gets each tag once, up to the limit", () => {
     contact().when(tag("vip")).then(tagged("vip"));
     contact(tagged("vip")).when(tag("vip")).then();
     contact(tagged("vip")).when(tag("VIP")).then(tagged("VIP"));
@@ -42,7 +42,7 @@ describe("a contact", () => {
     contact(full).when(tag("7")).then();
   });
 
-  it("forgets what was said about it when it is deleted", () => {
+  it("a deleted contact's status and tags are forgotten", () => {
     const before = [updated({ status: "blocked" }), tagged("vip"), deleted];
     contact(...before)
       .when(tag("vip"))

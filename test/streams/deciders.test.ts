@@ -31,7 +31,7 @@ describe("an API key", () => {
   const create = { type: "CreateApiKey", ...key } as const;
   const revoke = (workspaceId: string) => ({ type: "RevokeApiKey", workspaceId }) as const;
 
-  it("is made once and revoked once, by its own workspace", () => {
+  it("an API key is made once and revoked once, by its own workspace", () => {
     given(apiKeyDecider).when(create).then(created);
     given(apiKeyDecider, created).when(create).then();
     given(apiKeyDecider, created).when(revoke("w")).then(revoked);
@@ -50,7 +50,7 @@ describe("an address", () => {
   };
   const released: EmailAddressEvent = { type: "AddressReleased", data: { identityId: "i" } };
 
-  it("is one identity's; a sandbox address stays its workspace's", () => {
+  it("an address belongs to one identity, and a sandbox address stays with its workspace", () => {
     given(emailAddressDecider).when(claim("i", "w")).then(claimed);
     given(emailAddressDecider, claimed).when(claim("i", "w")).then();
     given(emailAddressDecider, claimed).when(claim("j", "w")).thenRejected("invalid_request");
@@ -63,7 +63,7 @@ describe("an address", () => {
       .thenTypes("AddressClaimed");
   });
 
-  it("of the sandbox is kept for the workspace that has it with a tag", () => {
+  it("a sandbox address is reserved for the workspace that has it with a tag", () => {
     const reserve = (workspaceId: string) => ({ type: "ReserveAddress", workspaceId }) as const;
     const reserved: EmailAddressEvent = { type: "AddressReserved", data: { workspaceId: "w" } };
     given(emailAddressDecider).when(reserve("w")).then(reserved);
@@ -79,7 +79,7 @@ describe("an address", () => {
       .thenRejected("invalid_request");
   });
 
-  it("is released by its holder", () => {
+  it("an address is released by the identity that holds it", () => {
     given(emailAddressDecider, claimed).when({ type: "ReleaseAddress", identityId: "i" }).then(released);
     given(emailAddressDecider, claimed).when({ type: "ReleaseAddress", identityId: "j" }).then();
     given(emailAddressDecider, claimed, released).when({ type: "ReleaseAddress", identityId: "i" }).then();
@@ -90,7 +90,7 @@ describe("filing decisions", () => {
   const decided = (number: number): FilingEvent => ({ type: "FilingDecided", data: decision(number) });
   const filed = (number: number): FilingEvent => ({ type: "MailFiled", data: { number, inboxRevision: number - 1 } });
 
-  it("are made once for each mail, without a gap", () => {
+  it("a filing decision is made once for each mail, without a gap in the numbers", () => {
     const decide = (...numbers: number[]) =>
       ({ type: "DecideFiling", decisions: numbers.map((number) => decision(number)) }) as const;
     given(filingDecider).when(decide(1, 2)).then(decided(1), decided(2));
@@ -100,7 +100,7 @@ describe("filing decisions", () => {
     given(filingDecider).when(decide()).then();
   });
 
-  it("wait until they are carried out", () => {
+  it("a filing decision is pending until it is carried out", () => {
     const mark = (number: number) => ({ type: "MarkFiled", number, inboxRevision: number - 1 }) as const;
     given(filingDecider, decided(1), decided(2)).when(mark(1)).then(filed(1));
     given(filingDecider, decided(1), decided(2), filed(2)).when(mark(1)).then();
@@ -118,7 +118,7 @@ describe("an identity", () => {
     ({ type: "UpdateIdentity", changes, mayLoosen }) as const;
   const channel = { type: "email" as const, config: { to: "boss@x.example" } };
 
-  it("is made, changed where different, and deleted once", () => {
+  it("an identity is made once, changed where different, and deleted once", () => {
     given(identityDecider).when({ type: "CreateIdentity", identity: identityCreated() }).then(created());
     given(identityDecider, created()).when({ type: "CreateIdentity", identity: identityCreated() }).then();
     given(identityDecider, created())
@@ -142,7 +142,7 @@ describe("an identity", () => {
       .thenRejected("not_found");
   });
 
-  it("keeps its approval where people decide", () => {
+  it("an identity that requires human approval keeps that setting and its approval channel", () => {
     const guarded = created({ requireHumanApproval: true });
     given(identityDecider, guarded)
       .when(update({ requireHumanApproval: false }))
@@ -189,7 +189,7 @@ describe("an identity", () => {
       .thenTypes("IdentityUpdated");
   });
 
-  it("has no name that speaks for a shared domain or the service, however it is written; each of them is in the contract", () => {
+  it("an identity's address imitates no shared domain or service name; the contract lists all reserved names", () => {
     const contract = readFileSync(new URL("../../src/http/docs/contract.md", import.meta.url), "utf8");
     for (const name of [...reservedLocalParts, ...reservedWords]) {
       expect(contract).to.include(`\`${name}\``);
@@ -208,7 +208,7 @@ describe("an identity", () => {
       expect(isReservedLocalPart(usual), usual).to.equal(false);
   });
 
-  it("does not have the service's name as its display name, in whatever letters", () => {
+  it("an identity's display name is not the service's name, in whatever letters", () => {
     const names = [
       "Countersign",
       "COUNTERSIGN approvals",
@@ -234,7 +234,7 @@ describe("an identity", () => {
       expect(namesTheService(name), name).to.equal(false);
   });
 
-  it("escalates after an hour where a secondary channel is set without a delay", () => {
+  it("an identity with a secondary channel and no delay escalates after an hour", () => {
     given(identityDecider, created())
       .when(update({ secondaryApprovalChannel: channel }))
       .then({
@@ -252,7 +252,7 @@ describe("slots", () => {
     data: { holderId, takenAt: "now", vacated },
   });
 
-  it("are as many as the cap, and free again when their holder is gone", () => {
+  it("slots are as many as the cap, and free again once their holder is gone", () => {
     given(slotsDecider).when(take("a")).then(taken("a"));
     given(slotsDecider, taken("a")).when(take("a")).then();
     given(slotsDecider, taken("a")).when(take("b")).thenRejected("plan_limit_reached");
@@ -270,7 +270,7 @@ describe("slots", () => {
 describe("a workspace", () => {
   const created: WorkspaceEvent = { type: "WorkspaceCreated", data: workspaceCreated() };
 
-  it("is made once, and changed where different", () => {
+  it("a workspace is made once, and changed where different", () => {
     given(workspaceDecider).when({ type: "CreateWorkspace", workspace: workspaceCreated() }).then(created);
     given(workspaceDecider, created).when({ type: "CreateWorkspace", workspace: workspaceCreated() }).then();
     given(workspaceDecider).when({ type: "UpdateWorkspace", name: "x" }).thenRejected("not_found");
@@ -283,15 +283,15 @@ describe("a workspace", () => {
   });
 });
 
-describe("what arrives", () => {
+describe("received mail and replies to approval mail", () => {
   const mail = mailReceived({ number: 1, references: [], identityId: "i", workspaceId: "w", rawSha256: "raw" });
 
-  it("is always taken into an inbox", () => {
+  it("an inbox takes every received mail", () => {
     const received = { type: "MailReceived", data: mail } as const;
     given(inboxDecider, received).when({ type: "ReceiveMail", mail }).then(received);
   });
 
-  it("is kept once as an approval's reply", () => {
+  it("an approval's reply is stored once", () => {
     const reply = { ...mail, headers: mailHeaders(), workspaceId: null, identityId: null };
     const received = { type: "ApprovalReplyReceived", data: reply } as const;
     given(approvalReplyDecider).when({ type: "ReceiveApprovalReply", reply }).then(received);

@@ -43,7 +43,7 @@ describe("a delivery", () => {
   const settle = (outcome: "accepted" | "refused" | "unconfirmed") =>
     ({ type: "SettleDelivery", outcome, evidence: "log" }) as const;
 
-  it("is started once: whoever finds it started, or closed, may not hand over", () => {
+  it("a delivery starts once; a started or closed one refuses another start", () => {
     given(deliveryDecider).when(start).then(started);
     for (const first of [started, abandoned])
       given(deliveryDecider, first).when(start).thenRejected("send_in_progress");
@@ -52,12 +52,12 @@ describe("a delivery", () => {
     }
   });
 
-  it("is abandoned only before it started", () => {
+  it("a delivery is abandoned only before it started", () => {
     given(deliveryDecider).when(abandon).then(abandoned);
     for (const first of [started, abandoned]) given(deliveryDecider, first).when(abandon).then();
   });
 
-  it("a delivery that was abandoned because no provider could be reached says with which code", () => {
+  it("a delivery that was abandoned because no provider could be reached has the code of the reason", () => {
     const code = "provider_credentials";
     const unreached: DeliveryEvent = { type: "DeliveryAbandoned", data: { ...abandoned.data, code } };
     given(deliveryDecider)
@@ -80,7 +80,7 @@ describe("a delivery", () => {
     expect(ended(unknown, settled("accepted", "log"))).to.not.have.property("retryable");
   });
 
-  it("has one outcome; an answer after unknown is evidence", () => {
+  it("a delivery has one outcome; an answer after an unknown outcome is kept as evidence", () => {
     for (const outcome of [accepted, refused, notHandedOver, unknown]) {
       given(deliveryDecider, started).when(record(outcome)).then(outcome);
       given(deliveryDecider, started, accepted).when(record(outcome)).then();
@@ -94,7 +94,7 @@ describe("a delivery", () => {
     given(deliveryDecider, started, unknown, givenUp).when(record(accepted)).then(settled("accepted", "250"));
   });
 
-  it("is settled while unknown, and again by evidence that comes late", () => {
+  it("a delivery with an unknown outcome is settled, and settled again by late evidence", () => {
     given(deliveryDecider, started, unknown).when(settle("accepted")).then(settled("accepted", "log"));
     given(deliveryDecider, started, unknown, settled("unconfirmed", "log")).when(settle("unconfirmed")).then();
     given(deliveryDecider, started, unknown, settled("unconfirmed", "log"))
@@ -110,7 +110,7 @@ describe("a delivery", () => {
   const report = (event: ReturnType<typeof dropped> | ReturnType<typeof told>) =>
     ({ type: "ReportDelivery", report: event }) as const;
 
-  it("is settled by whatever its provider reports, each report once", () => {
+  it("any report of its provider settles an unknown delivery, and each report is recorded once", () => {
     for (const type of ["DeliveryProcessed", "DeliveryDelivered", "DeliveryBounced"] as const) {
       const settledBy = settled("accepted", "SendGrid");
       given(deliveryDecider, started, unknown)
@@ -135,7 +135,7 @@ describe("a delivery", () => {
       .then(told("DeliveryBounced"));
   });
 
-  it("keeps a report that comes before its outcome, which settles it if nobody learns that", () => {
+  it("a report before the outcome is kept, and settles the delivery if the outcome stays unknown", () => {
     const reported = "the outcome of this mail was already reported";
     given(deliveryDecider, started)
       .when(report(told("DeliveryProcessed")))
@@ -148,7 +148,7 @@ describe("a delivery", () => {
       given(deliveryDecider, started, told("DeliveryProcessed")).when(record(outcome)).then(outcome);
   });
 
-  it("is not tried again if its provider reports that it has the mail, whatever it answered", () => {
+  it("a delivery that its provider reports as taken is not tried again, whatever the provider answered", () => {
     const busy = { ...refused, data: { ...refused.data, retryable: true } };
     const reported = "the outcome of this mail was already reported";
     for (const type of ["DeliveryProcessed", "DeliveryDelivered", "DeliveryBounced"] as const) {
@@ -165,7 +165,7 @@ describe("a delivery", () => {
       .then(told("DeliveryDelivered"));
   });
 
-  it("was refused if the provider dropped it for its one recipient, and accepted if anything else became of it", () => {
+  it("a delivery that was dropped for its only recipient is refused; any other report means accepted", () => {
     given(deliveryDecider, started, unknown)
       .when(report(dropped(true)))
       .then(dropped(true), settled("refused", "SendGrid"));
@@ -180,7 +180,7 @@ describe("a delivery", () => {
       .then(dropped(true));
   });
 
-  it("learns a few more Message-IDs that it travels under, each once", () => {
+  it("a delivery learns a few more Message-IDs under which its mail travels, each once", () => {
     const learned = (n: number) =>
       ({
         type: "DeliveryMessageIdLearned",

@@ -32,8 +32,8 @@ const submitted = (different: Partial<Submitted> = {}): Submitted => ({
 });
 const approvedAtOnce = submitted({ approvedAtOnce: true });
 
-describe("a draft that its key sends", () => {
-  it("is approved by the same act, for exactly what was submitted, and sends nothing by itself", () => {
+describe("a draft that its key sends at once", () => {
+  it("a draft that its key sends is approved in the same append, for what was submitted, and sends nothing yet", () => {
     given(draftDecider)
       .when({ type: "SubmitDraft", draft: approvedAtOnce })
       .then(
@@ -48,7 +48,7 @@ describe("a draft that its key sends", () => {
     expect(fold(draftDecider, events)).to.include({ status: "approved", sendRequested: false });
   });
 
-  it("is withdrawn where it was not queued, and only there", () => {
+  it("only a draft that was not queued is withdrawn when its direct send is refused", () => {
     const withdraw = { type: "WithdrawDraft", code: "plan_limit_reached", message: "used up" } as const;
     const failed: DraftEvent = {
       type: "DraftFailed",
@@ -94,7 +94,7 @@ const file = (number: number, different: Partial<InboundMessage> = {}) =>
   ({ type: "FileMessage", message: message(number, different), opens: null, reviewReason: null }) as const;
 
 describe("a thread that a mail of ours opened", () => {
-  it("is opened once, and counts everybody it was written to among those who take part", () => {
+  it("a thread opened by our mail is opened once, and its recipients are participants", () => {
     given(threadDecider)
       .when({ type: "OpenThread", opened: cold.data as never })
       .then(cold);
@@ -106,7 +106,7 @@ describe("a thread that a mail of ours opened", () => {
     given(threadDecider, cold).when(file(1, stranger)).thenTypes("MessageReceived", "ThreadReviewSet");
   });
 
-  it("is moved by no mail of a blocked contact, which is somebody's word all the same", () => {
+  it("mail of a blocked contact changes no status of a thread, but counts as a customer's mail", () => {
     const waiting: ThreadEvent = { type: "ThreadStatusChanged", data: { status: "waiting", because: "test" } };
     const blocked = file(1, { fromBlockedContact: true });
     given(threadDecider, cold, waiting).when(blocked).thenTypes("MessageReceived");
@@ -139,7 +139,7 @@ describe("the loop guard of a thread [d13 loop guard]", () => {
   const robot = ["robot@machine.example"];
   const first = claimed("one", "a", robot);
 
-  it("lets one answer to a machine through, also under a later attempt", () => {
+  it("the loop guard lets one answer to a machine through, also under a later attempt", () => {
     given(threadDecider, cold)
       .when(claim("one", "a", robot))
       .then(first);
@@ -158,7 +158,7 @@ describe("the loop guard of a thread [d13 loop guard]", () => {
       .thenTypes("SendClaimed");
   });
 
-  it("remembers what was sent or may have been, and forgets what was not", () => {
+  it("the loop guard remembers answers that were or may have been sent, and forgets those that were not", () => {
     const sent: ThreadEvent = {
       type: "MessageSent",
       data: { draftId: "one", attemptId: "a", messageId: "m", rfcMessageId: "<o>", to: robot },
@@ -176,7 +176,7 @@ describe("the loop guard of a thread [d13 loop guard]", () => {
       .thenTypes("SendClaimed");
   });
 
-  it("goes over to the thread that a thread becomes part of", () => {
+  it("the loop guard's memory moves to the thread that absorbs a thread", () => {
     const absorbing: ThreadCommand = {
       type: "AbsorbThread",
       absorbedId: "other",
@@ -204,7 +204,7 @@ describe("an assistant [d8 assistants]", () => {
   const created: AssistantEvent = { type: "AssistantCreated", data: { ...settings, workspaceId: "workspace" } };
   const deleted: AssistantEvent = { type: "AssistantDeleted", data: {} };
 
-  it("is made, changed where different, and deleted once", () => {
+  it("an assistant is made once, changed where different, and deleted once", () => {
     const assistant = { ...settings, workspaceId: "workspace" };
     given(assistantDecider).when({ type: "CreateAssistant", assistant }).then(created);
     given(assistantDecider, created).when({ type: "CreateAssistant", assistant }).then();

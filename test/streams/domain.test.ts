@@ -44,7 +44,7 @@ const registration: Registration = { provider: "SendGrid", providerId: "7", made
 const registered: DomainEvent = { type: "DomainRegistered", data: { ...registration, at: at(0) } };
 
 describe("a domain at a mail provider", () => {
-  it("is registered with its adding where the provider answered, and once", () => {
+  it("a domain is registered at its provider once, with its creation if the provider answered", () => {
     const { at: _, ...domain } = { ...facts, at: at(0) };
     given(domainDecider)
       .when({ type: "AddDomain", domain, registration, at: at(0) })
@@ -65,7 +65,7 @@ describe("a domain at a mail provider", () => {
         .then({ type: "DomainRegistered", data: { ...other, at: at(minute) } });
   });
 
-  it("is not verified by a check that holds it back, though every record was in order before", () => {
+  it("a check that the provider holds back does not verify a domain, though every record was correct before", () => {
     const held = { ...check(2, minute, { mx: unknown }), heldBack: true as const };
     const before = checked(1, 0, { ownership: bad });
     given(domainDecider, added, before)
@@ -78,7 +78,7 @@ describe("a domain at a mail provider", () => {
 });
 
 describe("a domain", () => {
-  it("is verified by all five records, also found one after the other", () => {
+  it("a domain is verified by all five records, also when they are found one after the other", () => {
     domain(added).when(record(1, minute)).thenTypes("DomainChecked", "DomainVerified");
     for (const missing of ["ownership", "spf", "dkim", "sending", "mx"] as const) {
       domain(added)
@@ -96,7 +96,7 @@ describe("a domain", () => {
       .thenTypes("DomainChecked");
   });
 
-  it("counts a check once, and none of a domain that is gone", () => {
+  it("a domain counts each check once, and none after it was deleted", () => {
     domain(added, checked(1, 0, { mx: bad }))
       .when(record(1, minute))
       .then();
@@ -106,7 +106,7 @@ describe("a domain", () => {
     domain().when(record(1, minute)).then();
   });
 
-  it("is lost by the third failing check in a row, while one without an answer says nothing", () => {
+  it("a domain is lost by the third failing check in a row; a check without an answer does not count", () => {
     const failing = (n: number) => checked(n, n * 24 * hour, { spf: bad });
     const whole = [added, checked(1, minute), verified];
     domain(...whole, failing(2))
@@ -126,7 +126,7 @@ describe("a domain", () => {
       .thenTypes("DomainChecked");
   });
 
-  it("has an hour and 72 hours, then it has failed until somebody asks [d7 schedule]", () => {
+  it("a domain has 73 hours to be verified, and then fails until a check is requested [d7 schedule]", () => {
     const ended = { at: at(73 * hour), because: "" };
     domain(added)
       .when(record(1, 73 * hour - 1, { mx: bad }))
@@ -153,7 +153,7 @@ describe("a domain", () => {
       .thenTypes("DomainChecked");
   });
 
-  it("is looked at every 30 seconds, then every 10 minutes, once verified every day [d7 schedule]", () => {
+  it("a domain is checked every 30 seconds, then every 10 minutes, and daily once verified [d7 schedule]", () => {
     const next = (...events: DomainEvent[]) =>
       nextCheckAt(fold(domainDecider, events), [30, 600, 86_400])?.toISOString() ?? null;
     expect(next()).to.equal(null);
@@ -174,7 +174,7 @@ describe("a domain", () => {
     expect(next(added, failed, asked, checked(2, 100 * hour, { mx: bad }))).to.equal(at(100 * hour + 30_000));
   });
 
-  it("takes identities while it is verified, and goes only without them", () => {
+  it("a domain takes identities while it is verified, and is deleted only without them", () => {
     const attach = { type: "AttachIdentity", identityId: "i", at: at(1) } as const;
     const attached: DomainEvent = { type: "DomainIdentityAttached", data: { identityId: "i", at: at(1) } };
     const remove = (...gone: string[]) => ({ type: "DeleteDomain", gone, at: at(2) }) as const;
@@ -200,7 +200,7 @@ describe("a domain's name", () => {
   const claimed = (workspaceId: string, domainId: string) =>
     ({ type: "NameVerified", data: { domainId, workspaceId, receives: true } }) as const;
 
-  it("is anybody's to try for, once in a workspace, and one workspace's to prove", () => {
+  it("any workspace may register a domain name once, and only one workspace can prove it", () => {
     const name = (...events: any[]) => given(domainNameDecider, ...events);
     const [one, two] = [registered("w1", "d1"), registered("w2", "d2")];
     name().when(register("w1", "d1")).then(one);

@@ -55,13 +55,13 @@ const fail: SendingCommand = { type: "FailDraft", attemptId: "attempt 1", code: 
 const sending = [submitted(), approved(1), queued(1)];
 
 describe("a draft", () => {
-  it("is submitted once", () => {
+  it("a draft is submitted once", () => {
     draft().when({ type: "SubmitDraft", draft: submitted().data }).then(submitted());
     draft(submitted()).when({ type: "SubmitDraft", draft: submitted().data }).then();
     draft().when(approve()).thenRejected("not_found");
   });
 
-  it("is approved from pending only, as what was shown", () => {
+  it("only a pending draft is approved, with the version and hash that were shown", () => {
     draft(submitted()).when(approve(1, "hash 1")).then(approved(1));
     draft(submitted(), edited(2)).when(approve(1)).thenRejected("version_mismatch");
     draft(submitted()).when(approve(null, "another hash")).thenRejected("version_mismatch");
@@ -70,7 +70,7 @@ describe("a draft", () => {
     }
   });
 
-  it("a refusal names what the draft has now: its version, its hash or its status", () => {
+  it("a refusal names the draft's present version, hash or status", () => {
     const details = (command: ReviewCommand | SendingCommand, ...events: DraftEvent[]) => {
       const state = fold(draftDecider, [submitted(), ...events]);
       return expect(() => draftDecider.decide(command, state))
@@ -82,7 +82,7 @@ describe("a draft", () => {
     details(queue(1, byKey), edited(2)).that.deep.equals({ version: 2, content_sha256: "hash 2" });
   });
 
-  it("is rejected from pending, approved and stale", () => {
+  it("a draft is rejected while pending, approved or stale", () => {
     for (const last of [edited(1), approved(1), markedStale]) draft(submitted(), last).when(reject()).then(rejected(1));
     for (const last of [rejected(1), queued(1), sent(), failed()]) {
       draft(submitted(), last).when(reject()).thenRejected("invalid_status");
@@ -90,7 +90,7 @@ describe("a draft", () => {
     draft(submitted(), edited(2)).when(reject(1)).thenRejected("version_mismatch");
   });
 
-  it("is rejected by a link or button while it is pending: of two presses the first decides", () => {
+  it("a link or button rejects a draft only while it is pending: the first of two presses decides", () => {
     const press = { ...reject(), tokenSha256: "hash of a token" };
     draft(submitted())
       .when(press)
@@ -98,7 +98,7 @@ describe("a draft", () => {
     for (const last of [approved(1), markedStale]) draft(submitted(), last).when(press).thenRejected("invalid_status");
   });
 
-  it("is edited while pending; an identity's change takes an approval back", () => {
+  it("a draft is edited while pending; a change of its identity takes an approval back", () => {
     draft(submitted()).when(edit(1)).then(edited(2));
     draft(submitted())
       .when(edit(1, { changedFields: [] }))
@@ -120,7 +120,7 @@ describe("a draft", () => {
       .then();
   });
 
-  it("is queued as the version and hash that were claimed and approved", () => {
+  it("a draft is queued with the version and hash that were claimed and approved", () => {
     draft(submitted(), approved(1)).when(queue(1)).then(queued(1));
     draft(submitted()).when(queue(1, byKey)).then(queued(1, byKey));
     draft(submitted()).when(queue(1)).thenRejected("invalid_status");
@@ -143,12 +143,12 @@ describe("a draft", () => {
     }
   });
 
-  describe("with a version that the service made", () => {
+  describe("a draft version that the service made", () => {
     const byKeyAt = (version: number) =>
       queue(version, { authorisation: { kind: "api_key", approvedVersion: version } });
     const decidingAt = (version: number) => ({ ...byKeyAt(version), decides: true }) as SendingCommand;
 
-    it("is not sent by a key where an earlier one was approved, until somebody decided on this one", () => {
+    it("a key does not send a version made by the service after an earlier one was approved, until somebody decides", () => {
       const changed = [submitted(), approved(1), refreshed(2)];
       draft(...changed)
         .when(byKeyAt(2))
@@ -172,7 +172,7 @@ describe("a draft", () => {
       draft(auto, refreshed(2)).when(byKeyAt(2)).thenRejected("content_changed");
     });
 
-    it("refuses with the version and the hash that have to be decided on", () => {
+    it("a refusal because the content changed names the version and hash to decide on", () => {
       const changed = fold(draftDecider, [submitted(), approved(1), refreshed(2)]);
       expect(() => draftDecider.decide(byKeyAt(2), changed))
         .to.throw(Rejected)
@@ -180,7 +180,7 @@ describe("a draft", () => {
         .that.deep.equals({ version: 2, content_sha256: "hash 2" });
     });
 
-    it("is sent by a key where none was ever approved; what was claimed before is judged anew", () => {
+    it("a key sends a version made by the service if none was ever approved; an older claim is refused", () => {
       draft(submitted(), refreshed(2)).when(byKeyAt(2)).thenTypes("DraftQueued");
       draft(submitted(), refreshed(2)).when(byKeyAt(1)).thenRejected("send_in_progress");
       draft(submitted(), edited(2), refreshed(3)).when(byKeyAt(1)).thenRejected("content_changed");
@@ -189,7 +189,7 @@ describe("a draft", () => {
     });
   });
 
-  it("refuses an attempt that was given up, and does not give up a queued one", () => {
+  it("a draft refuses an attempt that was abandoned, and does not abandon a queued one", () => {
     draft(submitted()).when(abandon).then(abandoned);
     draft(submitted(), abandoned).when(abandon).then();
     draft(submitted(), abandoned).when(queue(1, byKey)).thenRejected("send_in_progress");
@@ -198,7 +198,7 @@ describe("a draft", () => {
       .then();
   });
 
-  it("takes back no attempt once it is queued: not the one that a later one replaced, nor any other", () => {
+  it("no attempt is abandoned once a draft was queued, neither a replaced one nor any other", () => {
     const after: DraftEvent[][] = [[], [requeued], [requeued, failed()], [requeued, sent("attempt 2")], [markedStale]];
     for (const events of after) {
       for (const attemptId of ["attempt 1", "attempt 2", "attempt 3"]) {
@@ -209,7 +209,7 @@ describe("a draft", () => {
     }
   });
 
-  it("is queued again only in the place of its present attempt", () => {
+  it("a draft is queued again only in place of its present attempt", () => {
     draft(...sending)
       .when(requeue)
       .then(requeued);
@@ -225,7 +225,7 @@ describe("a draft", () => {
         .thenRejected("invalid_status");
   });
 
-  it("gets stale, but not by a judgement about another attempt", () => {
+  it("a draft becomes stale, but not by a judgement about another attempt", () => {
     for (const events of [[submitted()], [submitted(), approved(1)]]) {
       for (const attemptId of [null, "attempt 1"])
         draft(...events)
@@ -246,7 +246,7 @@ describe("a draft", () => {
       draft(submitted(), last).when(stale(null)).thenRejected("invalid_status");
   });
 
-  it("ends by its present attempt's outcome, once", () => {
+  it("a draft ends once, by the outcome of its present attempt", () => {
     draft(...sending)
       .when(recordSent("attempt 1"))
       .then(sent());
@@ -289,7 +289,7 @@ describe("a draft", () => {
     for (const last of [queued(1), rejected(1)]) draft(submitted(), last).when(withdraw).then();
   });
 
-  it("takes late evidence once it failed", () => {
+  it("a failed draft takes late evidence of its delivery", () => {
     const late: SendingCommand = { type: "RecordLateEvidence", attemptId: "attempt 1", outcome: "accepted" };
     const evidence = (outcome: "accepted" | "refused"): DraftEvent => ({
       type: "LateEvidence",
@@ -313,7 +313,7 @@ describe("a draft", () => {
       .then();
   });
 
-  it("is held while approved, and goes back to pending", () => {
+  it("a held draft goes from approved back to pending", () => {
     const hold: SendingCommand = { type: "HoldSend", code: "sending_paused", message: "paused" };
     const held: DraftEvent = { type: "SendHeld", data: { code: "sending_paused", message: "paused" } };
     draft(submitted(), approved(1)).when(hold).then(held);
@@ -325,7 +325,7 @@ describe("a draft", () => {
     draft(submitted()).when({ type: "ReturnToPending", because: "rules" }).then();
   });
 
-  it("is asked about again once for each answer that its message got after the approval", () => {
+  it("approvers are asked again once for each answer that the message got after the approval", () => {
     const ask = (...answeredBy: string[]): ReviewCommand => ({ type: "AskAgain", version: 1, answeredBy });
     const returned = (...answeredBy: string[]): DraftEvent => ({
       type: "DraftReturnedToPending",
@@ -337,7 +337,7 @@ describe("a draft", () => {
     draft(submitted(), approved(1), returned("one"), approved(1)).when(ask("one", "two")).then(returned("two"));
   });
 
-  it("learns once that its rules have run; only an approval by nobody is taken back for them", () => {
+  it("a draft records once that its rules have run; they take back only an automatic approval", () => {
     const apply = (mode: "auto" | "manual" | null): ReviewCommand => ({ type: "ApplyRules", mode, because: "rule" });
     const giveUp: ReviewCommand = { type: "GiveUpOnRules", because: "late" };
     const applied = (mode: "auto" | "manual" | null): DraftEvent => ({ type: "DraftRulesApplied", data: { mode } });
@@ -365,7 +365,7 @@ describe("a draft", () => {
     }
   });
 
-  it("throttles who asks for notifications", () => {
+  it("requests to notify approvers again are throttled", () => {
     const ask = (at: string) => ({ type: "RequestNotify", at, throttleSeconds: 60 }) as const;
     const asked: DraftEvent = { type: "NotifyRequested", data: { at: "2026-01-01T00:00:00Z" } };
     draft(submitted()).when(ask("2026-01-01T00:00:00Z")).then(asked);

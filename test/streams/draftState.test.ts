@@ -28,7 +28,7 @@ const underWay = { attemptId, tries: 0, reservation: { quotaStream, reservationI
 const approvedByKey = approved(1, { sendRequested: false, tokenSha256: null });
 
 describe("a draft's state", () => {
-  it("has, while it is pending, no approval and no send", () => {
+  it("a pending draft has no approval and no send", () => {
     for (const events of [
       [submitted()],
       [submitted(), approvedByKey, returned],
@@ -38,7 +38,7 @@ describe("a draft's state", () => {
     }
   });
 
-  it("has, once approved, whose word that is, and whether it means to send", () => {
+  it("an approved draft knows who approved it, and whether it is to be sent", () => {
     expect(folded(submitted(), approvedByKey)).to.deep.include({
       ...{ status: "approved", approval: { by: "key" }, sendRequested: false, held: null },
       ...unsent,
@@ -51,7 +51,7 @@ describe("a draft's state", () => {
     });
   });
 
-  it("keeps the wish to send over a pause, and no wish that nobody had after another obstacle", () => {
+  it("a wish to send survives a pause, and no other obstacle creates one", () => {
     const byPerson = approved(1, { sendRequested: true, tokenSha256: "token" });
     expect(folded(submitted(), byPerson, held("sending_paused"))).to.include({
       held: "sending_paused",
@@ -67,7 +67,7 @@ describe("a draft's state", () => {
     expect(folded(submitted(), held("sending_paused")), "of what is not approved").to.include({ held: null });
   });
 
-  it("has, once queued, its attempt and what it reserved, and keeps them to its end, to be given back", () => {
+  it("a queued draft keeps its attempt and what it reserved to the end, to be given back", () => {
     const sending = [submitted(), approvedByKey, queued(1)];
     expect(folded(...sending)).to.deep.include({ status: "sending", sendRequested: false, ...underWay, ...unfailed });
     const again = { attemptId: requeued.data.attemptId, tries: requeued.data.tries };
@@ -81,7 +81,7 @@ describe("a draft's state", () => {
     });
   });
 
-  it("has, where it ended before any send, nothing to give back", () => {
+  it("a draft that ended before any send has nothing to give back", () => {
     for (const last of [markedStale, rejected(1), failed()]) {
       expect(folded(submitted(), last), last.type).to.deep.include(unsent);
     }
@@ -132,7 +132,7 @@ describe("a draft's state", () => {
     expect(taken).to.include({ autoApproved: false, status: "pending" });
   });
 
-  it("knows what a failed send came to after all", () => {
+  it("a failed draft knows what late evidence says about its send", () => {
     const evidence: DraftEvent = { type: "LateEvidence", data: { attemptId, outcome: "accepted" } };
     const draft = folded(submitted(), approvedByKey, queued(1), failed("unconfirmed"), evidence);
     expect(draft).to.include({ status: "failed", failureCode: "unconfirmed", lateEvidence: "accepted" });

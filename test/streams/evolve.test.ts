@@ -32,9 +32,9 @@ function historiesOf(samples: readonly Event[]): (readonly Event[])[] {
   return [samples, samples.toReversed(), [...samples, ...samples], ...pairs];
 }
 
-describe("evolve", () => {
+describe("evolve leaves its input unchanged", () => {
   for (const stream of streams) {
-    it(`of ${stream} leaves the state and the event it is given as they are`, async () => {
+    it(`evolve of ${stream} does not change the state and the event that it is given`, async () => {
       const { initial, evolve } = await deciderOf(stream);
       const foldAll = (events: readonly Event[], prepare: <T>(value: T) => T) =>
         events.reduce((state, event) => evolve(prepare(state), prepare(event)), initial);
@@ -43,7 +43,7 @@ describe("evolve", () => {
       }
     });
 
-    it(`of ${stream} names an event that this version does not know`, async () => {
+    it(`evolve of ${stream} refuses an event type that this version does not know, by its name`, async () => {
       const { initial, evolve, category } = await deciderOf(stream);
       // These two hold one type of event and nothing to be learnt from it.
       if (category === "inbox" || category === "approvalReply") return;

@@ -25,11 +25,11 @@ const released = (number: number, marker: number, revision?: number): FilingEven
   filed(number, marker - 1),
 ];
 
-describe("held mail, as its filing knows it", () => {
+describe("held mail in the filing stream", () => {
   const release = (after: number, ...decisions: FilingDecision[]) =>
     ({ type: "DecideRelease", decisions, after }) as const;
 
-  it("is released in its order, each once", () => {
+  it("held mail is released in its order, each once", () => {
     const three = held(1, 2, 3);
     const both = release(0, releasing(4, 1, 0), releasing(5, 2, 2));
     given(filingDecider, ...three)
@@ -57,7 +57,7 @@ describe("held mail, as its filing knows it", () => {
       .then();
   });
 
-  it("is not released where nothing is held, nor before everything decided is on its thread", () => {
+  it("held mail is not released where none is held, nor before every decided mail is on its thread", () => {
     given(filingDecider, decided(1), filed(1))
       .when(release(0, releasing(2, 1)))
       .then();
@@ -72,7 +72,7 @@ describe("held mail, as its filing knows it", () => {
       .then();
   });
 
-  it("is looked for from the end of the line on", () => {
+  it("the search for held mail begins at the end of the line", () => {
     const line = (...events: FilingEvent[]) => fold(filingDecider, events).held;
     expect(line(decided(1), filed(1), ...held(2, 3))).to.deep.equal({ count: 2, releasedUpTo: 0, from: 2 });
     expect(line(...held(1, 2, 3), ...released(4, 1, 0))).to.deep.equal({ count: 2, releasedUpTo: 1, from: 1 });
@@ -80,7 +80,7 @@ describe("held mail, as its filing knows it", () => {
     expect(line(...empty, decided(3, heldBy))).to.deep.equal({ count: 1, releasedUpTo: 1, from: 4 });
   });
 
-  it("makes the state no larger, however much of it there is, and survives JSON", () => {
+  it("the filing state is no larger with much held mail, and survives JSON", () => {
     const numbers = Array.from({ length: sized(500, 100_000) }, (_, n) => n + 1);
     const state = fold(filingDecider, held(...numbers));
     expect(state.held.count).to.equal(numbers.length);
@@ -98,7 +98,7 @@ describe("a mail that cannot be recorded", () => {
   });
   const pending = (...events: FilingEvent[]) => fold(filingDecider, events).pending;
 
-  it("is quarantined in place, then apart, each once, while it is to be carried out", () => {
+  it("a mail that cannot be recorded is quarantined in place, then apart, each once, while its decision is pending", () => {
     given(filingDecider, decided(1)).when(quarantine(1)).then(quarantined(1));
     given(filingDecider, decided(1), quarantined(1)).when(quarantine(1)).then();
     given(filingDecider, decided(1), quarantined(1)).when(quarantine(1, "own")).then(quarantined(1, "own"));
@@ -106,7 +106,7 @@ describe("a mail that cannot be recorded", () => {
     given(filingDecider, decided(1), filed(1)).when(quarantine(1)).then();
   });
 
-  it("keeps its thread and its merges in place, and has neither apart", () => {
+  it("a mail quarantined in place keeps its thread and merges; one quarantined apart has neither", () => {
     const joining = decided(2, { absorbs: ["u"] });
     expect(pending(decided(1), joining, quarantined(2))).to.deep.equal([
       decision(1),
@@ -117,20 +117,20 @@ describe("a mail that cannot be recorded", () => {
     expect(apart?.absorbs).to.deep.equal([]);
   });
 
-  it("stays held if it is", () => {
+  it("a held mail that is quarantined stays held", () => {
     const events = [decided(1, heldBy), quarantined(1)];
     expect(pending(...events)[0]).to.include({ disposition: "held_over_quota", quarantined: "in place" });
     expect(fold(filingDecider, events).held.count).to.equal(1);
   });
 
-  it("is decided together with its quarantine where its decision cannot be recorded", () => {
+  it("a mail whose decision cannot be recorded is decided together with its quarantine", () => {
     const smallest = { type: "DecideFiling" as const, decisions: [decision(1)], quarantine: "too large" };
     given(filingDecider).when(smallest).then(decided(1), quarantined(1));
     given(filingDecider, decided(1)).when(smallest).then();
   });
 });
 
-describe("kept mail that expires", () => {
+describe("the expiry of kept mail", () => {
   const expiry = (number: number) => ({ number, deliveryIds: [`d${number}`], afterDays: 30 });
   const heldExpiry = (number: number, markerRevision = 2 * number - 2) => ({ ...expiry(number), markerRevision });
   const heldExpired = (number: number, markerRevision?: number): FilingEvent => ({
@@ -148,7 +148,7 @@ describe("kept mail that expires", () => {
   const release = (after: number, ...decisions: FilingDecision[]) =>
     ({ type: "DecideRelease", decisions, after }) as const;
 
-  it("leaves the line of held mail in its order, each once", () => {
+  it("held mail that expires leaves the line in its order, each once", () => {
     given(filingDecider, ...held(1, 2, 3))
       .when(expireHeld(0, heldExpiry(1), heldExpiry(2)))
       .then(heldExpired(1), heldExpired(2));
@@ -163,7 +163,7 @@ describe("kept mail that expires", () => {
       .then();
   });
 
-  it("is not released after that, and what is released, or decided to be, does not expire", () => {
+  it("expired mail is not released, and released mail does not expire", () => {
     const expired = [...held(1, 2), heldExpired(1)];
     given(filingDecider, ...expired)
       .when(release(0, releasing(3, 1, 0)))
@@ -182,7 +182,7 @@ describe("kept mail that expires", () => {
           .then();
   });
 
-  it("waits until it is on its thread", () => {
+  it("held mail does not expire before it is on its thread", () => {
     given(filingDecider, decided(1, heldBy))
       .when(expireHeld(0, heldExpiry(1)))
       .then();
@@ -195,7 +195,7 @@ describe("kept mail that expires", () => {
     given(filingDecider).when(expireQuarantined(1)).then();
   });
 
-  it("of the quarantined is each once, in the order of their numbers", () => {
+  it("quarantined mail expires once each, in the order of its numbers", () => {
     const bad = [1, 2, 3].flatMap((number) => [decided(number, { disposition: "quarantined" }), filed(number)]);
     given(filingDecider, ...bad)
       .when(expireQuarantined(1, 3))

@@ -11,7 +11,7 @@ const changes = fc.array(fc.record({ id: ids, value: fc.option(fc.nat(9), { nil:
 });
 
 describe("a map by id", () => {
-  it("holds what a Map holds, is JSON, and leaves the one it was made from as it was", () => {
+  it("a map by id holds what a Map holds, is JSON, and does not change the map that it was made from", () => {
     fc.assert(
       fc.property(changes, (all) => {
         const expected = new Map<string, number>();
@@ -38,7 +38,7 @@ describe("a map by id", () => {
 });
 
 describe("a set of ids", () => {
-  it("holds what was put in and nothing else, in little more room than the ids take", () => {
+  it("a set of ids holds what was added and nothing else, in little more room than the ids take", () => {
     const uuids = Array.from({ length: 1_000 }, (_, n) => `0199aaaa-0000-7000-8000-${String(n).padStart(12, "0")}`);
     let set: IdSet = noIds;
     for (const id of uuids) {

@@ -8,11 +8,11 @@ const folders = readdirSync(new URL("../../streams/", import.meta.url), { withFi
   .map(({ name }) => name);
 
 describe("the list of streams", () => {
-  it("has every stream there is, once", () => {
+  it("the list of streams has every stream once", () => {
     expect(Object.values(streams).map(({ decider }) => decider.category)).to.have.members(folders);
   });
 
-  it("names a stream by the category that its rules are for", () => {
+  it("each stream is named by the category that its rules are for", () => {
     const { slots, quotas, ...byId } = streams;
     for (const [noun, { decider, name }] of Object.entries(byId)) {
       expect(categoryOf(name("id-1")), noun).to.equal(decider.category);

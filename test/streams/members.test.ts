@@ -54,7 +54,7 @@ const adam = joined("adam", "admin");
 
 describe("members of a workspace", () => {
   describe("an owner", () => {
-    it("stays: the only one is neither removed nor given another role, by anybody", () => {
+    it("a workspace's only owner is neither removed nor given another role, by anybody", () => {
       for (const by of [as("olga"), "operator"] as Asker[]) {
         of(olga, adam).when(remove("olga", by)).thenRejected("invalid_request");
         for (const role of roles.filter((role) => role !== "owner"))
@@ -64,7 +64,7 @@ describe("members of a workspace", () => {
       }
     });
 
-    it("who is only invited does not count as one", () => {
+    it("an invited owner who has not accepted does not count as an owner", () => {
       of(olga, invited("ann", "owner"))
         .when(remove("olga", as("olga")))
         .thenRejected("invalid_request");
@@ -73,7 +73,7 @@ describe("members of a workspace", () => {
         .then(removed("olga"));
     });
 
-    it("of two who demote each other stays one: who was demoted changes nobody any more", () => {
+    it("of two owners who demote each other one remains: a demoted owner changes nobody", () => {
       const two = [olga, joined("oscar")];
       of(...two)
         .when(change("oscar", "approver", as("olga")))
@@ -89,7 +89,7 @@ describe("members of a workspace", () => {
         .thenRejected("insufficient_scope");
     });
 
-    it("is made, changed and removed by owners and the operator, not by admins and keys", () => {
+    it("owners are made, changed and removed by owners and the operator, not by admins and keys", () => {
       const two = [olga, joined("oscar"), adam, joined("ann", "approver"), invited("ina", "owner")];
       for (const by of [as("adam"), "api_key"] as Asker[]) {
         for (const command of [
@@ -117,7 +117,7 @@ describe("members of a workspace", () => {
     });
   });
 
-  it("are changed by owners and admins alone", () => {
+  it("members are changed by owners and admins alone", () => {
     const all = [olga, adam, joined("ann", "approver"), joined("ada", "auditor"), invited("ina")];
     for (const by of [as("ann"), as("ada"), as("nobody"), as("ina")])
       for (const command of [
@@ -142,7 +142,7 @@ describe("members of a workspace", () => {
     }
   });
 
-  it("leave by themselves, whatever their role", () => {
+  it("members leave by themselves, whatever their role", () => {
     of(olga, joined("ann", "approver"))
       .when(remove("ann", as("ann")))
       .then(removed("ann"));
@@ -151,7 +151,7 @@ describe("members of a workspace", () => {
       .then(removed("oscar"));
   });
 
-  it("have one place an address, however it is spelt", () => {
+  it("an address has one place among the members, however it is spelt", () => {
     of(olga, invited("ann"))
       .when({ ...invite("two", "approver", as("olga")), email: "ANN@Example.com" })
       .then({
@@ -169,7 +169,7 @@ describe("members of a workspace", () => {
       .then(invited("two", "owner", "ann+desk@example.com"));
   });
 
-  it("are known by the address that they have now, not by the one that they came in by", () => {
+  it("members are known by their present address, not by the one that was invited", () => {
     const ann = joined("ann", "approver");
     const moved = { ...invite("two", "approver", as("olga")), email: "new@example.com", holder: "u-ann" };
     of(olga, ann).when(moved).then();
@@ -182,7 +182,7 @@ describe("members of a workspace", () => {
       .then(invited("two", "approver", "ann@example.com"));
   });
 
-  it("are 200 with the invitations, and no more", () => {
+  it("a workspace has at most 200 members and invitations", () => {
     const others = Array.from({ length: mostMembers - 1 }, (_, n) => invited(`i${n}`));
     of(olga, ...others)
       .when(invite("new", "approver", as("olga")))
@@ -195,7 +195,7 @@ describe("members of a workspace", () => {
       .then(renewed("i3"));
   });
 
-  it("are not found by an id that is nobody's", () => {
+  it("a member is not found by an unknown or removed id", () => {
     for (const command of [
       change("x", "admin", as("olga")),
       remove("x", as("olga")),
@@ -206,7 +206,7 @@ describe("members of a workspace", () => {
   });
 
   describe("an invitation", () => {
-    it("is accepted by its address, once", () => {
+    it("an invitation is accepted by its address, once", () => {
       of(olga, invited("ann"))
         .when(accept("ann", { email: "ANN@example.com" }))
         .then(accepted("ann"));
@@ -222,7 +222,7 @@ describe("members of a workspace", () => {
         .thenRejected("invalid_request");
     });
 
-    it("ends at its time, unless it was sent again", () => {
+    it("an invitation expires at its time, unless it was sent again", () => {
       of(olga, invited("ann"))
         .when(accept("ann", { at: inAWeek }))
         .thenRejected("invalid_request");
@@ -234,7 +234,7 @@ describe("members of a workspace", () => {
         .thenRejected("invalid_request");
     });
 
-    it("is sent again until it is accepted", () => {
+    it("an invitation is sent again until it is accepted", () => {
       of(olga, invited("ann"))
         .when(renew("ann", as("olga")))
         .then(renewed("ann"));
@@ -243,20 +243,20 @@ describe("members of a workspace", () => {
         .thenRejected("invalid_status");
     });
 
-    it("that was withdrawn is gone", () => {
+    it("an invitation that was withdrawn cannot be accepted", () => {
       of(olga, invited("ann"))
         .when(remove("ann", as("olga")))
         .then(removed("ann"));
       of(olga, invited("ann"), removed("ann")).when(accept("ann")).thenRejected("not_found");
     });
 
-    it("gives the role it has when it is accepted", () => {
+    it("an invitation gives the role that it has when it is accepted", () => {
       const state = fold(memberDecider, [olga, invited("ann"), changed("ann", "auditor"), accepted("ann")]);
       expect(activeMember(state, "u-ann")?.role).to.equal("auditor");
       expect(activeMember(state, "u-eve")).to.equal(undefined);
     });
 
-    it("is refused to who is a member already under another address", () => {
+    it("an invitation is refused to a member who has another address", () => {
       of(olga, invited("ann"))
         .when(accept("ann", { userId: "u-olga" }))
         .thenRejected("invalid_request");
@@ -268,14 +268,14 @@ describe("members of a workspace", () => {
       ...{ type: "JoinMember", memberId: "m-olga", userId: "u-olga", email: "olga@example.com", role: "owner" },
       first: true,
     };
-    it("joins while there is no member, once", () => {
+    it("a first owner joins while there is no member, once", () => {
       of().when(join).then(olga);
       of(invited("ann", "owner")).when(join).then(olga);
       of(olga).when(join).then();
       of(joined("ann")).when(join).thenRejected("invalid_request");
     });
 
-    it("takes the place of the invitation to the same address", () => {
+    it("a first owner takes the place of the invitation to the same address", () => {
       of(invited("ann", "owner", "Olga@example.com"))
         .when(join)
         .then(removed("ann"), olga);

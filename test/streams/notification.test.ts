@@ -32,7 +32,7 @@ const wrong = (times: number, notificationId = "one") =>
   Array.from({ length: times }, () => refusedCode(notificationId));
 
 describe("a link to a draft", () => {
-  it("is recognised as closed, and decides nothing, neither way, while another of the version does", () => {
+  it("a closed link is recognised and decides nothing, while another link of the version does", () => {
     const events = [submitted(), asked("one"), asked("two"), closed("one", "link_leaked", "mail")];
     expect(findToken(stateOf(...events), "one approve")).to.include({ closed: "link_leaked", decision: "approve" });
     expect(findToken(stateOf(...events), "two reject")).to.include({ closed: null, decision: "reject" });
@@ -50,7 +50,7 @@ describe("a link to a draft", () => {
       .thenTypes("DraftRejected");
   });
 
-  it("is closed once, while it can decide something: pending, or approved and perhaps pending again", () => {
+  it("a link is closed once, while its draft is pending, or approved and may be pending again", () => {
     const command = close("one", "link_leaked", "mail");
     const event = closed("one", "link_leaked", "mail");
     draft(submitted(), asked("one")).when(command).then(event);
@@ -68,7 +68,7 @@ describe("a link to a draft", () => {
   });
 
   for (const because of ["link_leaked", "wrong_codes"] as const) {
-    it(`lets its version be asked about anew once because of ${because}; after that nobody is reached by it`, () => {
+    it(`approvers are asked about a version once more after a link was closed because of ${because}, and not again`, () => {
       expect(asksAnew(stateOf(submitted(), asked("one")), "one"), "while it is open").to.equal(false);
       const first = [submitted(), asked("one"), closed("one", because, "mail 1")];
       expect(asksAnew(stateOf(...first), "one")).to.equal(true);
@@ -83,7 +83,7 @@ describe("a link to a draft", () => {
     });
   }
 
-  it("counts each cause and each version by itself, and two links in one message as one closing", () => {
+  it("closed links count by cause and by version, and two links in one message count as one", () => {
     const leaked = [submitted(), asked("one"), closed("one", "link_leaked", "mail 1"), asked("two")];
     draft(...leaked)
       .when(close("two", "wrong_codes"))
@@ -103,7 +103,7 @@ describe("a link to a draft", () => {
     expect(asksAnew(stateOf(...anew, closed("three", "link_leaked", "mail 2")), "three")).to.equal(true);
   });
 
-  it("closes with the fifth wrong code of its own, in the same append, and counts none after it", () => {
+  it("the fifth wrong code closes its link in the same append, and later wrong codes are not counted", () => {
     const events = [submitted(), asked("one"), asked("two")];
     draft(...events, ...wrong(3), ...wrong(4, "two"))
       .when(refuse("one"))

@@ -11,7 +11,7 @@ const canEnd = (category: string, sample: Sample): boolean =>
   canEndObstacle({ ...sample, stream: `${category}-1` } as unknown as Recorded);
 
 describe("the events that can end what prevents a draft from being sent", () => {
-  it("are those that allow more, of all that are stored", () => {
+  it("the events that can end an obstacle to sending are, of all stored events, those that allow more", () => {
     const ending = obstacleCategories.flatMap((category) =>
       samplesOf(category)
         .filter((sample) => sample.type !== "IdentityUpdated" && canEnd(category, sample))
@@ -22,7 +22,7 @@ describe("the events that can end what prevents a draft from being sent", () => 
     );
   });
 
-  it("are of an identity's changes only that which makes it active", () => {
+  it("of an identity's changes, only the one that makes it active can end an obstacle", () => {
     const updated = (changes: object) => canEnd("identity", { type: "IdentityUpdated", data: { changes } });
     expect([{ status: "active" }, { status: "disabled" }, { displayName: "Other" }].map(updated)).to.deep.equal([
       true,
@@ -31,7 +31,7 @@ describe("the events that can end what prevents a draft from being sent", () => 
     ]);
   });
 
-  it("are none of other streams, and a type that this version does not know is an error", () => {
+  it("no event of another stream ends an obstacle, and a type that this version does not know is an error", () => {
     expect(canEnd("draft", { type: "DraftApproved", data: {} })).to.equal(false);
     expect(() => canEnd("workspace", { type: "SendingBlessed", data: {} })).to.throw("SendingBlessed");
   });

@@ -17,8 +17,8 @@ const histories: DraftEvent[][] = [
   [submitted(), approved(1), { type: "DraftReturnedToPending", data: { because: "x" } }],
 ];
 
-describe("what a draft's thread is told of it", () => {
-  it("is the same from its events as from the state they lead to", () => {
+describe("the outcome of a draft that its thread records", () => {
+  it("a draft's outcome is the same from its events as from the state that they lead to", () => {
     for (const history of histories) {
       for (const [index, event] of history.entries()) {
         const told = outcomeAfter(event);
@@ -36,17 +36,17 @@ describe("what a draft's thread is told of it", () => {
     expect(statuses.filter(isEnd)).to.deep.equal(["sent", "rejected", "stale", "failed"]);
   });
 
-  it("is nothing where the thread's own events tell it: a claimed send, and a mail that was sent", () => {
+  it("a draft's claimed send and sent mail are no outcome, because the thread's own events record them", () => {
     expect([outcomeOf({ status: "sending" }), outcomeOf({ status: "sent" })]).to.deep.equal([null, null]);
     expect([approved(1), queued(1), sent()].map(outcomeAfter)).to.deep.equal([null, null, null]);
   });
 
-  it("is approved at once where the submission approves it: it was never pending for anybody", () => {
+  it("a draft that its submission approves has the outcome approved, and was never pending", () => {
     expect(outcomeAfter(submitted({ approvedAtOnce: true }))).to.equal("approved");
     expect(outcomeAfter(submitted({ autoApproved: true }))).to.equal("approved");
   });
 
-  it("is decided for every event there is", () => {
+  it("every draft event there is has its outcome decided", () => {
     const samples = JSON.parse(readFileSync(new URL("../../streams/draft/samples.json", import.meta.url), "utf8"));
     for (const sample of samples) expect(() => outcomeAfter(sample), sample.type).not.to.throw();
   });

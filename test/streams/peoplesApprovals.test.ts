@@ -51,7 +51,7 @@ const editAndApprove = (by: AuthorsWord, ifVersion = 1, different: Partial<EditD
 });
 
 describe("a signed-in person's approval", () => {
-  it("is a person's, names them, and says until when nothing leaves", () => {
+  it("a signed-in person's approval names them, and the time before which nothing is sent", () => {
     draft()
       .when(approve(word("ann")))
       .then(bySession("ann"));
@@ -63,7 +63,7 @@ describe("a signed-in person's approval", () => {
       .then(approved(1, { approver: "ann" }));
   });
 
-  it("is of the version that was shown", () => {
+  it("a signed-in person approves only the version that was shown", () => {
     draft(edited(2))
       .when(approve(word("ann"), 1))
       .thenRejected("version_mismatch");
@@ -72,7 +72,7 @@ describe("a signed-in person's approval", () => {
       .thenRejected("version_mismatch");
   });
 
-  it("is given once, however often the form comes", () => {
+  it("a signed-in person's approval is given once, however often the form is posted", () => {
     draft(bySession("ann"))
       .when(approve(word("ann")))
       .then();
@@ -94,7 +94,7 @@ describe("a signed-in person's approval", () => {
       .thenRejected("invalid_status");
   });
 
-  it("counts once beside the same person's link, session and address", () => {
+  it("a person's link, session and address together count as one approval", () => {
     const two = { required: 2 };
     const named = { ...two, also: ["mailbox:ann"] };
     const annsVote = gave("session:ann", { also: ["mailbox:ann"] });
@@ -115,14 +115,14 @@ describe("a signed-in person's approval", () => {
     draft(annsVote).when(byLink("mailbox:bob")).thenTypes("ApprovalGiven", "DraftApproved");
   });
 
-  it("keeps the send back where it completes a quorum", () => {
+  it("a signed-in person's approval that completes a quorum delays the send", () => {
     const quorum = { required: 2, voters: ["telegram:7", "ann"] };
     draft(gave("telegram:7"))
       .when(approve(word("ann", { required: 2 })))
       .then(gave("ann"), approved(1, { sendRequested: true, quorum, approver: "ann", sendAfter }));
   });
 
-  it("counts no more where its giver was removed before the others came", () => {
+  it("an approval does not count if its giver was removed before the others approved", () => {
     const lapsed = { required: 2, lapsed: ["session:ann"] };
     draft(gave("session:ann"))
       .when(approve(word("bob", lapsed)))
@@ -134,7 +134,7 @@ describe("a signed-in person's approval", () => {
 });
 
 describe("an approval that is taken back", () => {
-  it("leaves the draft pending, to be approved again", () => {
+  it("an approval that is taken back makes the draft pending, to be approved again", () => {
     draft(bySession("ann")).when(undo("ann")).then(back("ann"));
     draft(bySession("ann"), back("ann"))
       .when(approve(word("bob")))
@@ -143,7 +143,7 @@ describe("an approval that is taken back", () => {
     draft(bySession("ann"), back("ann")).when(undo("ann")).then();
   });
 
-  it("is one's own alone, and only before it is on its way", () => {
+  it("people take back only their own approval, and only before the send has begun", () => {
     draft(bySession("ann")).when(undo("bob")).thenRejected("invalid_status");
     draft(approved(1, { tokenSha256: "token", sendRequested: true }))
       .when(undo("ann"))
@@ -183,7 +183,7 @@ describe("an approval that is taken back", () => {
     refusal({ type: "QueueDraft", queued: queued(1).data }).that.deep.equals({ status: "pending" });
   });
 
-  it("takes of several one's own vote, and the others' stand", () => {
+  it("taking back one of several votes leaves the others' votes", () => {
     const took: DraftEvent = { type: "ApprovalWithdrawn", data: { version: 1, voter: "ann" } };
     draft(gave("ann"), gave("bob", { required: 3 }))
       .when(undo("ann"))
@@ -215,7 +215,7 @@ describe("an approval that is taken back", () => {
       .then();
   });
 
-  it("takes one's own vote by another name, where it was enough by the time that they approved again", () => {
+  it("people take back their own vote under another name, also if it was enough when they approved again", () => {
     const votes = [gave("mailbox:ann", { required: 3 }), gave("bob", { required: 3 })];
     const ann = word("session:ann", { required: 2, also: ["mailbox:ann"] });
     const quorum = { required: 2, voters: ["mailbox:ann", "bob"] };
@@ -238,7 +238,7 @@ describe("an approval that is taken back", () => {
       .then();
   });
 
-  it("keeps a send that began before it from being queued", () => {
+  it("a send that began before the approval was taken back is not queued", () => {
     draft(bySession("ann"), back("ann"))
       .when({ type: "QueueDraft", queued: queued(1).data, at: sendAfter })
       .thenRejected("invalid_status");
@@ -253,7 +253,7 @@ describe("an approval that is taken back", () => {
 describe("an edit that its author approves by the same act", () => {
   const atOnce = edited(2, { approvedAtOnce: true });
 
-  it("is their version and its approval, in one append", () => {
+  it("an edit and its author's approval are stored in one append", () => {
     draft()
       .when(editAndApprove(word("ann")))
       .then(atOnce, bySession("ann", 2));
@@ -262,7 +262,7 @@ describe("an edit that its author approves by the same act", () => {
       .then();
   });
 
-  it("is of the version that was shown", () => {
+  it("an edit with approval is refused unless it is of the version that was shown", () => {
     draft(edited(2))
       .when(editAndApprove(word("ann")))
       .thenRejected("version_mismatch");
@@ -280,13 +280,13 @@ describe("an edit that its author approves by the same act", () => {
       .thenRejected("invalid_status");
   });
 
-  it("is an approval alone where nothing was edited", () => {
+  it("an edit with approval that changes nothing is an approval alone", () => {
     draft()
       .when(editAndApprove(word("ann"), 1, { changedFields: [] }))
       .then(bySession("ann"));
   });
 
-  it("is one vote where others have to approve too, and ends those before it", () => {
+  it("an edit with approval is one vote where others have to approve too, and ends earlier votes", () => {
     const two = word("ann", { required: 2 });
     draft(gave("bob"))
       .when(editAndApprove(two))
@@ -297,10 +297,10 @@ describe("an edit that its author approves by the same act", () => {
   });
 });
 
-describe("what a signed-in person submits by their own word", () => {
+describe("a draft that a signed-in person submits and approves by the same act", () => {
   const submit = (by: AuthorsWord) => ({ type: "SubmitDraft" as const, draft: submitted().data, word: by });
 
-  it("is approved by it, once", () => {
+  it("a draft that a person submits and approves is approved once", () => {
     given(draftDecider)
       .when(submit(word("ann")))
       .then(submitted({ approvedAtOnce: true }), bySession("ann"));
@@ -309,7 +309,7 @@ describe("what a signed-in person submits by their own word", () => {
       .then();
   });
 
-  it("has their vote where others have to approve too", () => {
+  it("a draft that a person submits and approves has their vote where others have to approve too", () => {
     given(draftDecider)
       .when(submit(word("ann", { required: 2 })))
       .then(submitted(), gave("ann"));

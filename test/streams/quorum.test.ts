@@ -52,7 +52,7 @@ const queue = (
 const byKey = { kind: "api_key", approvedVersion: 1 } as const;
 
 describe("a draft that several have to approve", () => {
-  it("waits for the others, and the last one approves it in the same append", () => {
+  it("a draft waits for its quorum, and the last approval approves it in the same append", () => {
     draft().when(by("a")).then(gave("a"));
     draft(gave("a"))
       .when(by("b"))
@@ -62,7 +62,7 @@ describe("a draft that several have to approve", () => {
       .then(gave("b", { required: 3 }));
   });
 
-  it("is sent if any of them meant to send", () => {
+  it("a draft is sent after its quorum if any of the approvers meant to send", () => {
     draft(gave("a", { sendRequested: true }))
       .when(by("b"))
       .then(gave("b"), approved(1, { ...full(["a", "b"]), sendRequested: true }));
@@ -72,14 +72,14 @@ describe("a draft that several have to approve", () => {
       .then(last, approved(1, { ...full(["a", "b"]), sendRequested: true }));
   });
 
-  it("counts each of them once", () => {
+  it("a quorum counts each approver once", () => {
     draft(gave("a")).when(by("a")).then();
     draft(gave("a"), gave("b", { required: 3 }))
       .when(by("b", { required: 3 }))
       .then();
   });
 
-  it("needs all of them anew after an edit, by whomever, and after it came back from an approval", () => {
+  it("a quorum begins again after any edit, and after an approval was taken back", () => {
     draft(gave("a"), edited(2))
       .when(by("b"))
       .then(gave("b", { version: 2, contentSha256: "hash 2" }));
@@ -98,12 +98,12 @@ describe("a draft that several have to approve", () => {
       .then(gave("b"));
   });
 
-  it("ends by one rejection", () => {
+  it("one rejection ends a draft that waits for its quorum", () => {
     draft(gave("a")).when(reject).then(rejected(1));
     draft(gave("a"), rejected(1)).when(by("b")).thenRejected("invalid_status");
   });
 
-  it("is judged by what is required at the decision: fewer now are enough with the next press, more make it wait", () => {
+  it("a quorum is what the decision requires: fewer suffice with the next approval, more make it wait", () => {
     draft(gave("a"))
       .when(by("a", { required: 1 }))
       .then(approved(1));
@@ -115,7 +115,7 @@ describe("a draft that several have to approve", () => {
       .then(gave("b", { required: 3 }));
   });
 
-  it("is not approved by keys while human approval is required, whatever they said before", () => {
+  it("keys do not count in a quorum while human approval is required, whatever they approved before", () => {
     draft(gave(keysVoter))
       .when(by("b", { keysCount: false }))
       .then(gave("b"));
@@ -127,7 +127,7 @@ describe("a draft that several have to approve", () => {
     expect([mixed.approval?.by, people.approval?.by]).to.deep.equal(["key", "person"]);
   });
 
-  it("takes a link into a chat for any of its people: it counts until one of them votes by name, and not after", () => {
+  it("a vote by a link in a chat counts for any person of the chat, until one of them votes by name", () => {
     const [link, place] = [linkVoter("chat"), "chat"];
     draft(gave("ada", { place })).when(by(link, { place })).then();
     draft(gave(link, { place })).when(by("ada", { place })).then(gave("ada", { place }));
@@ -141,7 +141,7 @@ describe("a draft that several have to approve", () => {
       .then(gave("ada", { place: "other" }), approved(1, full([link, "ada"])));
   });
 
-  it("takes a link into one chat for somebody of another of its kind: people are in several, and a chat gets other ids", () => {
+  it("a vote by a link in one chat may be a person's of another chat of its kind: people are in several", () => {
     const [first, second] = ["telegram 1:-100", "telegram 1:-200"];
     const links = [first, second].map((place) => gave(linkVoter(place), { place }));
     draft(gave("telegram:7", { place: first }))
@@ -164,7 +164,7 @@ describe("a draft that several have to approve", () => {
       .thenTypes("ApprovalGiven", "DraftApproved");
   });
 
-  it("is queued only with a full quorum", () => {
+  it("a draft is queued only with a full quorum", () => {
     draft().when(queue(2, byKey)).thenRejected("approvals_missing");
     draft(gave("a")).when(queue(2, byKey)).thenRejected("approvals_missing");
     draft(approved(1, { grantedBy: { runId: "run", ruleId: "rule" } }))
@@ -283,8 +283,8 @@ function faultIn(history: readonly DraftEvent[]): string | undefined {
   return undefined;
 }
 
-describe("any order of approvals, edits, rejections and ends of approvals", () => {
-  it("leaves a history in which each approval is a full quorum's, of what it names", () => {
+describe("any order of approvals, edits, rejections and withdrawn approvals", () => {
+  it("in any history each approval is that of a full quorum, of the version and hash that it names", () => {
     let approvals = 0;
     const property = fc.property(fc.array(steps, { minLength: 5, maxLength: 40 }), (commands) => {
       const history: DraftEvent[] = [submitted()];
@@ -306,7 +306,7 @@ describe("any order of approvals, edits, rejections and ends of approvals", () =
   });
 });
 
-describe("an approval of signed-in people who may not decide any more", () => {
+describe("approvals of signed-in people who lost the right to decide", () => {
   const [ann, bob] = ["session:ann", "session:bob"];
   const alone = (approver?: string): DraftEvent => ({
     ...approved(1),
@@ -320,14 +320,14 @@ describe("an approval of signed-in people who may not decide any more", () => {
   });
   const both = [gave(ann), gave(bob), { ...approved(1), data: { ...approved(1).data, ...full([ann, bob]) } }];
 
-  it("falls if it was theirs, and no other does", () => {
+  it("a draft's only approval is withdrawn if its giver lost the right to decide, and no other approval is", () => {
     draft(alone(ann)).when(withdraw(ann)).then(returned(ann));
     draft(alone(ann)).when(withdraw(bob)).then();
     draft(alone()).when(withdraw(ann)).then();
     draft(alone(ann), edited(2)).when(withdraw(ann)).then();
   });
 
-  it("falls with one of the two that are required, and the other's still counts", () => {
+  it("one of two required approvals is withdrawn with its giver's right, and the other still counts", () => {
     draft(...both)
       .when(withdraw(ann))
       .then(returned(ann));
@@ -342,7 +342,7 @@ describe("an approval of signed-in people who may not decide any more", () => {
       });
   });
 
-  it("holds where enough others approved", () => {
+  it("an approval stays valid where enough others approved", () => {
     const three = [gave(ann), gave(bob), { ...approved(1), data: { ...approved(1).data, ...full([ann, bob], 1) } }];
     draft(...three)
       .when(withdraw(ann))

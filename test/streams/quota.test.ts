@@ -11,7 +11,7 @@ describe("a quota", () => {
   const reserved = (reservationId: string): QuotaEvent => ({ type: "QuotaReserved", data: { reservationId } });
   const released = (reservationId: string): QuotaEvent => ({ type: "QuotaReleased", data: { reservationId } });
 
-  it("is reserved up to its cap, once by each id, and never again by one that was released", () => {
+  it("a quota is reserved up to its cap, once by each id, and never by an id that was released", () => {
     given(quotaDecider, reserved("a")).when(reserve("b")).then(reserved("b"));
     given(quotaDecider, reserved("a")).when(reserve("a")).then();
     given(quotaDecider, reserved("a"), reserved("b")).when(reserve("c")).thenRejected("plan_limit_reached");
@@ -20,20 +20,20 @@ describe("a quota", () => {
     given(quotaDecider, released("a")).when(reserve("a")).thenRejected("send_in_progress");
   });
 
-  it("is given back once, also what was never reserved", () => {
+  it("a reservation is given back once, also one that was never made", () => {
     given(quotaDecider, reserved("a")).when(release("a")).then(released("a"));
     given(quotaDecider).when(release("a")).then(released("a"));
     given(quotaDecider, reserved("a"), released("a")).when(release("a")).then();
     expect(fold(quotaDecider, [released("a"), reserved("b"), released("b"), released("b")]).used).to.equal(0);
   });
 
-  it("what is reserved elsewhere counts against the cap", () => {
+  it("reservations elsewhere count against the cap of a quota", () => {
     const beside = (elsewhere: number) => ({ ...reserve("b"), elsewhere });
     given(quotaDecider, reserved("a")).when(beside(0)).then(reserved("b"));
     given(quotaDecider, reserved("a")).when(beside(1)).thenRejected("plan_limit_reached");
   });
 
-  it("of many reservations as many are made as fit, from the first on, and none that is known", () => {
+  it("of many reservations as many are made as fit, in order, without those already known", () => {
     const those = (cap: number | null, elsewhere?: number) =>
       ({ type: "ReserveThoseThatFit", reservationIds: ["a", "z", "b", "b", "c", "d"], cap, elsewhere }) as const;
     const known = [reserved("a"), reserved("z"), released("z")];
@@ -59,7 +59,7 @@ describe("a quota", () => {
     expect(used(released("a"), reserved("a"))).to.equal(0);
   });
 
-  it("each workspace and period has a quota of its own", () => {
+  it("each workspace and period has its own quota", () => {
     expect(quotaStream("workspace", "month3")).to.equal("quota-workspace-month3");
   });
 });

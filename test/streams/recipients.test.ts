@@ -15,8 +15,8 @@ const message = (reply_to: string[], from_email = "ada@customer.example") => ({
 });
 const to = (...replyTo: string[]) => recipientsOfReply(message(replyTo), identity);
 
-describe("an answer goes", () => {
-  it("to Reply-To where that names one address, else to From", () => {
+describe("the recipients of an answer", () => {
+  it("an answer goes to Reply-To if that names one address, else to From", () => {
     const ada = ["ada@customer.example"];
     expect(to()).to.deep.equal(ada);
     expect(to("desk@customer.example")).to.deep.equal(["desk@customer.example"]);
@@ -27,7 +27,7 @@ describe("an answer goes", () => {
     expect(to(...Array.from({ length: 100 }, (_, index) => `a${index}@x.example`)), "a hundred").to.deep.equal(ada);
   });
 
-  it("never to the identity itself, its tags or its own Reply-To", () => {
+  it("an answer never goes to the identity itself, its tags or its own Reply-To", () => {
     expect(to("help+x@agents.example", "team@agents.example")).to.deep.equal(["ada@customer.example"]);
     for (const own of ["help+x@agents.example", "team@agents.example", "Help@agents.example"])
       expect(to(own), own).to.deep.equal(["ada@customer.example"]);
@@ -36,11 +36,11 @@ describe("an answer goes", () => {
     expect(to("HELP@agents.example", "desk@customer.example")).to.deep.equal(["desk@customer.example"]);
   });
 
-  it("to nobody where nobody is named", () => {
+  it("an answer to a message without a sender is refused", () => {
     expect(() => recipientsOfReply(message([], ""), identity)).to.throw(Rejected, /no sender/);
   });
 
-  it("to everybody else in copy, the others of Reply-To first", () => {
+  it("an answer's copies go to everybody else, the others of Reply-To first", () => {
     const all = {
       reply_to: ["ada@customer.example", "desk@customer.example"],
       to_emails: ["help@agents.example", "dan@x.example"],
@@ -58,7 +58,7 @@ describe("an answer goes", () => {
 describe("the recipients of a mail", () => {
   const content = (more: { to?: string[]; cc?: string[]; bcc?: string[] }) => ({ to: [], cc: [], bcc: [], ...more });
 
-  it("are each named once across to, cc and bcc, in whatever case", () => {
+  it("a mail names each recipient once across to, cc and bcc, in whatever case", () => {
     requireUsableRecipients(content({ to: ["a@x.example"], cc: ["b@x.example"], bcc: ["c@x.example"] }));
     expect(() => requireUsableRecipients(content({ to: ["a@x.example"], bcc: ["A@x.example"] })))
       .to.throw(Rejected, /already/)
@@ -66,7 +66,7 @@ describe("the recipients of a mail", () => {
       .that.includes({ field: "bcc" });
   });
 
-  it("are refused with a sentence where no mail can be sent to an address that was read", () => {
+  it("a recipient address that can be read but not mailed is refused with a sentence", () => {
     requireUsableRecipients(
       content({ to: ["yui..tanaka@x.example"], cc: ['"odd user"@x.example'], bcc: ["ada@bücher.example"] }),
     );
@@ -77,7 +77,7 @@ describe("the recipients of a mail", () => {
         .that.includes({ field: "to" });
   });
 
-  it("are at most 50 in copy", () => {
+  it("a mail has at most 50 recipients in copy", () => {
     const cc = Array.from({ length: 51 }, (_, n) => `a${n}@x.example`);
     requireFewCopies({ cc: cc.slice(1) });
     expect(() => requireFewCopies({ cc })).to.throw(Rejected, /more than 50/);
@@ -87,7 +87,7 @@ describe("the recipients of a mail", () => {
 describe("Reply-To", () => {
   const replyTo = (...lines: string[]) => readHeaders(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`)).replyTo;
 
-  it("is read over all of its fields, with groups opened", () => {
+  it("Reply-To is read over all of its fields, with groups opened", () => {
     expect(replyTo("Reply-To: ada@x.example", "Subject: x", "Reply-To: mallory@evil.example")).to.deep.equal([
       "ada@x.example",
       "mallory@evil.example",

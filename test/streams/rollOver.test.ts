@@ -16,7 +16,7 @@ describe("periods", () => {
     return [period.start.toISOString(), period.end.toISOString()];
   };
 
-  it("are months from the creation, at its time of day; the last day stands in for one a month does not have", () => {
+  it("periods are months from the creation, at its time of day; a short month ends on its last day", () => {
     const created = "2026-01-31T12:00:00.000Z";
     expect(bounds(created, "2026-01-31T12:00:00.000Z")).to.deep.equal([created, "2026-02-28T12:00:00.000Z"]);
     expect(bounds(created, "2026-02-28T11:59:59.999Z")).to.deep.equal([created, "2026-02-28T12:00:00.000Z"]);
@@ -30,7 +30,7 @@ describe("periods", () => {
     ]);
   });
 
-  it("follow each other without a gap, each under its own number", () => {
+  it("periods follow each other without a gap, each with its own number", () => {
     const createdAt = "2024-02-29T23:30:00.000Z";
     let now = new Date(createdAt);
     for (let month = 0; month < 60; month++) {
@@ -62,7 +62,7 @@ describe("periods", () => {
     expect(planNow({ ...paid, currentPeriodEnd: null }, before)).to.equal("builder_pack");
   });
 
-  it("are the payment processor's where it names them, each with counters of its own", () => {
+  it("periods are the payment processor's if it names them, each with separate counters", () => {
     const active = { ...paid, planStatus: "active" } as const;
     const first = periodNow(active, new Date("2026-01-15T00:00:00.000Z"))!;
     const next = { currentPeriodStart: "2026-02-02T00:00:00.000Z", currentPeriodEnd: "2026-03-02T00:00:00.000Z" };
@@ -90,7 +90,7 @@ describe("periods", () => {
   const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
   const midnight = (day: string): string => `${day}T00:00:00.000Z`;
 
-  it("of a year that is paid for are its months, each with counters of its own [d10 periods]", () => {
+  it("a paid year has months as its periods, each with separate counters [d10 periods]", () => {
     const year = monthsOf(midnight("2028-01-31"), midnight("2029-01-31"));
     expect(year.map(([, start]) => start)).to.deep.equal(
       ["2028-01-31", "2028-02-29", "2028-03-31", "2028-04-30", "2028-05-31", "2028-06-30"].concat([
@@ -114,7 +114,7 @@ describe("periods", () => {
     ]);
   });
 
-  it("of what is paid for by the month are one each, however long that month is: days that are left are no month", () => {
+  it("a period paid by the month is one period, however long that month is", () => {
     // Anchored on the 31st, as the processor has it.
     const anchors = ["2028-01-31", "2028-02-29", "2028-03-31", "2028-04-30", "2028-05-31"];
     for (const [at, day] of anchors.slice(0, -1).entries()) {
@@ -129,14 +129,14 @@ describe("periods", () => {
     expect(monthsOf(midnight("2026-02-01"), midnight("2026-03-03"))).to.have.length(1);
   });
 
-  it("stay the last ones of a period that is over until the processor names the next, and the first before it began", () => {
+  it("the last period lasts until the processor names the next, and the first applies before it began", () => {
     const stretch = { start: midnight("2026-01-10"), end: midnight("2026-03-10"), first: null };
     const late = monthWithin(stretch, new Date("2026-07-01"));
     expect([dayOf(late.start), dayOf(late.end)]).to.deep.equal(["2026-02-10", "2026-03-10"]);
     expect(monthWithin(stretch, new Date("2026-01-01")).name).to.equal("from20260110T000000000Z");
   });
 
-  it("count from the operator's word where the processor names none, and are known afterwards", () => {
+  it("periods count from the operator's start if the processor names none, and stay known afterwards", () => {
     const from = "2026-03-31T08:00:00.000Z";
     const set = { ...paid, planStatus: "active", currentPeriodStart: null, currentPeriodEnd: null } as const;
     const period = periodNow({ ...set, periodsFrom: from }, new Date("2026-05-02T00:00:00.000Z"))!;
@@ -149,7 +149,7 @@ describe("periods", () => {
     expect(known).to.include(period.name);
   });
 
-  it("are all known to a lifetime's counters, each once", () => {
+  it("a lifetime's counters include every period once", () => {
     const created = midnight("2026-01-01");
     const year = { start: midnight("2026-02-10"), end: midnight("2027-02-10"), first: "month1" };
     const before = { start: midnight("2026-01-05"), end: null, first: null };
@@ -162,7 +162,7 @@ describe("periods", () => {
       expect(names).to.include(monthWithin(before, new Date(midnight(day))).name);
   });
 
-  it("[8 builder_pack] [8 pro] [8 agency] have the contract's caps", () => {
+  it("[8 builder_pack] [8 pro] [8 agency] plans have the contract's caps", () => {
     const rows = Object.entries(planLimits).map(([plan, limits]) => [plan, ...Object.values(limits)]);
     expect(rows).to.deep.equal([
       ["builder_pack", 50, 50, 1, 0, 1],

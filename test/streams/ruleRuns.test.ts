@@ -39,7 +39,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
   const suppressed = (rules: WalkedRule[], circumstances: Circumstances) =>
     planRun(rules, circumstances).map(({ actions }) => actions.map((action) => action.suppressed));
 
-  it("ends at a match that says so", () => {
+  it("a run of rules ends at a matching rule that says so", () => {
     const results = planRun(
       [
         rule("a", { conditions: leaf("thread.status", "closed"), stopAfterMatch: true }),
@@ -54,7 +54,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     ]);
   });
 
-  describe("whose text was not searched in time for a condition", () => {
+  describe("a run with a condition on text that was not searched in time", () => {
     const inText = (value: string): Group => leaf("message.body_text", value);
     /** Only "known" was looked for, and found. */
     const answers = new Map([[JSON.stringify(["equals", "known"]), true]]);
@@ -63,7 +63,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     const manual = { type: "set_approval_mode", mode: "manual" } as const;
     const tag = { type: "add_tag", tag: "vip" } as const;
 
-    it("counts a rule that asks it as matched, does nothing of it but its manual, and goes on", () => {
+    it("an unanswered condition counts as matched, only its rule's manual action is done, and the run continues", () => {
       const unsure = rule("a", { conditions: inText("other"), actions: [tag, manual], stopAfterMatch: true });
       const results = planRun([unsure, rule("b", { conditions: inText("known"), actions: [tag] })], unanswered);
       expect(results.map(({ matched }) => matched)).to.deep.equal([true, true]);
@@ -72,7 +72,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
       expect([stands, done]).to.deep.equal([null, null]);
     });
 
-    it("grants nothing, whichever rule grants", () => {
+    it("a run with an unanswered condition grants nothing, whichever rule grants", () => {
       const grant = rule("g", { actions: [auto] });
       const unsure = rule("u", { conditions: inText("other") });
       for (const rules of [
@@ -86,7 +86,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
       expect(suppressed([grant, rule("k", { conditions: inText("known") })], unanswered)).to.deep.equal([[null], []]);
     });
 
-    it("knows what follows whatever the answer is", () => {
+    it("a run with an unanswered condition still knows what follows from either answer", () => {
       const either: Group = { operator: "OR", conditions: [inText("other"), inText("known")] };
       expect(suppressed([rule("a", { conditions: either, actions: [tag] })], unanswered)).to.deep.equal([[null]]);
       const none: Group = { operator: "AND", conditions: [inText("other"), leaf("thread.status", "closed")] };
@@ -94,7 +94,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     });
   });
 
-  it("shows a rule what those before it did", () => {
+  it("a run shows each rule what the rules before it did", () => {
     const results = planRun(
       [
         rule("a", {
@@ -113,7 +113,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
   });
 
   for (const field of ["contact.domain", "contact.status", "contact.tag", "message.from_email", "thread.status"]) {
-    it(`lets a condition on ${field} grant only what is proven`, () => {
+    it(`a condition on ${field} grants only with proof of the sender`, () => {
       const known: Facts = new Map(facts).set(field as Field, ["x"]);
       const claims = { conditions: leaf(field, "x") };
       for (const trigger of ["email.received", "draft.created"] as const) {
@@ -136,7 +136,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     });
   }
 
-  describe("without proof, grants nothing that hangs on a claim in another rule", () => {
+  describe("a grant that depends on another rule's condition on the sender", () => {
     const trusted: Facts = new Map(facts).set("contact.status", ["trusted"]);
     const isTrusted = leaf("contact.status", "trusted");
     const isStranger: Group = { conditions: [{ field: "contact.status", op: "not_equals", value: "trusted" }] };
@@ -149,25 +149,28 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     const grantOf = (rules: WalkedRule[], proven: boolean) =>
       planRun(rules, at({ facts: trusted, proven })).find(({ ruleId }) => ruleId === "skip")?.actions[0]?.suppressed;
     for (const [what, rules] of Object.entries({
-      "one before it that would have ended the walk": [
+      "of a rule before it that would have ended the run": [
         rule("a", { conditions: isStranger, stopAfterMatch: true }),
         skip,
       ],
-      "one after it that would have asked for a person": [skip, { ...manual, conditions: isStranger }],
-      "one that ended the walk before a person was asked for": [
+      "of a rule after it that would have asked for a person": [skip, { ...manual, conditions: isStranger }],
+      "of a rule that ended the run before a person was asked for": [
         skip,
         rule("a", { conditions: isTrusted, stopAfterMatch: true }),
         manual,
       ],
-      "one that set the status it asks about": [setsStatus, { ...skip, conditions: leaf("thread.status", "waiting") }],
+      "of a rule that set the status it asks about": [
+        setsStatus,
+        { ...skip, conditions: leaf("thread.status", "waiting") },
+      ],
     })) {
-      it(what, () => {
+      it(`without proof of the sender, nothing is granted by a condition ${what}`, () => {
         expect(grantOf(rules, true), "proven").to.equal(null);
         expect(grantOf(rules, false), "claimed").to.contain("DMARC");
       });
     }
 
-    it("but what comes out the same whoever the sender is", () => {
+    it("a grant needs no proof if the result is the same for every sender", () => {
       const elsewhere: Group = {
         conditions: [...(isStranger.conditions ?? []), { field: "identity.id", op: "equals", value: "another" }],
       };
@@ -182,20 +185,20 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     });
   });
 
-  it("needs no proof where no condition asks who the sender is", () => {
+  it("a grant needs no proof if no condition asks who the sender is", () => {
     const rules = [rule("a", { conditions: leaf("identity.id", "i"), actions: [{ type: "skip_approval" }] })];
     const known: Facts = new Map(facts).set("identity.id", ["i"]);
     expect(suppressed(rules, at({ facts: known }))).to.deep.equal([[null]]);
   });
 
-  it("grants nothing where a person's approval is required, where it already ran, and at the end of a chain", () => {
+  it("a run grants nothing if human approval is required, if the rule already ran, or at the end of a chain", () => {
     const rules = [rule("a", { actions: [{ type: "skip_approval" }] })];
     expect(String(suppressed(rules, at({ humanRequired: true, proven: true })))).to.match(/requires human approval/);
     expect(String(suppressed(rules, at({ ranBefore: new Set(["a"]) })))).to.contain("has already run");
     expect(String(suppressed(rules, at({ chainEnded: true })))).to.contain("too many");
   });
 
-  it("lets the last action about an approval decide", () => {
+  it("the last action about an approval decides", () => {
     const rules = [
       rule("a", { actions: [{ type: "skip_approval" }] }),
       rule("b", { actions: [{ type: "set_approval_mode", mode: "manual" }] }),
@@ -205,7 +208,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     expect(results[1]).to.deep.equal([null]);
   });
 
-  it("is recorded once, its actions too, and leaves its mode to one draft", () => {
+  it("a run and its actions are recorded once, and its mode goes to one draft", () => {
     const evaluated: Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"] = {
       workspaceId: "w",
       triggerEvent: "email.received",

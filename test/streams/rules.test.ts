@@ -35,7 +35,7 @@ describe("a rule", () => {
   const create = { type: "CreateRule", workspaceId: "w", settings } as const;
   const update = (changes: Partial<RuleSettings>) => ({ type: "UpdateRule", changes }) as const;
 
-  it("is made once, changed version by version, and deleted once [3 rule status]", () => {
+  it("a rule is made once, changed version by version, and deleted once [3 rule status]", () => {
     given(ruleDecider).when(create).then(created);
     given(ruleDecider, created).when(create).then();
     given(ruleDecider, created)
@@ -65,7 +65,7 @@ const refusal = (work: () => unknown): string => {
   return "taken";
 };
 
-describe("a rule's conditions are judged [4 condition tree] [d9 bounds]", () => {
+describe("the validation of a rule's conditions [4 condition tree] [d9 bounds]", () => {
   const judge = (value: unknown, trigger = triggerEvents[0] as (typeof triggerEvents)[number]) =>
     refusal(() => readConditions(trigger, value, "conditions"));
   const leaf = { field: "message.subject", op: "contains", value: "x" };
@@ -77,7 +77,7 @@ describe("a rule's conditions are judged [4 condition tree] [d9 bounds]", () => 
   const wide = (count: number) => ({ operator: "AND", conditions: Array.from({ length: count }, () => leaf) });
   const one = (item: unknown) => ({ operator: "AND", conditions: [item] });
 
-  it("and taken where they are good", () => {
+  it("valid conditions of a rule are accepted", () => {
     for (const good of [{}, { operator: "OR", conditions: [] }, one(leaf), one({}), nested(8), wide(100)])
       expect(judge(good)).to.equal("taken");
     expect(judge(one({ field: "contact.status", op: "in", value: ["trusted", "unknown"] }))).to.equal("taken");
@@ -107,9 +107,10 @@ describe("a rule's conditions are judged [4 condition tree] [d9 bounds]", () => 
     ["no value", one({ field: "message.subject", op: "equals" }), /conditions\[0\]\.value: expected a string/],
     ["a null", one(null), /conditions\[0\]: expected an object/],
   ];
-  for (const [what, value, answer] of bad) it(`and refused: ${what}`, () => expect(judge(value)).to.match(answer));
+  for (const [what, value, answer] of bad)
+    it(`conditions of a rule are refused: ${what}`, () => expect(judge(value)).to.match(answer));
 
-  it("by the trigger they belong to [4 fields email.received] [4 fields draft.created] [4 fields draft.approved] [4 fields draft.stale]", () => {
+  it("conditions are accepted only for the trigger of their field [4 fields email.received] [4 fields draft.created] [4 fields draft.approved] [4 fields draft.stale]", () => {
     for (const trigger of triggerEvents) {
       for (const field of Object.values(fieldsOf).flat()) {
         const kind = kindOf(field);
@@ -121,10 +122,10 @@ describe("a rule's conditions are judged [4 condition tree] [d9 bounds]", () => 
   });
 });
 
-describe("a rule's actions are judged [d9 actions]", () => {
+describe("the validation of a rule's actions [d9 actions]", () => {
   const judge = (...actions: unknown[]) => refusal(() => readActions(actions, "actions"));
 
-  it("and taken where they are good", () => {
+  it("valid actions of a rule are accepted", () => {
     const good = [
       { type: "set_thread_status", status: "closed" },
       { type: "set_approval_mode", mode: "auto" },
@@ -162,7 +163,8 @@ describe("a rule's actions are judged [d9 actions]", () => {
     ["a tag too long", { type: "add_tag", tag: "x".repeat(65) }, /actions\[0\]\.tag: expected/],
     ["no such priority", { type: "set_priority", priority: 1 }, /actions\[0\]\.priority: expected one of low/],
   ];
-  for (const [what, action, answer] of bad) it(`and refused: ${what}`, () => expect(judge(action)).to.match(answer));
+  for (const [what, action, answer] of bad)
+    it(`an action of a rule is refused: ${what}`, () => expect(judge(action)).to.match(answer));
 });
 
 /** Said once more, in other words: what a leaf means, by the table of the contract. */
@@ -191,11 +193,11 @@ function expected(item: Group | Leaf, facts: Record<string, string[]>): boolean 
   return table[item.op];
 }
 
-describe("a walk over conditions [4 condition tree]", () => {
+describe("the evaluation of conditions [4 condition tree]", () => {
   const walk = (item: Group | Leaf, facts: Record<string, string[]>) =>
     passes(item, new Map(Object.entries(facts)) as Facts);
 
-  it("compares as a small independent model does, whatever the tree [4 op equals] [4 op not_equals] [4 op contains] [4 op not_contains] [4 op starts_with, ends_with] [4 op in, not_in]", () => {
+  it("conditions compare like a small independent model, whatever the tree [4 op equals] [4 op not_equals] [4 op contains] [4 op not_contains] [4 op starts_with, ends_with] [4 op in, not_in]", () => {
     const words = fc.constantFrom("", "a", "A", "ab", "Ab@x.example", "ab@X.EXAMPLE", "vip", "VIP", "open", "ß", "İ");
     const field = fc.constantFrom<Field>(
       "message.from_email",
@@ -227,7 +229,7 @@ describe("a walk over conditions [4 condition tree]", () => {
     );
   });
 
-  it("takes addresses, domains and ids in any case, other values exactly, parts of a text in any case [d9 comparison]", () => {
+  it("addresses, domains, ids and parts of a text compare in any case, other values exactly [d9 comparison]", () => {
     const is = (leaf: [string, Leaf["op"], string | string[]], fact: string) => {
       const [field, op, value] = leaf;
       return walk({ field, op, value }, { [field]: [fact] });
@@ -245,7 +247,7 @@ describe("a walk over conditions [4 condition tree]", () => {
     expect(is(["thread.subject", "ends_with", "NOW"], "Call me now")).to.equal(true);
   });
 
-  it("matches any tag; what is missing matches the negative operators only", () => {
+  it("a condition matches any tag; a missing value matches the negative operators only", () => {
     const tagged = { "contact.tag": ["vip", "beta"] };
     expect(walk({ field: "contact.tag", op: "equals", value: "beta" }, tagged)).to.equal(true);
     expect(walk({ field: "contact.tag", op: "not_equals", value: "beta" }, tagged)).to.equal(false);
@@ -256,7 +258,7 @@ describe("a walk over conditions [4 condition tree]", () => {
     }
   });
 
-  it("finds the parts that a plain search finds, however long", () => {
+  it("contains finds the parts that a plain search finds, however long", () => {
     const letters = (constraints: fc.StringConstraints) =>
       fc.string({ unit: fc.constantFrom("a", "b"), ...constraints });
     const property = (text: string, from: number, part: string) => {
@@ -268,14 +270,14 @@ describe("a walk over conditions [4 condition tree]", () => {
     );
   });
 
-  it("looks for no part for long, whatever it is made of", () => {
+  it("contains ends quickly, whatever the searched part is made of", () => {
     const facts: Facts = new Map([["message.body_text", ["a".repeat(1024 * 1024)]]]);
     const value = `${"a".repeat(4000)}b${"a".repeat(4000)}`;
     const hostile = { field: "message.body_text", op: "contains", value } as const;
     for (let rule = 0; rule < 20; rule++) expect(passes(hostile, facts)).to.equal(false);
   });
 
-  it("finds nothing on a prototype", () => {
+  it("a condition finds nothing on a prototype", () => {
     for (const field of ["__proto__", "constructor", "toString"]) {
       expect(walk({ field, op: "contains", value: "" }, {})).to.equal(false);
     }
@@ -283,7 +285,7 @@ describe("a walk over conditions [4 condition tree]", () => {
     expect(passes(odd, new Map())).to.equal(true);
   });
 
-  it("comes to the same where the text was searched before, each question once", () => {
+  it("conditions have the same result where the text was searched before, each question asked once", () => {
     const leaf = (op: Leaf["op"], value: Leaf["value"]): Leaf => ({ field: "message.body_text", op, value });
     const texts = ["Where is my Parcel?"];
     const leaves = [

@@ -19,14 +19,14 @@ const typesOf = (stream: string): string[] =>
 const samplesOf = (stream: string): Sample[] => JSON.parse(text(`${stream}/samples.json`));
 
 describe("stored events", () => {
-  it("are found in every stream", () => {
+  it("stored events are found in every stream", () => {
     expect(streams).to.include.members(["draft", "thread", "filing", "delivery", "quota"]);
     for (const stream of streams) expect(typesOf(stream), stream).not.to.have.length(0);
     expect(typesOf("draft")).to.include.members(["DraftSubmitted", "ApproversAsked", "DraftRejected"]);
   });
 
   for (const stream of streams) {
-    it(`of ${stream}: every version of every type has a sample, and can be folded`, async () => {
+    it(`every version of every event type of ${stream} has a sample, and can be folded`, async () => {
       const samples = samplesOf(stream);
       const versions = typesOf(stream).flatMap((type) =>
         Array.from({ length: newestVersion(type) }, (_, index) => `${type} ${index + 1}`),

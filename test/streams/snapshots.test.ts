@@ -31,13 +31,13 @@ const historiesOf = (samples: readonly Event[]) =>
     .chain((events) => fc.tuple(fc.constant(events), fc.nat(events.length)));
 
 describe("a snapshot", () => {
-  it("is looked at for every kind of stream", () => {
+  it("snapshots are checked for every kind of stream", () => {
     expect(Object.values(streams).length).to.be.at.least(20);
     for (const { decider } of Object.values(streams)) expect(samplesOf(decider.category)).not.to.have.length(0);
   });
 
   for (const [noun, { decider, tailOnly }] of Object.entries(streams as unknown as Record<string, AnyStream>)) {
-    it(`of ${noun}, made anywhere, and the rest of the events are the state`, () => {
+    it(`a snapshot of ${noun} at any position and the rest of the events fold to the state`, () => {
       const samples = samplesOf(decider.category);
       for (const cut of [...samples.keys(), samples.length])
         expect(faultOfSnapshot(decider, samples, cut), `after ${cut} samples`).to.equal(undefined);
@@ -47,7 +47,7 @@ describe("a snapshot", () => {
       fc.assert(property, { numRuns: sized(40, 1_000) });
     });
 
-    it(`of ${noun} has every field that a stream begins with, whatever happened`, () => {
+    it(`a snapshot of ${noun} has every field that a stream begins with, whatever happened`, () => {
       const fields = Object.keys(decider.initial as object);
       const property = fc.property(historiesOf(samplesOf(decider.category)), ([events]) => {
         expect(fold(decider, events)).to.include.all.keys(fields);
@@ -55,7 +55,7 @@ describe("a snapshot", () => {
       if (fields.length > 0) fc.assert(property, { numRuns: sized(20, 500) });
     });
 
-    it(`of ${noun} ${tailOnly ? "would never say anything: no event changes its state" : "says something"}`, () => {
+    it(`a snapshot of ${noun} ${tailOnly ? "would hold nothing: no event changes its state" : "holds something"}`, () => {
       const samples = samplesOf(decider.category);
       const changed = samples.some(
         (event) => JSON.stringify(decider.evolve(decider.initial, event)) !== JSON.stringify(decider.initial),
@@ -64,22 +64,22 @@ describe("a snapshot", () => {
     });
   }
 
-  describe("is refused of a state that", () => {
+  describe("a snapshot of a state that JSON does not keep", () => {
     const happened: Event = { type: "Happened", data: {} };
     const hidden = new WeakMap<object, number>();
     const broken: Record<string, AnyDecider> = {
       "has a Map": { initial: { by: new Map() }, evolve: () => ({ by: new Map([["a", 1]]) }) },
       "has a Set": { initial: { all: [] }, evolve: () => ({ all: new Set(["a"]) }) },
       "has a field without a value": { initial: {}, evolve: () => ({ reason: undefined }) },
-      "has a time": { initial: {}, evolve: () => ({ at: new Date(0) }) },
-      "has a number that JSON has not": { initial: {}, evolve: () => ({ most: Number.POSITIVE_INFINITY }) },
+      "has a Date": { initial: {}, evolve: () => ({ at: new Date(0) }) },
+      "has a number that JSON does not have": { initial: {}, evolve: () => ({ most: Number.POSITIVE_INFINITY }) },
       "has a large number": { initial: {}, evolve: () => ({ position: 1n }) },
       "is of a class": { initial: {}, evolve: () => new URL("http://a") },
-      "says less of itself than it has": {
+      "has a toJSON that omits a field": {
         initial: {},
         evolve: () => ({ kept: 1, lost: 2, toJSON: () => ({ kept: 1 }) }),
       },
-      "knows something on the side": {
+      "depends on data outside of it": {
         initial: { count: 0 },
         evolve: (state) => {
           const next = { count: (hidden.get(state as object) ?? 0) + 1 };
@@ -89,7 +89,7 @@ describe("a snapshot", () => {
       },
     };
     for (const [what, decider] of Object.entries(broken)) {
-      it(what, () => {
+      it(`a snapshot is refused of a state that ${what}`, () => {
         expect(faultOfSnapshot(decider, [happened, happened], 1)).to.be.a("string");
       });
     }

@@ -2,33 +2,33 @@ import { expect } from "chai";
 import { newerWord, staleDraft } from "#streams/draft/staleness.ts";
 import { isMachines, isNews, isWord, isWordSql } from "#streams/inbox/words.ts";
 
-describe("a draft goes stale", () => {
+describe("the staleness of a draft", () => {
   const word = { messageId: "newer", number: 3 };
 
-  it("by a word that was filed after the message it answers, and by no other", () => {
+  it("only a customer's mail that was filed after the message that a draft answers makes it stale", () => {
     expect(newerWord({ newestWord: word }, { basedOnNumber: 2 })).to.equal(word);
     expect(newerWord({ newestWord: word }, { basedOnNumber: 0 }), "a draft that answers none").to.equal(word);
     expect(newerWord({ newestWord: word }, { basedOnNumber: 3 })).to.equal(null);
     expect(newerWord({ newestWord: null }, { basedOnNumber: 0 })).to.equal(null);
   });
 
-  it("and says which message it was", () => {
+  it("a stale draft names the newer message", () => {
     expect(staleDraft("newer")).to.deep.include({ code: "stale_draft", details: { new_message_id: "newer" } });
   });
 });
 
-describe("somebody's word", () => {
-  it("is a person's mail, also through a list; an automatic reply and a bounce are a machine's", () => {
+describe("mail that counts as the customer having written", () => {
+  it("a person's mail counts as the customer's, also through a list; automatic replies and bounces do not", () => {
     expect(["person", "list", "auto_reply", "bounce"].map(isWord)).to.deep.equal([true, true, false, false]);
     expect(["person", "list", "auto_reply", "bounce"].map(isMachines)).to.deep.equal([false, false, true, true]);
     expect([isWord(null), isMachines(null)], "a mail of ours").to.deep.equal([false, false]);
   });
 
-  it("is the same in SQL", () => {
+  it("the SQL condition for the customer's mail names the same classifications", () => {
     expect(isWordSql("m.classification")).to.equal("m.classification in ('person', 'list')");
   });
 
-  it("is news where its sender is not blocked", () => {
+  it("a customer's mail is news unless its sender is blocked", () => {
     expect(isNews({ classification: "list", fromBlocked: false })).to.equal(true);
     expect(isNews({ classification: "person", fromBlocked: true })).to.equal(false);
     expect(isNews({ classification: "bounce", fromBlocked: false })).to.equal(false);

@@ -10,8 +10,8 @@ const stretch = (start: string, end: string | null, first: string | null = null)
 const january = stretch("2026-01-10", "2026-02-10");
 const year = stretch("2026-02-10", "2027-02-10");
 
-describe("the stretches of months that were paid for", () => {
-  it("the stretches stay as they are if the last one is named again", () => {
+describe("the paid stretches of months", () => {
+  it("stretches stay as they are if the last one is named again", () => {
     const stretches = [stretch("2025-12-10", "2026-01-10"), january, year];
     expect(withStretch(stretches, { ...year })).to.equal(stretches);
   });

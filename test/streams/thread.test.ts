@@ -27,7 +27,7 @@ import { given } from "#test/support/given.ts";
 const thread = (...events: ThreadEvent[]) => given(threadDecider, ...events);
 
 describe("a thread", () => {
-  it("takes mail once, in the order of filing numbers", () => {
+  it("a thread takes each mail once, in the order of filing numbers", () => {
     thread().when(file(1)).then(opened, received(1));
     thread(...base)
       .when(file(4))
@@ -41,7 +41,7 @@ describe("a thread", () => {
     thread().when(claim("a1", 0)).thenRejected("not_found");
   });
 
-  it("opens again when the customer writes, asks for review when closed or by a stranger [3 needs_review]", () => {
+  it("a thread opens again when the customer writes, and asks for review if closed or for a stranger [3 needs_review]", () => {
     thread(...base, status("waiting"))
       .when(file(4))
       .then(received(4), status("open", "the customer wrote"));
@@ -70,7 +70,7 @@ describe("a thread", () => {
       .then(received(4), review("an unsure join"));
   });
 
-  it("refuses a claim on what is older than the newest word", () => {
+  it("a thread refuses a claim of a draft that is older than the newest customer mail", () => {
     thread(...base)
       .when(claim("a1", 3))
       .then(claimed("a1"));
@@ -90,7 +90,7 @@ describe("a thread", () => {
       .thenRejected("stale_draft");
   });
 
-  it("refuses a claim whose approval does not know of an answer that the message has by now", () => {
+  it("a thread refuses a claim whose approval does not know of another answer to the message", () => {
     const knowing = (...knows: string[]): ThreadCommand => ({ ...claim("a2", 3), knows }) as ThreadCommand;
     const answer: ThreadEvent = { type: "SendClaimed", data: { ...claimOf("a1"), draftId: "other", replaces: null } };
     const released = (because: string): ThreadEvent => ({
@@ -117,7 +117,7 @@ describe("a thread", () => {
       .then(claimed("a2"));
   });
 
-  it("gives one claim a draft, and replaces only the one that is named", () => {
+  it("a thread gives each draft one claim, and replaces only the claim that is named", () => {
     thread(...base, claimed("a1"))
       .when(claim("a1", 3))
       .then();
@@ -135,7 +135,7 @@ describe("a thread", () => {
       .thenRejected("send_in_progress");
   });
 
-  it("releases the claim that is named, once", () => {
+  it("a thread releases the named claim, once", () => {
     const release: ThreadCommand = { type: "ReleaseClaim", draftId: "draft", attemptId: "a1", because: "stale" };
     thread(...base, claimed("a1"))
       .when(release)
@@ -148,7 +148,7 @@ describe("a thread", () => {
       .then();
   });
 
-  it("waits after a reply, told once [3 thread -> waiting]", () => {
+  it("a thread waits after a reply, which is recorded once [3 thread -> waiting]", () => {
     const tell: ThreadCommand = { type: "RecordSent", ...mailSent };
     const told: ThreadEvent = { type: "MessageSent", data: mailSent };
     thread(...base, noted("pending", 2), claimed("a1"))
@@ -165,7 +165,7 @@ describe("a thread", () => {
     );
   });
 
-  it("follows its drafts, newest note first", () => {
+  it("a thread's status follows its drafts, by their newest note", () => {
     const note = (outcome: DraftOutcome, draftRevision: number): ThreadCommand => ({
       type: "NoteDraft",
       draftId: "draft",
@@ -228,7 +228,7 @@ describe("a thread", () => {
       .then(noted("closed", 1), status("open", "draft stale"));
   });
 
-  it("a thread knows what it heard last of each draft", () => {
+  it("a thread knows the last note of each draft", () => {
     const heard = (...events: ThreadEvent[]) => fold(threadDecider, [...base, ...events]);
     const again = heard(noted("pending", 0), noted("closed", 4), noted("pending", 5));
     expect(again.closedDrafts).to.deep.equal([]);
@@ -240,7 +240,7 @@ describe("a thread", () => {
     expect(left.closedDrafts).to.deep.equal([{ draftId: "draft", status: "sent", revision: 0 }]);
   });
 
-  describe("of which many drafts have closed", () => {
+  describe("a thread with many closed drafts", () => {
     const closings = (from: number, to: number): ThreadEvent[] =>
       Array.from({ length: to - from }, (_, index) => noted("closed", 5, `draft ${from + index}`));
     const note = (draftId: string, outcome: "pending" | "rejected", hasEnded?: boolean): ThreadCommand => ({
@@ -249,7 +249,7 @@ describe("a thread", () => {
     });
     const full = [...base, ...closings(0, 201)];
 
-    it("keeps the revisions of the 200 that closed last, so that a late note changes nothing", () => {
+    it("a thread keeps the revisions of the 200 drafts that closed last, so that a late note changes nothing", () => {
       expect(fold(threadDecider, full).closedDrafts).to.have.length(200);
       for (const known of ["draft 1", "draft 200"]) {
         thread(...full)
@@ -266,7 +266,7 @@ describe("a thread", () => {
         .thenTypes("DraftNoted", "ThreadStatusChanged");
     });
 
-    it("holds none of them as open: its state is as large after 5,000 as after 300", () => {
+    it("a thread holds no closed draft as open: its state is as large after 5,000 as after 300", () => {
       const opened = (from: number, to: number): ThreadEvent[] =>
         closings(from, to).flatMap((closing, index) => [noted("pending", 0, `draft ${from + index}`), closing]);
       const stateAfter = (count: number) => fold(threadDecider, [...base, ...opened(1_000, 1_000 + count)]);
@@ -276,7 +276,7 @@ describe("a thread", () => {
       expect(sizeAfter(5_000)).to.equal(sizeAfter(300));
     });
 
-    it("takes for old news what is told of one that it has forgotten, and hears of new ones", () => {
+    it("a thread ignores late notes of a draft that it has forgotten, and takes notes of new drafts", () => {
       thread(...full)
         .when(note("draft 0", "pending", true))
         .then();
@@ -292,13 +292,13 @@ describe("a thread", () => {
         .thenTypes("DraftNoted", "ThreadStatusChanged");
     });
 
-    it("forgets none that is claimed", () => {
+    it("a thread forgets no closed draft that has a claim", () => {
       thread(...full, claimed("a1"))
         .when(note("draft", "rejected"))
         .thenTypes("DraftNoted");
     });
 
-    it("is told of a mail of ours once, also where it has forgotten it", () => {
+    it("a thread records each sent mail once, also after it has forgotten the draft", () => {
       const tell: ThreadCommand = { type: "RecordSent", ...mailSent };
       const sent: ThreadEvent[] = [...base, claimed("a1"), { type: "MessageSent", data: mailSent }];
       thread(...sent, ...closings(0, 199))
@@ -313,7 +313,7 @@ describe("a thread", () => {
     });
   });
 
-  it("makes little new for an event, however many drafts are open, on their way or answered machines", () => {
+  it("a thread allocates little for an event, however many drafts are open, being sent or answered machines", () => {
     const many = sized(1_000, 10_000);
     const each = (make: (id: string) => ThreadEvent[]): ThreadEvent[] =>
       Array.from({ length: many }, (_, index) => make(`draft ${index}`)).flat();
@@ -335,7 +335,7 @@ describe("a thread", () => {
     }
   });
 
-  it("only points on once it is frozen, and takes what was filed before for done", () => {
+  it("a frozen thread only points to its survivor, and counts earlier filed mail as done", () => {
     const freeze: ThreadCommand = { type: "FreezeThread", survivorId: "survivor", number: 5 };
     const frozen: ThreadEvent = { type: "ThreadFrozen", data: { survivorId: "survivor", number: 5 } };
     thread(...base)
@@ -366,7 +366,7 @@ describe("a thread", () => {
       .that.deep.equals({ survivorId: "survivor" });
   });
 
-  it("is told once what each mail proves, and asks for review where a joining one proves nothing [d5 authentication]", () => {
+  it("a thread records what each mail proves once, and asks for review if joining mail proves nothing [d5 authentication]", () => {
     const said = (number: number, aligned: boolean, classification: Classification = "person") =>
       messageAuthenticated(number, {
         classification,
@@ -422,7 +422,7 @@ describe("a thread", () => {
       .thenRejected("thread_merged");
   });
 
-  it("makes a change that is named once, whatever was set since", () => {
+  it("a named change of a thread is made once, whatever was set since", () => {
     const close: ThreadCommand = { type: "UpdateThread", status: "closed", because: "t", once: "name" };
     const isClosed: ThreadEvent = {
       type: "ThreadStatusChanged",
@@ -449,7 +449,7 @@ describe("a thread", () => {
     );
   });
 
-  it("changes only what is different", () => {
+  it("an update of a thread changes only what is different", () => {
     thread(...base)
       .when({ type: "UpdateThread", status: "open", needsReview: false, priority: "normal", because: "t" })
       .then();
@@ -465,7 +465,7 @@ describe("a thread", () => {
       .then({ type: "ThreadReviewSet", data: { needsReview: false, reason: null } });
   });
 
-  it("a thread knows where it was said what each of its last 50 mails proves", () => {
+  it("a thread knows where the proof of each of its last 50 mails is stored", () => {
     const authenticated = (number: number) => ({ type: "MessageAuthenticated", data: { number } }) as ThreadEvent;
     const { proofs } = fold(threadDecider, [...base, ...Array.from({ length: 51 }, (_, n) => authenticated(n))]);
     expect([proofs.length, proofs[0], proofs.at(-1)]).to.deep.equal([

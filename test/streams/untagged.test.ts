@@ -11,7 +11,7 @@ describe("an address without its tag", () => {
     ["ada+orders", "ada+orders"],
     ["", ""],
   ] as const)
-    it(`${JSON.stringify(address)}: ${JSON.stringify(untagged)}`, () => {
+    it(`the address ${JSON.stringify(address)} without its tag is ${JSON.stringify(untagged)}`, () => {
       expect(withoutTag(address)).to.equal(untagged);
     });
 });

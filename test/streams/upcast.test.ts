@@ -37,7 +37,7 @@ const actor = { kind: "system", id: "test" } as const;
 const metadata: Metadata = { workspaceId: null, actor, correlationId: "c", causationId: "c", at: "" };
 
 describe("an event whose shape has changed", () => {
-  it("folds to the same state whichever version was stored", () => {
+  it("an event folds to the same state whichever version was stored", () => {
     for (const sample of samples) {
       expect(upcast(sample, known)).to.deep.equal(newest);
       const events = [upcast(sample, known)] as unknown as PersonEvent[];
@@ -45,7 +45,7 @@ describe("an event whose shape has changed", () => {
     }
   });
 
-  it("is read in its newest version through the store that the service composes, and stays stored as it was", async () => {
+  it("an old event is read in its newest version through the composed store, and stays stored as it was", async () => {
     const log = createMemoryEventStore();
     await log.append("person-1", -1, [{ ...old, id: "1", metadata }]);
     const store = keepAppendsAtomic(upcastReads(log, known));
@@ -74,7 +74,7 @@ describe("an event whose shape has changed", () => {
     ]);
   });
 
-  it("is taken from version to version, and may get another type on the way", () => {
+  it("an event is upcast version by version, and may get another type on the way", () => {
     const renamed: Upcasters = {
       PersonNamed: {
         ...known.PersonNamed,

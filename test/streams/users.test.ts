@@ -19,20 +19,20 @@ const changeTo = (email: string) => ({ type: "ChangeUserEmail", email }) as cons
 const changed = (email: string): UserEvent => ({ type: "UserEmailChanged", data: { email } });
 
 describe("a user", () => {
-  it("is not signed in by a password that was replaced while it was looked at", () => {
+  it("a sign-in with a password that was replaced while it was checked is refused", () => {
     const user = given(userDecider, registered(), passwordSet());
     user.when(signIn(1)).then(signedIn);
     user.when(signIn()).then(signedIn);
     given(userDecider, registered(), passwordSet(), passwordSet("reset")).when(signIn(1)).thenRejected("unauthorized");
   });
 
-  it("is not signed in once disabled", () => {
+  it("a disabled user is not signed in", () => {
     given(userDecider, registered(), passwordSet(), { type: "UserDisabled", data: {} })
       .when(signIn(1))
       .thenRejected("unauthorized");
   });
 
-  it("has confirmed an address by reading mail there, also one that they only named before", () => {
+  it("a user has confirmed an address by reading mail there, also one that was only named before", () => {
     expect(fold(userDecider, [registered()]).isConfirmed).to.equal(true);
     given(userDecider, registered()).when(changeTo("ann@people.example")).then();
     expect(fold(userDecider, [registered(true)]).isConfirmed).to.equal(false);

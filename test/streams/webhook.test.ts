@@ -24,14 +24,14 @@ const given = (...events: WebhookEvent[]) => fold(webhookDecider, events);
 const { decide } = webhookDecider;
 
 describe("a webhook", () => {
-  it("is made once", () => {
+  it("a webhook is made once", () => {
     const { workspaceId, ...rest } = created.data as Extract<WebhookEvent, { type: "WebhookCreated" }>["data"];
     const command = { type: "CreateWebhook", webhook: { workspaceId, ...rest } } as const;
     expect(decide(command, webhookDecider.initial)).to.deep.equal([created]);
     expect(decide(command, given(created))).to.deep.equal([]);
   });
 
-  it("records only what changes", () => {
+  it("an update of a webhook records only what changes", () => {
     const update = (changes: object) => decide({ type: "UpdateWebhook", changes }, given(created));
     expect(update({ url: "https://hooks.example.com/", events: ["draft.stale"] })).to.deep.equal([]);
     expect(update({ events: ["draft.rejected"], description: null })).to.deep.equal([
@@ -39,7 +39,7 @@ describe("a webhook", () => {
     ]);
   });
 
-  it("keeps the secrets before, newest first, and rotates once for each request", () => {
+  it("a webhook keeps its earlier secrets, newest first, and rotates once for each request", () => {
     const state = given(created, rotated("s2"), rotated("s3"));
     expect(state.secret.id).to.equal("s3");
     expect(state.previous.map((each) => each.secret.id)).to.deep.equal(["s2", "s1"]);
@@ -49,7 +49,7 @@ describe("a webhook", () => {
     }
   });
 
-  it("is disabled once, enabled again, and gone for good once deleted", () => {
+  it("a webhook is disabled once, can be enabled again, and stays deleted", () => {
     const disabled: WebhookEvent = { type: "WebhookDisabled", data: { because: "410" } };
     expect(decide({ type: "DisableWebhook", because: "410" }, given(created))).to.deep.equal([disabled]);
     expect(decide({ type: "DisableWebhook", because: "410" }, given(created, disabled))).to.deep.equal([]);
