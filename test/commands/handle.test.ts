@@ -21,7 +21,7 @@ const createKey = {
 } as const;
 const rename = (name: string) => ({ type: "UpdateWorkspace", name }) as const;
 
-describe("handling a command", () => {
+describe("the handling of a command", () => {
   const world = () => {
     const log = createMemoryEventStore();
     const faulty = faultyEventStore(log);
@@ -30,7 +30,7 @@ describe("handling a command", () => {
     return { log, faulty, instance };
   };
 
-  it("folds again and decides anew where another instance was faster", async () => {
+  it("a command is folded and decided again if another instance was faster", async () => {
     const { log, instance } = world();
     const [one, two] = [instance(), instance()];
     await one.workspaces.handle("1", create, cause);
@@ -45,7 +45,7 @@ describe("handling a command", () => {
     ]);
   });
 
-  it("does not believe a stale cache that says no, nor one that says already so", async () => {
+  it("a stale cached state neither refuses a command nor lets it pass as already done", async () => {
     const { instance } = world();
     const [one, two] = [instance(), instance()];
     const refused = await two.workspaces.handle("1", rename("B"), cause).catch((error) => error);
@@ -56,7 +56,7 @@ describe("handling a command", () => {
     expect((await two.workspaces.handle("1", rename("B"), cause)).changed).to.equal(true);
   });
 
-  it("writes 200 parallel commands to one stream in 200 appends", async () => {
+  it("200 parallel commands to one stream take 200 appends", async () => {
     const { log, faulty, instance } = world();
     const { quotas } = instance();
     const reserve = (n: number) => ({ type: "ReserveQuota", reservationId: `${n}`, cap: 150 }) as const;
@@ -67,7 +67,7 @@ describe("handling a command", () => {
     expect(log.all.map((event) => event.revision)).to.deep.equal([...Array(150).keys()]);
   });
 
-  it("keeps a cap across instances", async () => {
+  it("a cap holds across instances", async () => {
     const { log, instance } = world();
     const instances = [instance(), instance(), instance()];
     const all = [...Array(60).keys()].map((n) =>
@@ -77,7 +77,7 @@ describe("handling a command", () => {
     expect(log.all).to.have.length(20);
   });
 
-  it("appends nothing for a key that was revoked, and says unauthorized", async () => {
+  it("a command under a revoked key appends nothing and is answered unauthorized", async () => {
     const { log, instance } = world();
     const { apiKeys, workspaces } = instance();
     await workspaces.handle("1", create, cause);
@@ -90,7 +90,7 @@ describe("handling a command", () => {
     expect(log.all[1]!.metadata).not.to.have.property("keyGuard");
   });
 
-  it("hands an unknown outcome on, and finds out by itself next time", async () => {
+  it("an unknown outcome is passed on, and the next command finds out what happened", async () => {
     for (const when of ["before", "after"] as const) {
       const log = createMemoryEventStore();
       const store = faultyEventStore(log, { at: 1, when, how: "unavailable" });
@@ -102,11 +102,11 @@ describe("handling a command", () => {
     }
   });
 
-  describe("under an operation", () => {
+  describe("a command under an operation", () => {
     const under = (operation: string) => ({ ...cause, operation });
     const again = (operation: string) => ({ ...under(operation), repeated: true });
 
-    it("marks its events, and a repetition that finds its own effect decides nothing anew", async () => {
+    it("an operation marks its events, and a repetition that finds its own effect decides nothing", async () => {
       const { log, instance } = world();
       const { workspaces } = instance();
       await workspaces.handle("1", create, cause);
@@ -121,7 +121,7 @@ describe("handling a command", () => {
       ]);
     });
 
-    it("does what an interrupted run did not come to, and takes another operation's or command's effect for no own one", async () => {
+    it("a repetition does what an interrupted run did not, and ignores effects of other operations and commands", async () => {
       const { log, instance } = world();
       const { workspaces } = instance();
       await workspaces.handle("1", create, under("o1"));
@@ -130,7 +130,7 @@ describe("handling a command", () => {
       expect([state.name, log.all.length]).to.deep.equal(["C", 3]);
     });
 
-    it("is looked for from the end of a long stream, and not in what is older than the operation", async () => {
+    it("an operation's effect is searched from the end of a long stream, not before the operation began", async () => {
       const { log, instance } = world();
       const { workspaces } = instance();
       await workspaces.handle("1", create, under("o0"));
@@ -172,7 +172,7 @@ describe("handling a command", () => {
       ]).to.deep.equal([true, true, false]);
     });
 
-    it("meets the first run that goes on after all: one of them appends", async () => {
+    it("a repetition and a first run that continues after all append once", async () => {
       const { log, instance } = world();
       const [first, second] = [instance(), instance()];
       await first.workspaces.handle("1", create, cause);

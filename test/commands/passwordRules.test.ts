@@ -28,7 +28,7 @@ describe("a password", () => {
     "password of the harbour master's parrot",
   ];
   for (const password of good) {
-    it(`may be ${password}`, () => {
+    it(`the password ${password} is accepted`, () => {
       expect(reasonOf(password)).to.equal(undefined);
     });
   }
@@ -50,18 +50,18 @@ describe("a password", () => {
     "111111111111",
   ];
   for (const password of common) {
-    it(`is not ${password}, which many would try`, () => {
+    it(`the password ${password} is refused, because many would try it`, () => {
       expect(reasonOf(password)).to.include("anybody would try");
     });
   }
 
   for (const password of ["anna.lindqvist", "Lindqvist-Anna-2026", "harbourlogistics1", "4nn4L1ndqv1st99", email]) {
-    it(`is not ${password}, which can be read in the address`, () => {
+    it(`the password ${password} is refused, because it is made of the address`, () => {
       expect(reasonOf(password)).to.include("made of your address");
     });
   }
 
-  it("has 12 to 256 characters, counted as they are compared", () => {
+  it("a password has 12 to 256 characters, counted after normalisation", () => {
     const letters = "kvzjmwhdpxtgbnqflrsc";
     const of = (length: number) =>
       letters
@@ -81,7 +81,7 @@ describe("a password", () => {
     expect(reasonOf("\ufdfa".repeat(20))).to.include("12 to 256");
   });
 
-  it("of 10 kB is refused by its length alone", () => {
+  it("a password of 10 kB is refused by its length alone", () => {
     expect(reasonOf("kvz ".repeat(2_560))).to.include("12 to 256");
     expect(reasonOf("\ufdfa".repeat(10_000))).to.include("12 to 256");
   });

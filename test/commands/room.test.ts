@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { createRoom } from "#src/commands/room.ts";
 
 describe("a room for large things", () => {
-  it("lets in what fits, in order, and what is larger than it alone", async () => {
+  it("a room admits what fits, in order, and anything larger than the room alone", async () => {
     const room = createRoom(10);
     const ends: (() => void)[] = [];
     const begun: number[] = [];
@@ -28,14 +28,14 @@ describe("a room for large things", () => {
     await Promise.all(all);
   });
 
-  it("gives back what failing work took", async () => {
+  it("a room gets back what failing work took", async () => {
     const room = createRoom(1);
     const failure = await room.take(1, () => Promise.reject(new Error("x"))).catch((error: Error) => error.message);
     expect(failure).to.equal("x");
     expect(await room.take(1, async () => "y")).to.equal("y");
   });
 
-  it("gives one of those who share it half at most, and lets others pass", async () => {
+  it("a room gives one share half at most, and admits others meanwhile", async () => {
     const room = createRoom(10);
     const begun: string[] = [];
     const ends: (() => void)[] = [];
@@ -60,7 +60,7 @@ describe("a room for large things", () => {
     expect(begun.slice(3), "more than its half alone").to.deep.equal(["a4", "a20"]);
   });
 
-  it("lets in first who holds least, however many others wait before", async () => {
+  it("a room admits first the share that holds least, however many others wait before it", async () => {
     const room = createRoom(10);
     const [begun, ends]: [string[], (() => void)[]] = [[], []];
     const take = (share: string, bytes: number) =>
@@ -83,7 +83,7 @@ describe("a room for large things", () => {
     expect(begun.slice(4)).to.deep.equal(["c", "a", "b", "a"]);
   });
 
-  it("says at once where there is none", async () => {
+  it("a room without space says so at once to work that does not wait", async () => {
     const room = createRoom(10);
     let end = (): void => {};
     const first = room.takeNow(4, () => new Promise<void>((resolve) => (end = resolve)), "a");

@@ -3,10 +3,10 @@ import { type Counts, moveCounts } from "#projections/counts.ts";
 import { projectorOn, unseenTables } from "#test/support/projecting.ts";
 import { seeded } from "../../scripts/support/random.ts";
 
-describe("counts beside a list", () => {
+describe("the counts of a list", () => {
   const unseen = unseenTables();
 
-  it("are what counting gives, after any changes in batches of any size, without a row of none", async () => {
+  it("counts equal counting the rows, after any changes in any batches, without a row of zero", async () => {
     const counts: Counts = { table: "toy_counts", dimensions: ["kind", "done"] };
     const random = seeded(3);
     const any = (of: readonly string[]) => of[Math.floor(random() * of.length)] as string;

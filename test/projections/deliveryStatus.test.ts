@@ -75,7 +75,7 @@ describe("the delivery status of a message [d5 delivery_status]", () => {
     [["unconfirmed", "delivered"], "delivered"],
     [["unconfirmed", "bounced"], "bounced"],
   ] as const) {
-    it(`is ${status} after ${names.join(", ")}, in whatever order and batches they are told`, async () => {
+    it(`a message is ${status} after ${names.join(", ")}, in any order and batches`, async () => {
       for (const order of permutations([...names])) {
         for (const together of [true, false]) {
           const found = await statusAfter(order, together);

@@ -47,7 +47,7 @@ const busy = (id: string) => notReached(id, { error: "busy", final: false });
 const gone = (id: string) => notReached(id, { error: "gone" });
 
 describe("a draft's notification_status", () => {
-  it("tells nothing before a channel has answered, then what it answered and when", () => {
+  it("notification_status is empty before a channel has answered, then says what it answered and when", () => {
     expect(statusAfter(submitted())).to.deep.equal(notAnswered);
     expect(statusAfter(submitted(), asked("one"))).to.deep.equal(notAnswered);
     expect(statusAfter(submitted(), asked("one"), reached("one"))).to.deep.equal(["sent", "email", 2, null]);
@@ -58,7 +58,7 @@ describe("a draft's notification_status", () => {
     expect(statusAfter(...tried, gone("two"))).to.deep.equal(["failed", "email", 4, "gone"]);
   });
 
-  it("begins anew with each version, whatever is still heard of questions about the one before", () => {
+  it("notification_status begins again with each version, whatever arrives about the one before", () => {
     const first = [submitted(), asked("one"), reached("one"), edited(2)];
     expect(statusAfter(...first)).to.deep.equal(notAnswered);
     expect(statusAfter(...first, gone("one"))).to.deep.equal(notAnswered);
@@ -67,7 +67,7 @@ describe("a draft's notification_status", () => {
     expect(statusAfter(...second, reached("two"))).to.deep.equal(["sent", "email", 7, null]);
   });
 
-  it("is the secondary channel's once that was asked, and late tries of the first one do not hide it", () => {
+  it("notification_status is the secondary channel's once it was asked, and late tries of the first do not hide it", () => {
     const both = [
       submitted(),
       asked("one", { type: "slack" }),
@@ -81,7 +81,7 @@ describe("a draft's notification_status", () => {
     expect(statusAfter(...both, gone("two"))).to.deep.equal(["failed", "email", 5, "gone"]);
   });
 
-  it("is the first channel's again where that is asked on request, or after an approval was taken back", () => {
+  it("notification_status is the first channel's again if it is asked on request or after an approval was taken back", () => {
     const both = [submitted(), asked("one"), gone("one"), escalated, asked("two", { slot: "secondary" }), gone("two")];
     expect(statusAfter(...both, requested, asked("three"), reached("three"))).to.deep.equal(["sent", "email", 8, null]);
     expect(statusAfter(...both, approved(1), returned, asked("three"), reached("three"))).to.deep.equal([
@@ -92,7 +92,7 @@ describe("a draft's notification_status", () => {
     ]);
   });
 
-  it("does not go on retrying once the draft waits for nobody", () => {
+  it("notification_status stops retrying once the draft is not pending", () => {
     for (const decision of [approved(1), rejected(1), queued(1)]) {
       const decided = [submitted(), asked("one"), busy("one"), decision];
       expect(statusAfter(...decided)).to.deep.equal(["failed", "email", 2, "busy"]);
@@ -111,7 +111,7 @@ describe("a draft's notification_status", () => {
     }
   });
 
-  it("says that a mail came back, and of the newest question alone", () => {
+  it("notification_status says that a mail came back, for the newest request alone", () => {
     const sent = [submitted(), asked("one"), reached("one")];
     expect(statusAfter(...sent, gone("one"))).to.deep.equal(["failed", "email", 3, "gone"]);
     expect(statusAfter(...sent, requested, asked("two"), reached("two"), gone("one"))).to.deep.equal([
@@ -122,7 +122,7 @@ describe("a draft's notification_status", () => {
     ]);
   });
 
-  it("says that a link was closed until the next one is there", () => {
+  it("notification_status says that a link was closed until the next one is there", () => {
     const leaked = [submitted(), asked("one"), reached("one"), closed("one", "link_leaked", "mail")];
     const [state, , since, error] = statusAfter(...leaked);
     expect([state, since, error]).to.deep.equal([

@@ -56,7 +56,7 @@ const queued = (draftId: string, threadId: string) =>
     }).data,
   );
 
-describe("rows written for a thread that was absorbed", () => {
+describe("rows of an absorbed thread", () => {
   const unseen = unseenTables();
 
   /** Projects these batches, and answers what is asked of the tables then. */
@@ -83,7 +83,7 @@ describe("rows written for a thread that was absorbed", () => {
 
   const draft = uuid(10);
 
-  it("move with the merge when they were there before it", async () => {
+  it("rows written before a merge move to the survivor", async () => {
     const events = [submitted(draft, b), absorbed(a, b)];
     expect(await threadsAfter(drafts, "drafts", [events])).to.deep.equal([a]);
     expect(
@@ -95,7 +95,7 @@ describe("rows written for a thread that was absorbed", () => {
     ).to.deep.equal([a]);
   });
 
-  it("land on the survivor when they come after it: a submission that raced the merge", async () => {
+  it("a submission that arrives after the merge is stored on the survivor", async () => {
     const events = [absorbed(a, b), submitted(draft, b)];
     expect(await threadsAfter(drafts, "drafts", [events])).to.deep.equal([a]);
     expect(
@@ -107,7 +107,7 @@ describe("rows written for a thread that was absorbed", () => {
     ).to.deep.equal([a]);
   });
 
-  it("stay there through later events of theirs", async () => {
+  it("rows stay on the survivor through later events of theirs", async () => {
     const events = [absorbed(a, b), submitted(draft, b), edited(draft)];
     expect(
       await threadsAfter(
@@ -118,7 +118,7 @@ describe("rows written for a thread that was absorbed", () => {
     ).to.deep.equal([a]);
   });
 
-  it("follow a merge that follows a merge, whichever comes first", async () => {
+  it("rows follow a chain of merges, whichever merge is projected first", async () => {
     const late = [absorbed(b, c), absorbed(a, b), submitted(draft, c), submitted(uuid(11), b), submitted(uuid(12), a)];
     const between = [absorbed(b, c), submitted(draft, c), absorbed(a, b)];
     const backwards = [absorbed(a, b), absorbed(b, c), submitted(draft, c)];
@@ -135,7 +135,7 @@ describe("rows written for a thread that was absorbed", () => {
     }
   });
 
-  it("are left alone on threads that were not", async () => {
+  it("rows on other threads are not moved by a merge", async () => {
     const events = [absorbed(a, b), submitted(draft, c)];
     expect(
       await threadsAfter(
@@ -146,7 +146,7 @@ describe("rows written for a thread that was absorbed", () => {
     ).to.deep.equal([c]);
   });
 
-  it("also as messages: one queued under the absorbed thread's name", async () => {
+  it("a message queued on the absorbed thread is stored on the survivor", async () => {
     for (const events of [
       [absorbed(a, b), queued(draft, b)],
       [queued(draft, b), absorbed(a, b)],
@@ -162,7 +162,7 @@ describe("rows written for a thread that was absorbed", () => {
     }
   });
 
-  describe("in parts", () => {
+  describe("a merge in parts", () => {
     const received = (threadId: string, number: number) =>
       event(`thread-${threadId}`, "MessageReceived", {
         ...inboundMessage(number, { messageId: uuid(400 + number), identityId: uuid(200) }),
@@ -176,7 +176,7 @@ describe("rows written for a thread that was absorbed", () => {
         event(`thread-${a}`, "ThreadAbsorbed", { absorbedId: b, part: { n: index + 1, of } }),
       );
 
-    it("is one merge: rows move with the first part, nothing counts twice and it is told once", async () => {
+    it("a merge in parts moves rows with the first part, counts nothing twice and is announced once", async () => {
       const before = [opened(a), received(a, 1), opened(b), received(b, 2)];
       const parts = inParts(3);
       for (const batches of [[[...before, ...parts]], [...before, ...parts].map((each) => [each])]) {
@@ -192,7 +192,7 @@ describe("rows written for a thread that was absorbed", () => {
       ]);
     });
 
-    it("keeps where in the log each message is that came in", async () => {
+    it("a merge in parts keeps the log position of each received message", async () => {
       const at = (revision: number, of: Recorded) => ({ ...of, revision });
       const events = [at(5, received(a, 1)), at(17, received(b, 2)), ...inParts(2)];
       const places = await projecting(messages, [events], async (tx) => {

@@ -40,7 +40,7 @@ const submitted = (n: number): Recorded =>
     }).data,
   });
 
-describe("one more mail, or draft, among many", () => {
+describe("the cost of one more mail or draft among many", () => {
   const unseen = unseenTables();
 
   /** The most rows of a table that projecting this event looks at, beside many like it. */
@@ -69,17 +69,17 @@ describe("one more mail, or draft, among many", () => {
     return new Map(rows.map(({ relname, looked_at }) => [relname, looked_at]));
   }
 
-  it("is not compared with every message and every merge there ever was", async () => {
+  it("one more mail reads few messages and merges", async () => {
     const merges = "message_thread_merges";
     expect(await rowsLookedAt(messages as Projection, { merges, eventOf: received })).to.be.within(1, few);
   });
 
-  it("is not compared with every draft", async () => {
+  it("one more draft reads few drafts", async () => {
     const merges = "draft_thread_merges";
     expect(await rowsLookedAt(drafts as Projection, { merges, eventOf: submitted })).to.be.within(1, few);
   });
 
-  it("is not compared with all of the vocabulary, nor with every message that has words", async () => {
+  it("one more mail reads few words and messages of the search", async () => {
     const merges = "search_thread_merges";
     expect(await rowsLookedAt(search as Projection, { merges, eventOf: received })).to.be.within(1, few);
   });

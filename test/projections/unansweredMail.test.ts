@@ -59,7 +59,7 @@ const recorded = (events: readonly NewEvent[]): Recorded[] =>
     },
   }));
 
-describe("the mail that nobody has answered", () => {
+describe("unanswered mail", () => {
   const unseen = unseenTables();
 
   const rowsOf = async (tx: Sql) =>
@@ -80,7 +80,7 @@ describe("the mail that nobody has answered", () => {
   const unanswered = async (...events: (NewEvent | NewEvent[])[]) =>
     (await ledger(events.flat(), () => 0)).filter(({ answered }) => !answered).map(({ id }) => Number(id.slice(-3)));
 
-  it("is what came to a thread since the last mail that was sent there, or since the thread was closed", async () => {
+  it("unanswered mail is what arrived on a thread since its last sent mail or its closing", async () => {
     expect(await unanswered(filed(11, a), filed(12, b))).to.deep.equal([11, 12]);
     expect(await unanswered(filed(11, a), filed(12, b), sent(a))).to.deep.equal([12]);
     expect(await unanswered(filed(11, a), sent(a), filed(12, a))).to.deep.equal([12]);
@@ -89,7 +89,7 @@ describe("the mail that nobody has answered", () => {
     expect(await unanswered(received(11), sent(a))).to.deep.equal([11]);
   });
 
-  it("has repeated, held and merged mail in it, which an answer on the thread takes out", async () => {
+  it("unanswered mail includes repeated, held and merged mail until the thread is answered", async () => {
     const repeated = [received(12), decided(12, a, { disposition: "duplicate" })];
     expect(await unanswered(filed(11, a), repeated)).to.deep.equal([11, 12]);
     expect(await unanswered(filed(11, a), repeated, sent(a))).to.deep.equal([]);
@@ -102,7 +102,7 @@ describe("the mail that nobody has answered", () => {
     expect(await unanswered(filed(11, a), merged(b, a), merged(c, b), sent(c))).to.deep.equal([]);
   });
 
-  it("is the same however its events are batched", async () => {
+  it("unanswered mail is the same however its events are batched", async () => {
     const random = seeded(11);
     const below = (count: number): number => Math.floor(random() * count);
     for (let round = 0; round < sized(6, 60); round++) {

@@ -4,7 +4,7 @@ import { mostParts, parseQuery } from "#projections/search/parseQuery.ts";
 import { fold, vectorOf, wordsOf } from "#projections/search/words.ts";
 
 describe("the words of a search", () => {
-  it("are without case, accents and forms of letters", () => {
+  it("search words are without case, accents and forms of letters", () => {
     for (const [typed, folded] of [
       ["MÜLLER", "muller"],
       ["Cafe\u0301", "cafe"],
@@ -18,7 +18,7 @@ describe("the words of a search", () => {
       expect(fold(typed), typed).to.equal(folded);
   });
 
-  it("part at everything that is neither letter nor digit, and in scripts without spaces at every sign", () => {
+  it("search words are split at all but letters and digits, and at every sign in scripts without spaces", () => {
     expect(wordsOf("Ann@customer.example: INV-2024/07, don't!")).to.deep.equal(
       ["ann", "customer", "example", "inv", "2024", "07", "don", "t"], // prettier-ignore
     );
@@ -26,7 +26,7 @@ describe("the words of a search", () => {
     expect(wordsOf("😀 &|!():*'\\ \0\ud800 𖿢")).to.deep.equal([]);
   });
 
-  it("are asked for as parts, phrases and exclusions", () => {
+  it("search words are parsed as parts, phrases and exclusions", () => {
     expect(parseQuery('late -refund "not Delivered" ann@x.example')).to.deep.equal({
       having: [
         { words: [{ word: "late", match: "part" }] },
@@ -50,7 +50,7 @@ describe("the words of a search", () => {
     expect(parseQuery('-"')).to.deep.equal({ having: [], without: [] });
   });
 
-  it("are parts of words for a few of them, and whole words from then on", () => {
+  it("the first few words of a search match parts of words, the others whole words", () => {
     const typed = Array.from({ length: 300 }, (_, index) => `abc${index}`);
     const { having } = parseQuery(typed.join(" "));
     const matches = having.flatMap(({ words }) => words.map(({ match }) => match));
@@ -59,7 +59,7 @@ describe("the words of a search", () => {
     expect(joined.filter(({ match }) => match !== "whole")).to.have.length(mostParts);
   });
 
-  it("are read out of any text, and keep to what a vector can hold", () => {
+  it("search words are read from any text, within the limits of a vector", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
         const { having, without } = parseQuery(text);

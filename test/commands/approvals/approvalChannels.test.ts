@@ -15,7 +15,7 @@ describe("an approver's mailbox", () => {
     // Only what the rule under test asks for.
   } as unknown as Dependencies;
 
-  it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {
+  it("an approver's mailbox is not the address that approval mail comes from, in whatever case", async () => {
     expect(await isHostedHere(deps, "approvals@MAIL.firm.example")).to.equal(true);
     expect(await isHostedHere(deps, "boss@mail.firm.example")).to.equal(false);
   });

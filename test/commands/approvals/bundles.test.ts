@@ -25,14 +25,14 @@ const question = (confirmCode = false) =>
   }) as unknown as Parameters<typeof comesBundled>[2];
 
 describe("a request to a mailbox", () => {
-  it("waits for one mail with others where 30 others are open there, and not where one less is", async () => {
+  it("a request to a mailbox waits for a bundle if 30 others are open there, and not with one fewer", async () => {
     expect(await comesBundled(depsWith(29), mailed, question())).to.equal(false);
     expect(await comesBundled(depsWith(30), mailed, question())).to.equal(true);
     expect(await comesBundled(depsWith(1, { mostMailedAlone: 2 }), mailed, question())).to.equal(false);
     expect(await comesBundled(depsWith(2, { mostMailedAlone: 2 }), mailed, question())).to.equal(true);
   });
 
-  it("waits for none where it has a code, or where its channel takes one at a time", async () => {
+  it("a request with a code, or on a channel without bundles, waits for none", async () => {
     expect(await comesBundled(depsWith(30), mailed, question(true))).to.equal(false);
     expect(await comesBundled(depsWith(30), { ask: mailed.ask }, question())).to.equal(false);
   });

@@ -34,18 +34,18 @@ const slack = (webhook_url: string, more: Record<string, string> = {}) => ({
 const boundTo = (channel: ApprovalChannel) =>
   ({ slot: "primary", type: channel.type, address: addressOf(channel) }) as const;
 
-describe("a button is bound to its chat", () => {
+describe("the chat that a button is bound to", () => {
   const url = "https://hooks.slack.com/services/T1/B1/first-secret";
   const asked = boundTo(telegram(first, "-100"));
 
-  it("and works while the channel is the same, whatever its bot's newest token", () => {
+  it("a button works while its channel is the same, whatever its bot's newest token", () => {
     expect(reaches(deps, identityWith(telegram(first, "-100")), asked)).to.equal(true);
     expect(reaches(deps, identityWith(telegram(`42:second-secret-${"b".repeat(30)}`, "-100")), asked)).to.equal(true);
     const ofSlack = boundTo(slack(url));
     expect(reaches(deps, identityWith(slack(url, { signing_secret: "later" })), ofSlack)).to.equal(true);
   });
 
-  it("and runs out with another chat, another bot, another webhook or another kind of channel", () => {
+  it("a button expires with another chat, another bot, another webhook or another kind of channel", () => {
     for (const other of [telegram(first, "-101"), telegram(`43:first-secret-${"a".repeat(30)}`, "-100"), slack(url)])
       expect(reaches(deps, identityWith(other), asked), JSON.stringify(other)).to.equal(false);
     const ofSlack = boundTo(slack(url));
@@ -53,7 +53,7 @@ describe("a button is bound to its chat", () => {
       expect(reaches(deps, identityWith(other), ofSlack), JSON.stringify(other)).to.equal(false);
   });
 
-  it("and keeps working when the provider gives that chat another id, also twice; not in a chat that somebody sets then", () => {
+  it("a button still works when the provider renames its chat, also twice, but not in a chat that is set later", () => {
     const moves = [
       { from: "-100", to: "-1001" },
       { from: "-1001", to: "-1002" },
@@ -70,7 +70,7 @@ describe("a button is bound to its chat", () => {
     expect(identityDecider.decide({ type: "MoveChat", from: "-8", to: "-9" }, set)).to.deep.equal([]);
   });
 
-  it("and the address that is stored for it holds no secret", () => {
+  it("the stored address of a button's chat holds no secret", () => {
     expect(addressOf(telegram(first, "-100"))).to.equal("42:-100");
     expect(addressOf(slack(url))).not.to.contain("secret");
     expect(fold(identityDecider, []).movedChats).to.deep.equal({});

@@ -19,7 +19,7 @@ describe("a blob read in parts", () => {
     return { parts, failure };
   }
 
-  it("is whole, in parts no larger than asked for", async () => {
+  it("a blob read in parts is complete, in parts no larger than requested", async () => {
     const { parts, failure } = await read(memoryBlobs(new Map([[sha256, bytes]])));
     expect(failure).to.equal(undefined);
     expect(parts.map(({ length }) => length)).to.deep.equal([300, 300, 300, 100]);
@@ -28,7 +28,7 @@ describe("a blob read in parts", () => {
     expect(await read(memoryBlobs(), { of: empty, size: 0 })).to.deep.equal({ parts: [], failure: undefined });
   });
 
-  it("is never whole where it is damaged, shorter than it was, or gone", async () => {
+  it("a blob read in parts fails if it is damaged, cut off or gone", async () => {
     const damaged = Buffer.from(bytes);
     damaged[999] = (damaged[999] ?? 0) ^ 1;
     const [altered, cut, gone] = await Promise.all([

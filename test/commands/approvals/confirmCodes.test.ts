@@ -6,7 +6,7 @@ const [old, young] = [newRingKey("old"), newRingKey("young")];
 const ring = (...keys: string[]) => ({ keyRing: createKeyRing(keys.join(",")) });
 
 describe("the code of an approval mail", () => {
-  it("is drawn so that each four digits come of equally many draws, zeros in front included", () => {
+  it("codes of approval mail are drawn with equal probability, leading zeros included", () => {
     const counts = new Map<string, number>();
     let drawn = 0;
     let draws = 0;
@@ -31,7 +31,7 @@ describe("the code of an approval mail", () => {
     expect([newConfirmCode({ ids }), draws]).to.deep.equal(["0007", 2]);
   });
 
-  it("is kept so that nothing without the ring tells it, bound to its notification", () => {
+  it("a code is stored as a MAC that nobody can guess without the key ring, bound to its notification", () => {
     const kept = confirmCodeMac(ring(old), "one", "4831");
     expect(kept).to.match(/^[0-9a-f]{64}$/);
     expect(confirmCodeMac(ring(old), "two", "4831")).not.to.equal(kept);
@@ -39,7 +39,7 @@ describe("the code of an approval mail", () => {
     expect(confirmCodeMacs(ring(old), "one", "4832")).not.to.include(kept);
   });
 
-  it("is right for as long as the key that it was made under is in the ring", () => {
+  it("a code is right for as long as the key that it was made under is in the ring", () => {
     const kept = confirmCodeMac(ring(old), "one", "4831");
     const typed = (...keys: string[]) => confirmCodeMacs(ring(...keys), "one", "4831");
     expect(typed(old)).to.include(kept);

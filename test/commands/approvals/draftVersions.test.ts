@@ -23,7 +23,7 @@ const notified = (id: string) => event("ApproversNotified", { notificationId: id
 const failed = (id: string) => event("NotificationFailed", { notificationId: id, error: "", final: true });
 
 describe("the versions of a draft", () => {
-  it("know which one approvers were shown before, and why there is another", () => {
+  it("a draft's versions know which one approvers saw before, and why there is another", () => {
     const events = [
       submitted(),
       ...[asked("a", 1), notified("a")],
@@ -39,12 +39,12 @@ describe("the versions of a draft", () => {
     expect(askedBefore(events, 1)).to.equal(null);
   });
 
-  it("count no mail that came back as shown", () => {
+  it("a version whose mail came back does not count as shown", () => {
     const events = [submitted(), asked("a", 1), notified("a"), failed("a"), edited(2, { because: "edit" })];
     expect(askedBefore(events, 2)).to.equal(null);
   });
 
-  it("are read from events that lack what came later", () => {
+  it("versions are read from old events that lack later fields", () => {
     const events = [submitted(), asked("a", 1), notified("a"), edited(2)];
     expect(askedBefore(events, 2)?.because.filter((because) => because)).to.deep.equal([]);
     expect(versionOf(events, 2).stored.content?.subject).to.equal("2");
@@ -52,14 +52,14 @@ describe("the versions of a draft", () => {
     expect(pendingSince([{ ...submitted(), metadata: {} } as never])).to.equal(undefined);
   });
 
-  it("wait for a decision since the newest of them, or since an approval was taken back", () => {
+  it("a draft is pending since its newest version, or since an approval was taken back", () => {
     const returned = event("DraftReturnedToPending", { because: "" });
     const events = [submitted(), edited(2), returned, asked("a", 2)];
     expect(pendingSince(events)).to.equal(Date.parse(returned.metadata.at));
     expect(pendingSince(events.slice(0, 2))).to.equal(Date.parse(events[1]?.metadata.at ?? ""));
   });
 
-  describe("of a draft that was edited a thousand times", () => {
+  describe("a draft that was edited a thousand times", () => {
     const all = [submitted(), ...[asked("a", 1), notified("a")]].concat(
       Array.from({ length: 1000 }, (_, at) => edited(at + 2, { because: "edit" })),
     );
@@ -76,13 +76,13 @@ describe("the versions of a draft", () => {
       read = 0;
     });
 
-    it("are read as far back as 200 events, and it is known that there are more", async () => {
+    it("versions are read back over 200 events, and it is known that there are more", async () => {
       const { events, isWhole } = await recentEvents(store, "d");
       expect([events.length, isWhole, read]).to.deep.equal([200, false, 200]);
       expect(askedBefore(events, 1001)).to.equal(null);
     });
 
-    it("are found one by one without reading what came before", async () => {
+    it("an earlier version is found without reading all versions before it", async () => {
       expect((await earlierVersion(store, "d", 900)).stored.content?.subject).to.equal("900");
       expect(read).to.be.at.most(200);
       expect((await earlierVersion(store, "d", 1)).version).to.equal(1);

@@ -28,14 +28,14 @@ async function annOf(...addresses: string[]) {
   return node;
 }
 
-describe("who counts once", () => {
-  it("is a mailbox, however its address is written", () => {
+describe("the identity of a voter", () => {
+  it("a mailbox is one voter, however its address is written", () => {
     const spellings = ["ann@example.com", "ANN@Example.com", "ann+second@example.com", '"ann"@example.com'];
     expect(new Set(spellings.map(mailbox)).size).to.equal(1);
     expect(mailbox("bob@example.com")).not.to.equal(mailbox("ann@example.com"));
   });
 
-  it("is a signed-in person, by whichever address they sign in", async () => {
+  it("a signed-in person is one voter, by whichever address they sign in", async () => {
     const node = await annOf("ann@example.com");
     const one = await voterNames(node, ann("ann@example.com"), null);
     const other = await voterNames(node, ann("ann@new.example"), null);
@@ -43,7 +43,7 @@ describe("who counts once", () => {
     expect(other.voter).to.equal(one.voter);
   });
 
-  it("is that person by the link in a mail to any address they have or had", async () => {
+  it("a link in a mail to any address that a person has or had votes as that person", async () => {
     const node = await annOf("ann@example.com", "ann@new.example");
     const signedIn = await voterNames(node, ann("ann@new.example"), null);
     for (const address of ["ann@example.com", "ANN@new.example", "ann+desk@new.example"]) {
@@ -54,7 +54,7 @@ describe("who counts once", () => {
     expect(isSamePerson(signedIn, bob)).to.equal(false);
   });
 
-  it("is that person where they approved before they changed their address, and follow a link to the new one", async () => {
+  it("a person who approved and then changed their address is the same voter by a link to the new one", async () => {
     const node = await annOf("ann@example.com");
     const before = await voterNames(node, ann("ann@example.com"), null);
     await node.users.handle("user-ann", { type: "ChangeUserEmail", email: "a@new.example" }, cause);
@@ -63,7 +63,7 @@ describe("who counts once", () => {
     expect(isSamePerson(before, await voterNames(node, ...link("a@new.example")))).to.equal(true);
   });
 
-  it("is nobody any more who was removed or disabled, or may only read; where several are required, that is asked", async () => {
+  it("removed, disabled and read-only members are no voters, which is checked if several are required", async () => {
     const node = await annOf("ann@example.com");
     const join = (userId: string, role: "owner" | "approver" | "auditor") =>
       node.members.handle(

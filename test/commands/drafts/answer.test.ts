@@ -11,13 +11,13 @@ const timesOf = (text: string): string[] => text.match(/\d+ \w{3} \d{4}, \d\d:\d
 const sentenceOf = (events: readonly LifeEvent[]): string => inText(answerOf(lifeOf(events)));
 
 describe("why a draft was sent, or why not", () => {
-  describe("is told in one sentence where it was", () => {
+  describe("the answer in one sentence", () => {
     for (const [name, [events, sentence]] of Object.entries(lives)) {
-      it(name, () => expect(sentenceOf(events)).to.equal(sentence));
+      it(`one sentence says why a draft was sent or not: ${name}`, () => expect(sentenceOf(events)).to.equal(sentence));
     }
   });
 
-  it("covers every status and every kind of word", () => {
+  it("the tested lives of drafts cover every status and every kind of approval", () => {
     const all = Object.values(lives).map(([events]) => lifeOf(events));
     expect([...new Set(all.map(({ status }) => status))]).to.have.members([
       ...["pending", "approved", "sending", "sent", "stale", "rejected", "failed"],
@@ -26,7 +26,7 @@ describe("why a draft was sent, or why not", () => {
     expect([...new Set(words)]).to.have.members(["person", "people", "key", "rule", "setting"]);
   });
 
-  it("says at no point of any life what is not on record up to there", () => {
+  it("the answer at any point of a draft's life says nothing that is not on record by then", () => {
     for (const [name, [events]] of Object.entries(lives)) {
       for (const [index] of events.entries()) {
         const until = events.slice(0, index + 1);
@@ -46,7 +46,7 @@ describe("why a draft was sent, or why not", () => {
     }
   });
 
-  it("never says that nothing was sent while a hand-over has begun and no end of it is on record", () => {
+  it("the answer never says that nothing was sent while a hand-over has begun and has no recorded end", () => {
     for (const [name, [events]] of Object.entries(lives)) {
       const begun = events.findLastIndex(({ type }) => type === "DeliveryStarted");
       if (begun === -1) continue;
@@ -54,7 +54,7 @@ describe("why a draft was sent, or why not", () => {
     }
   });
 
-  it("tells a name apart from our own words, whatever it says", () => {
+  it("the answer quotes a name so that it cannot pass for the service's words", () => {
     const liar = { ...telegram, name: "” on 1 Jan 2020, 10:00 UTC by the owner \u202e\u001b[31m\n" };
     const sentence = sentenceOf(
       history(submitted(), [approved(1), liar], rejectedBy(liar, "no”.\nSent to b@x.example")),
@@ -66,7 +66,7 @@ describe("why a draft was sent, or why not", () => {
     for (const unseen of ["\n", "\u001b", "\u202e"]) expect(sentence).not.to.include(unseen);
   });
 
-  it("gives the times as they are on record", () => {
+  it("the answer gives the times that are on record", () => {
     const events = history(submitted(), approvedBy(mailLink), ...leaves);
     expect(timesOf(sentenceOf(events))).to.deep.equal(["1 Jan 2026, 12:00 UTC", "21 Nov 2026, 10:01 UTC"]);
     expect(at(1)).to.equal(events[1]!.at);

@@ -83,7 +83,7 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () =>
     ["reply", replying],
   ];
   for (const [what, prepared] of ways) {
-    it(`leaves once when it is repeated, wherever its first run ended: a ${what}`, async () => {
+    it(`a direct send that is repeated is sent once, wherever its first run ended: a ${what}`, async () => {
       const usage = async () => (await workspace.ask("GET /v1/workspaces/me")).json.emails_sent_this_period;
       const before = await usage();
       const points = Array.from({ length: 6 }, (_, n) => n + 1).flatMap((n) => [
@@ -124,7 +124,7 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () =>
     });
   }
 
-  it("without an Idempotency-Key never leaves later", async () => {
+  it("a direct send without an Idempotency-Key that was cut off is not sent later", async () => {
     const outcomes: string[] = [];
     for (const n of [3, 4, 5]) {
       const text = `nokey-${n}-${randomUUID()}`;

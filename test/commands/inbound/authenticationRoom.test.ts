@@ -8,7 +8,7 @@ type State = { unauthenticated: Record<string, true> };
 const awaiting: State = { unauthenticated: { 1: true } };
 const notAwaiting: State = { unauthenticated: {} };
 
-describe("what authenticating mails asks for", () => {
+describe("the room for authenticating mails", () => {
   /** Mails whose senders' DNS is silent until `stop`. */
   function world(sizeBytes: number, { kept, loaded = awaiting }: { kept?: State; loaded?: State } = {}) {
     let stop = (): void => {};
@@ -55,7 +55,7 @@ describe("what authenticating mails asks for", () => {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it("goes by the state that is kept of its thread only where that knows the mail", async () => {
+  it("authentication uses a kept thread state only if that state knows the mail", async () => {
     for (const [states, looks, loads] of [
       [{ kept: awaiting, loaded: notAwaiting }, 1, 0],
       [{ kept: notAwaiting, loaded: awaiting }, 1, 1],
@@ -72,7 +72,7 @@ describe("what authenticating mails asks for", () => {
     }
   });
 
-  it("leaves places to others: what finds no room gives its own back at once", async () => {
+  it("mails that find no room to be authenticated give their places to others at once", async () => {
     const { come, begun, ended, stop } = world(300_000);
     const all = Array.from({ length: 40 }, () => come("flooded"));
     await settle();
@@ -85,7 +85,7 @@ describe("what authenticating mails asks for", () => {
     await Promise.all(all);
   });
 
-  it("is about large ones alone", async () => {
+  it("small mails are authenticated without waiting for room", async () => {
     const { come, begun, stop } = world(2_000);
     const all = Array.from({ length: 100 }, () => come("flooded"));
     await settle();

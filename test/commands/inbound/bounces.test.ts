@@ -30,7 +30,7 @@ describe("a bounce [d5 threading]", () => {
   }
   const bounce = (world: SendWorld, mailed: Mailed) => file(world, { ...mailed, classification: "bounce" });
 
-  it("that reports a mail of ours joins its thread, whatever else it names", async () => {
+  it("a bounce that reports a mail of ours joins that mail's thread, whatever else it names", async () => {
     const world = await createSendWorld();
     const other = await file(world, { number: 2, references: [] });
     const own = ownId(world);
@@ -49,7 +49,7 @@ describe("a bounce [d5 threading]", () => {
     ["another identity's mail", (world: SendWorld) => [ownId(world, { identityId: systemIds.uuid() })]],
     ["several unknown ids", () => [stranger, "<more@relay.example>"]],
   ] as const) {
-    it(`that reports ${what} joins by its References, and what it reports joins nothing later`, async () => {
+    it(`a bounce that reports ${what} joins by its References, and its reported id joins nothing later`, async () => {
       const world = await createSendWorld();
       const ids = reported(world);
       const decided = await bounce(world, { number: 2, references: [first], reportedMessageIds: ids });
@@ -62,17 +62,17 @@ describe("a bounce [d5 threading]", () => {
     });
   }
 
-  describe("of a mail that got another Message-ID on its way", () => {
+  describe("a bounce of a mail that got another Message-ID on its way", () => {
     const changed = { reportedMessageIds: [stranger], references: [] };
 
-    it("joins by what that mail answered, and says of no mail of ours that it bounced", async () => {
+    it("a bounce with a changed id joins by what that mail answered, and no mail of ours counts as bounced", async () => {
       const world = await createSendWorld();
       const decided = await bounce(world, { number: 2, ...changed, reportedReferences: [first] });
       expect(decided).to.include({ threadId: world.threadId(), opensThread: false, bouncedAttemptId: null });
       expect(decided.chainIds).to.deep.equal(["<2@customer.example>", first]);
     });
 
-    it("joins by an earlier mail of ours among that, which has not bounced", async () => {
+    it("a bounce with a changed id joins by an earlier mail of ours, which does not count as bounced", async () => {
       const world = await createSendWorld();
       const earlier = ownId(world);
       const decided = await bounce(world, {
@@ -83,7 +83,7 @@ describe("a bounce [d5 threading]", () => {
       expect(decided).to.include({ threadId: world.threadId(), opensThread: false, bouncedAttemptId: null });
     });
 
-    it("joins so too where it answers the changed id itself, and merges nothing", async () => {
+    it("a bounce with a changed id that answers this id joins the same thread, and merges nothing", async () => {
       const world = await createSendWorld();
       const mailed = { ...changed, references: [stranger], reportedReferences: [first] };
       const decided = await bounce(world, { number: 2, ...mailed });
@@ -91,7 +91,7 @@ describe("a bounce [d5 threading]", () => {
       expect(decided.absorbs).to.deep.equal([]);
     });
 
-    it("joins nothing by another identity's mail, nor by ids that only another identity knows", async () => {
+    it("a bounce joins nothing by another identity's mail or ids", async () => {
       const world = await createSendWorld();
       const foreign = ownId(world, { identityId: systemIds.uuid() });
       for (const [index, id] of [foreign, "<known@elsewhere.example>"].entries()) {
@@ -101,7 +101,7 @@ describe("a bounce [d5 threading]", () => {
       }
     });
 
-    it("belongs to the mail of ours that it reports, if it reports one, whatever that answered", async () => {
+    it("a bounce belongs to the mail of ours that it reports, whatever that mail answered", async () => {
       const world = await createSendWorld();
       const other = await file(world, { number: 2, references: [] });
       const own = ownId(world);
@@ -114,7 +114,7 @@ describe("a bounce [d5 threading]", () => {
       expect([decided.threadId, decided.absorbs]).to.deep.equal([world.threadId(), []]);
     });
 
-    it("takes no more ids than any mail may name", async () => {
+    it("a bounce takes no more ids than any mail may name", async () => {
       const world = await createSendWorld();
       const many = (prefix: string) => Array.from({ length: 50 }, (_, n) => `<${prefix}${n}@x.example>`);
       const mailed = { reportedMessageIds: [stranger], references: many("a"), reportedReferences: many("b") };
@@ -122,7 +122,7 @@ describe("a bounce [d5 threading]", () => {
     });
   });
 
-  it("that names nothing goes by the first id it reports, before and after the mail of that id", async () => {
+  it("a bounce that names nothing is filed by the first id it reports, before and after the mail of that id", async () => {
     for (const earlier of [true, false]) {
       const world = await createSendWorld();
       if (earlier) await file(world, { number: 2, references: [], messageId: stranger });
@@ -133,7 +133,7 @@ describe("a bounce [d5 threading]", () => {
     }
   });
 
-  it("that names nothing and reports nothing opens a thread of its own", async () => {
+  it("a bounce that names and reports nothing opens a new thread", async () => {
     const world = await createSendWorld();
     expect((await bounce(world, { number: 2, references: [], reportedMessageIds: [] })).opensThread).to.equal(true);
   });

@@ -13,8 +13,8 @@ const decision = (number: number, different: Partial<FilingDecision>): FilingDec
   ...different,
 });
 
-describe("what filing knows of threads", () => {
-  it("leads to the end of any number of merges, and shortens the way there", () => {
+describe("the filing index of threads", () => {
+  it("the index finds the end of any number of merges, and shortens the way there", () => {
     const count = sized(500, 20_000);
     const chains = createChains();
     let steps = 0;
@@ -31,7 +31,7 @@ describe("what filing knows of threads", () => {
     expect(steps).to.be.below(count * 6);
   });
 
-  it("keeps how old a thread is over pages, also while the index has not seen it", async () => {
+  it("the index keeps a thread's age over pages, also before the read model has it", async () => {
     const { log, node } = await createSendWorld({ deliveries: 1 });
     const metadata = { ...cause, at: "2026-01-01T00:00:00Z" };
     const before = await log.read(`filing-${identityId}`);
@@ -50,7 +50,7 @@ describe("what filing knows of threads", () => {
     }
   });
 
-  it("is no more than fits into memory: mail waits for an index that is far behind", async () => {
+  it("the index fits into memory: mail waits for a read model that is far behind", async () => {
     const { log, node } = await createSendWorld({ deliveries: 1 });
     const metadata = { ...cause, at: "2026-01-01T00:00:00Z" };
     const before = await log.read(`filing-${identityId}`);

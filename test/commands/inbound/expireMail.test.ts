@@ -40,8 +40,8 @@ async function quarantine(world: SendWorld, ...numbers: number[]): Promise<void>
   parser.parse = parse;
 }
 
-describe("kept mail, after as many days as the operator allows", () => {
-  it("expires if it is held, the oldest first, and is never released; what is younger is", async () => {
+describe("kept mail after the retention days", () => {
+  it("held mail expires oldest first and is then never released; younger mail is released", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     await hold(world, 2, 3);
     world.sleepThrough(2 * dayMs);
@@ -73,7 +73,7 @@ describe("kept mail, after as many days as the operator allows", () => {
     expect(dataOf(world, "HeldMailExpired")).to.have.length(2);
   });
 
-  it("stays the customer's newer word: what was stale stays so, and nothing newer can be sent either", async () => {
+  it("expired held mail still makes drafts stale, and nothing based on older mail is sent", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const draftId = await world.submit();
     await hold(world, 2);
@@ -90,7 +90,7 @@ describe("kept mail, after as many days as the operator allows", () => {
     expect(dataOf(world, "SendClaimed")).to.deep.equal([]);
   });
 
-  it("expires if it is quarantined, with its repeated deliveries, and its message stays", async () => {
+  it("quarantined mail expires with its repeated deliveries, and its message stays", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     await quarantine(world, 2, 3);
     await receive(world, [{ number: 2, names: [1] }]);
@@ -116,7 +116,7 @@ describe("kept mail, after as many days as the operator allows", () => {
     expect(numbersOf(world, "HeldMailExpired")).to.deep.equal([]);
   });
 
-  it("is what the stream says, whatever a read model takes it for", async () => {
+  it("the stream decides which mail expires, whatever a read model says", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const decided = world.log.all.find(({ type }) => type === "FilingDecided")!;
     const { deliveryId: id, messageId: message_id, number: filing_number } = decided.data as any;
@@ -131,7 +131,7 @@ describe("kept mail, after as many days as the operator allows", () => {
     expect(numbersOf(world, "QuarantinedMailExpired")).to.deep.equal([]);
   });
 
-  it("expires once where two look at once, beside a release", async () => {
+  it("kept mail expires once with two concurrent runs and a release", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     await hold(world, ...[2, 3, 4, 5, 6]);
     world.sleepThrough(3 * dayMs);
@@ -144,7 +144,7 @@ describe("kept mail, after as many days as the operator allows", () => {
     expect(dataOf(world, "MessageReceived")).to.have.length(1 + released.length);
   });
 
-  it("is looked at once a day, and so finds its end where the operator sets one later", async () => {
+  it("expiry is checked once a day, so that a retention set later takes effect", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const retention = days("never");
     world.node.processes.push(expiringMail(world.node, retention));

@@ -14,7 +14,7 @@ describe("filing", () => {
       { seed, numRuns: runs },
     );
 
-  it("joins exactly what names each other, in whatever order it comes, and repeating it changes nothing", () =>
+  it("filing joins exactly the mails that name each other, in any order, and repeating it changes nothing", () =>
     property(sized(20, 150), async (world, mails) => {
       for (const mail of mails) {
         await receive(world, [mail]);
@@ -28,7 +28,7 @@ describe("filing", () => {
       expect(world.log.all.length).to.equal(length);
     }));
 
-  it("does the same with two filers at once", () =>
+  it("two filers at once file the same as one", () =>
     property(sized(20, 100), async (world, mails) => {
       const other = world.createNode();
       await receive(world, mails);
@@ -36,7 +36,7 @@ describe("filing", () => {
       await expectFiled(world, mails);
     }));
 
-  it("does the same when a filer is stopped in the middle and goes on after another one is done", () =>
+  it("a filer that continues after another one has finished changes nothing", () =>
     property(sized(15, 60), async (world, mails) => {
       await receive(world, mails);
       const slow = world.createNode();
@@ -51,7 +51,7 @@ describe("filing", () => {
 
   for (const when of ["before", "after"] as const) {
     for (const how of ["crash", "unavailable", "conflict"] as const) {
-      it(`does the same after "${how}" ${when} any append`, () =>
+      it(`filing ends the same after "${how}" ${when} any append`, () =>
         property(sized(4, 12), async (_, mails) => {
           for (let at = 1, reached = true; reached; at++) {
             const world = await createSendWorld({ deliveries: 1 });
@@ -69,7 +69,7 @@ describe("filing", () => {
     }
   }
 
-  it("reads what the index has not seen once, however many pages there are", async () => {
+  it("filing reads mail that the index does not have yet once, however many pages there are", async () => {
     const world = await createSendWorld({ deliveries: 1, inboundCap: 1_000_000 });
     // Nothing is in the index here. Many of them carry one Message-ID, and all name the first.
     const count = sized(300, 10_000);

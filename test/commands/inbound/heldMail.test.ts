@@ -29,7 +29,7 @@ const staleBecauseOf = async (work: Promise<unknown>): Promise<unknown> => {
 };
 
 describe("held mail", () => {
-  it("of a disabled identity is the newer word under the id it will have, and counts as newer again when released [d5 held]", async () => {
+  it("held mail of a disabled identity makes drafts stale at once, and again when it is released [d5 held]", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await setStatus(world, "disabled");
@@ -46,7 +46,7 @@ describe("held mail", () => {
     expect(await inboundUsed(world)).to.equal(2);
   });
 
-  it("over the quota is a marker; a repetition of it is a duplicate and counts for nothing [d5 held] [d10 inbound]", async () => {
+  it("held mail over the quota is a marker, and a repetition of it is a duplicate that does not count [d5 held] [d10 inbound]", async () => {
     const world = await createSendWorld({ inboundCap: 2 });
     for (const number of [2, 3, 3, 2]) await receive(world, [{ number, names: [1] }]);
     await world.drain();
@@ -56,7 +56,7 @@ describe("held mail", () => {
     expect((await world.state.thread()).newestWord?.number).to.equal(3);
   });
 
-  it("is not read before it is released, nor is a repetition ever", async () => {
+  it("held mail is not parsed before it is released, and a repetition never", async () => {
     const world = await createSendWorld({ inboundCap: 2 });
     const { parser } = world.node;
     const { parse } = parser;
@@ -71,7 +71,7 @@ describe("held mail", () => {
     expect(read, "the one that is shown").to.deep.equal([identityId]);
   });
 
-  it("of a machine makes nothing stale", async () => {
+  it("held mail of a machine makes nothing stale", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await setStatus(world, "disabled");
@@ -86,7 +86,7 @@ describe("held mail", () => {
     expect((await world.state.draft(draftId)).status).to.equal("sending");
   });
 
-  it("cannot be raced by a send: either it stands before the claim, or the mail was acknowledged after the send was asked for", async () => {
+  it("a send and held mail never miss each other: the mail is there before the claim, or arrived after the request", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await setStatus(world, "disabled");
@@ -132,7 +132,7 @@ describe("held mail", () => {
     expect(await inboundUsed(world)).to.equal(dataOf(world, "MessageReceived").length);
   }
 
-  it("is released in order into the threads as they are joined by then, each message once", () =>
+  it("held mail is released in order into the threads as merged by then, each message once", () =>
     property(sized(20, 100), async (world, mails, held) => {
       await fileSome(world, mails, held);
       await release(world);
@@ -142,7 +142,7 @@ describe("held mail", () => {
       expect(world.log.all.length).to.equal(length);
     }));
 
-  it("is released so by two at once, beside a filer", () =>
+  it("held mail is released once by two releases at once and a filer", () =>
     property(sized(15, 60), async (world, mails, held) => {
       await fileSome(world, mails, held);
       await receive(world, [{ number: 13, names: [1, 2, 3] }]);
@@ -154,7 +154,7 @@ describe("held mail", () => {
 
   for (const when of ["before", "after"] as const) {
     for (const how of ["crash", "unavailable"] as const) {
-      it(`is released so after a ${how} ${when} any append`, () =>
+      it(`held mail is released once after a ${how} ${when} any append`, () =>
         property(sized(3, 6), async (_, mails, held) => {
           for (let at = 1, reached = true; reached; at++) {
             const world = await createSendWorld({ deliveries: 1 });
@@ -172,7 +172,7 @@ describe("held mail", () => {
     }
   }
 
-  it("goes on only as far as the plan reaches, oldest first [d10 inbound]", async () => {
+  it("held mail is released only as far as the plan reaches, oldest first [d10 inbound]", async () => {
     const world = await createSendWorld({ inboundCap: 4, deliveries: 1 });
     await setStatus(world, "disabled");
     await receive(
@@ -187,7 +187,7 @@ describe("held mail", () => {
     expect(await inboundUsed(world)).to.equal(4);
   });
 
-  it("costs what a page costs to release, however much is held", async () => {
+  it("a release of held mail costs what a page costs, however much is held", async () => {
     const count = sized(300, 10_000);
     const world = await createSendWorld({ inboundCap: 1_000_000, deliveries: 1 });
     await setStatus(world, "disabled");
@@ -209,7 +209,7 @@ describe("held mail", () => {
     );
   });
 
-  it("leaves nothing behind where mail was counted before older mail", async () => {
+  it("a release of held mail is complete if mail was counted before older mail", async () => {
     const world = await createSendWorld({ inboundCap: 3, deliveries: 1 });
     await setStatus(world, "disabled");
     const mails = [2, 3, 4].map((number) => ({ number, names: [1] }));

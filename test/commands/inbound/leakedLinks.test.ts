@@ -51,13 +51,13 @@ describe("approval links in a mail", () => {
     return { positions, deps: { projected, clock, reads: emptyReads, accounts } as unknown as Dependencies };
   }
 
-  it("are looked up once the read model knows all that was asked before the mail came", async () => {
+  it("approval links in a mail are looked up once the read model has all requests made before the mail", async () => {
     const { deps, positions } = world(7, 0);
     const { mail, approvalLinks } = await withoutApprovalLinks(deps, { mail: mailWith([token]) });
     expect([mail.parsed.bodyText, approvalLinks, positions]).to.deep.equal([token, undefined, [7]]);
   });
 
-  it("keep the mail waiting where the read model lags behind, and after ten minutes every run counts as one", async () => {
+  it("a mail with an approval link waits for a lagging read model; after ten minutes any text like one is a link", async () => {
     const early = await withoutApprovalLinks(world(6, 600_000).deps, { mail: mailWith([token]) }).catch(
       (error) => error,
     );
@@ -68,7 +68,7 @@ describe("approval links in a mail", () => {
     expect([bodyText, extractedText, approvalLinks]).to.deep.equal([mark, mark, "removed"]);
   });
 
-  it("are those that stop our mail too, which are closed: made by this service, and nothing else; no read model is asked", async () => {
+  it("a leaked link that stops our mail is closed if this service made it, without reading a read model", async () => {
     const keyRing = createKeyRing(newRingKey("k1"));
     const mailbox = { workspaceId: "any", address: "boss@example.com" };
     const { deps: bare, positions } = world(6, 0);
@@ -96,7 +96,7 @@ describe("approval links in a mail", () => {
     expect(positions).to.deep.equal([]);
   });
 
-  it("keep no mail waiting that has nothing like one", async () => {
+  it("a mail without anything like an approval link does not wait", async () => {
     const { deps, positions } = world(6, 0);
     const { approvalLinks } = await withoutApprovalLinks(deps, { mail: mailWith([]) });
     expect([approvalLinks, positions]).to.deep.equal([undefined, []]);

@@ -8,7 +8,7 @@ const mailsOf = (workspaceId: string, sizes: readonly number[]): MailReceivedEve
 const sizesOf = (received: readonly MailReceivedEvent[]) => received.map(({ data }) => data.sizeBytes / kilobytes);
 
 describe("mails that are read together", () => {
-  it("are small ones, as many as need no room, or a single large one", () => {
+  it("mails are read together if they are small and need no room; a large one is read alone", () => {
     const together = (...sizes: number[]) => sizesOf(readTogether(mailsOf("a", sizes)));
     expect(together(100, 100, 56, 1)).to.deep.equal([100, 100, 56]);
     expect(together(10, 300, 10)).to.deep.equal([10]);
@@ -16,7 +16,7 @@ describe("mails that are read together", () => {
     expect(together(40_000, 300)).to.deep.equal([40_000]);
   });
 
-  it("wait for one mail of those that fill the room, not for all that wait there", async () => {
+  it("a small mail waits for one mail of those that fill the room, not for all that wait there", async () => {
     const mailRoom = createRoom(64 * 1024 * kilobytes);
     const begun: string[] = [];
     const ends: (() => void)[] = [];

@@ -19,7 +19,7 @@ import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 const [ours, theirs] = ["workspace-a", "workspace-b"];
 
 /** On streams alone: no read model was ever written to. */
-describe("recipients of mail", () => {
+describe("the recipients of received mail", () => {
   let store: ReturnType<typeof createMemoryEventStore>;
   let deps: Dependencies;
   let resolve: Reception["resolve"];
@@ -69,7 +69,7 @@ describe("recipients of mail", () => {
     return recipient?.kind === "identity" ? recipient.identityId : recipient?.kind;
   };
 
-  it("are found by the exact address first, then without the tag, in any case", async () => {
+  it("a recipient is found by the exact address first, then without the tag, in any case", async () => {
     const id = await identity("support@agents.localhost");
     const vip = await identity("support+vip@agents.localhost", theirs);
     expect(await found("Support@Agents.Localhost")).to.equal(id);
@@ -81,12 +81,12 @@ describe("recipients of mail", () => {
       expect(await found(nobody), nobody).to.equal(undefined);
   });
 
-  it("are found in quotes that are not needed", async () => {
+  it("a recipient is found in quotes that are not needed", async () => {
     const id = await identity("support@agents.localhost");
     expect(await found('"support"@agents.localhost')).to.equal(id);
   });
 
-  it("are the operator for postmaster, alone and at every domain hosted here, unless an identity has the address", async () => {
+  it("postmaster at every hosted domain is the operator, unless an identity has the address", async () => {
     const domain = { domainId: "ours", workspaceId: ours };
     const register = { type: "RegisterName", name: "example.com", gone: null, ...domain } as const;
     await deps.domainNames.handle(nameId("example.com"), register, operator());
@@ -100,7 +100,7 @@ describe("recipients of mail", () => {
     expect(await found("postmaster@example.com", { anew: true })).to.equal(id);
   });
 
-  it("are none where the identity is deleted, or was never made", async () => {
+  it("a deleted identity or one that was never made is no recipient", async () => {
     const id = await identity("gone@agents.localhost");
     await identity("begun@agents.localhost", ours, { created: false });
     await remove(id);
@@ -110,7 +110,7 @@ describe("recipients of mail", () => {
     expect(await found("gone@agents.localhost")).to.equal(next);
   });
 
-  it("are whose the domain is now, of a workspace's own domain", async () => {
+  it("a recipient at a workspace's domain belongs to the workspace that has the domain now", async () => {
     const id = await identity("info@example.com");
     expect(await found("info@example.com")).to.equal(id);
     const names = deps.domainNames;
@@ -123,7 +123,7 @@ describe("recipients of mail", () => {
     expect(await found("info+tag@example.com")).to.equal(theirId);
   });
 
-  it("are remembered for 30 seconds once found; that there is none is always looked up", async () => {
+  it("a found recipient is cached for 30 seconds; a missing one is looked up each time", async () => {
     const id = await identity("support@agents.localhost");
     for (let n = 0; n < 3; n++) expect(await found("support@agents.localhost")).to.equal(id);
     expect(asked).to.have.length(1);
@@ -138,7 +138,7 @@ describe("recipients of mail", () => {
     expect(await found("nobody@agents.localhost")).to.equal(next);
   });
 
-  it("are looked up anew where that is asked, and then remembered as they are", async () => {
+  it("a recipient is looked up again on request, and cached with the new result", async () => {
     const id = await identity("support@agents.localhost");
     expect(await found("support@agents.localhost")).to.equal(id);
     await remove(id);
@@ -146,7 +146,7 @@ describe("recipients of mail", () => {
     expect(await found("support@agents.localhost")).to.equal(undefined);
   });
 
-  describe("of one mail", () => {
+  describe("the recipients of one mail", () => {
     const raw = Buffer.from("From: ann@customer.example\r\nMessage-ID: <1@customer.example>\r\n\r\nHello\r\n");
     const mail = { from: "ann@customer.example", raw, remote: { ip: "192.0.2.1", helo: "mx.customer.example" } };
     const addressed = async (...addresses: string[]) => {
@@ -154,7 +154,7 @@ describe("recipients of mail", () => {
       return { recipients: await Promise.all(all), ...mail };
     };
 
-    it("have a copy each, by the address they were named by", async () => {
+    it("each recipient of one mail has a copy under the address that named it", async () => {
       const [a, b] = [await identity("a@agents.localhost"), await identity("b@agents.localhost")];
       await reception(deps).accept(await addressed("a@agents.localhost", "b+x@agents.localhost"));
       const received = store.all.filter(({ type }) => type === "MailReceived");
@@ -164,7 +164,7 @@ describe("recipients of mail", () => {
       ]);
     });
 
-    it("are all told to wait where one of the copies could not be stored", async () => {
+    it("if one copy of a mail could not be stored, its sender is asked to try again for all recipients", async () => {
       await identity("a@agents.localhost");
       const b = await identity("b@agents.localhost");
       const transaction = await addressed("a@agents.localhost", "b@agents.localhost");

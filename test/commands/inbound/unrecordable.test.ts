@@ -57,7 +57,7 @@ const threadOf = (world: SendWorld, number: number) =>
   messages(world).find((message) => message.number === number)?.threadId;
 
 describe("a mail that cannot be recorded", () => {
-  it("is filed by a marker, with an alarm, and those behind it go on in order", async () => {
+  it("an unrecordable mail is filed by a marker with an alarm, and later mail is filed in order", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const { deps, alarms } = refusing(world, messageOf(3));
     await receive(
@@ -103,7 +103,7 @@ describe("a mail that cannot be recorded", () => {
     expect(quarantines(world)).to.have.length(1);
   };
 
-  it("whose stored bytes are missing or damaged for ten minutes is filed by its headers, with one alarm", async () => {
+  it("a mail whose stored bytes are missing or damaged for ten minutes is filed by its headers, with one alarm", async () => {
     for (const lost of [async () => undefined, async () => Promise.reject(new BlobCorrupt("of another hash"))]) {
       const world = await createSendWorld({ deliveries: 1 });
       await receive(world, [{ number: 2, names: [1] }]);
@@ -129,7 +129,7 @@ describe("a mail that cannot be recorded", () => {
     }
   });
 
-  it("is filed once by two filers at once", async () => {
+  it("an unrecordable mail is filed once by two filers at once", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     await receive(world, threeMails);
     await Promise.all([refusing(world, messageOf(3)), refusing(world, messageOf(3))].map(({ deps }) => file(deps)));
@@ -137,7 +137,7 @@ describe("a mail that cannot be recorded", () => {
   });
 
   for (const when of ["before", "after"] as const) {
-    it(`is filed once after a crash ${when} any append`, async () => {
+    it(`an unrecordable mail is filed once after a crash ${when} any append`, async () => {
       for (let at = 1, reached = true; reached; at++) {
         const world = await createSendWorld({ deliveries: 1 });
         await receive(world, threeMails);
@@ -150,7 +150,7 @@ describe("a mail that cannot be recorded", () => {
     });
   }
 
-  it("makes a draft stale like any other, where not even its decision can be recorded", async () => {
+  it("an unrecordable mail makes a draft stale, even if its decision cannot be recorded", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const draftId = await world.submit();
     const { deps, alarms } = refusing(world, ({ type, data }) =>
@@ -168,7 +168,7 @@ describe("a mail that cannot be recorded", () => {
     expect(await refusal(queueSend(world.node, { draftId, kind: "api_key" }, cause))).to.equal("stale_draft");
   });
 
-  it("leaves nobody's word unheard where one of the threads it joins cannot be merged", async () => {
+  it("customer mail counts on the other threads if one of the threads it joins cannot be merged", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     await receive(world, [
       { number: 2, names: [] },
@@ -188,7 +188,7 @@ describe("a mail that cannot be recorded", () => {
     expect((await world.state.thread()).absorbed).to.deep.equal({ [other]: true });
   });
 
-  it("gets a thread of its own where its thread takes nothing", async () => {
+  it("a mail whose thread takes nothing gets a new thread", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const { deps, alarms } = refusing(world, (_, stream) =>
       stream === `thread-${world.threadId()}` ? new TypeError("cannot read it") : undefined,
@@ -215,7 +215,7 @@ describe("a mail that cannot be recorded", () => {
     expect(alarms).to.have.length(4);
   });
 
-  it("is tried again as long as it may be something else", async () => {
+  it("an unrecordable mail is tried again as long as the cause may be temporary", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     let [failures, pauseMs] = [0, 500];
     const { deps, alarms } = refusing(world, ({ type }) =>
@@ -242,7 +242,7 @@ describe("a mail that cannot be recorded", () => {
     expect([...alarms, ...away.alarms, ...quarantines(world)]).to.deep.equal([]);
   });
 
-  it("stays held where it is held, and is released by a marker", async () => {
+  it("an unrecordable mail that is held stays held, and is released by a marker", async () => {
     const world = await createSendWorld({ inboundCap: 1, deliveries: 1 });
     const refused: Refused = (event, stream) =>
       event.type === "MessageHeld" && (event.data.from as any)?.name === "Ann" && event.data.number === 2
@@ -311,7 +311,7 @@ describe("a mail that cannot be read", () => {
     ["whose bytes are damaged", "blobs", damaged],
     ["that its parser fails on", "parser", bug],
   ] as const) {
-    it(`is filed by its headers, ${what}, and those behind it go on`, async () => {
+    it(`a mail ${what} is filed by its headers, and later mail is filed`, async () => {
       const world = await createSendWorld({ deliveries: 1 });
       const draftId = await world.submit();
       const { deps, alarms } = failing(world, (number) => (number === 3 ? error : undefined), where);
@@ -336,7 +336,7 @@ describe("a mail that cannot be read", () => {
     });
   }
 
-  it("is given up by itself, however many fail with it and whenever they began", async () => {
+  it("an unreadable mail is given up separately, however many fail with it and whenever they began", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     let isLate = false;
     const { deps, alarms } = failing(
@@ -355,7 +355,7 @@ describe("a mail that cannot be read", () => {
     expect(alarms).to.have.length(2);
   });
 
-  it("is a marker where it had been read before a crash", async () => {
+  it("an unreadable mail that was read before a crash is filed by a marker", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     await receive(world, [
       { number: 2, names: [1] },
@@ -375,7 +375,7 @@ describe("a mail that cannot be read", () => {
     expect(alarms).to.have.length(2);
   });
 
-  it("is waited for as long as something else may be the cause, and read then", async () => {
+  it("a mail that cannot be read for a temporary cause waits, and is then read", async () => {
     for (const error of [new Unavailable("away"), new ThreadsAway("no thread"), damaged]) {
       const world = await createSendWorld({ deliveries: 1 });
       let isAway = true;

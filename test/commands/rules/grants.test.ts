@@ -154,8 +154,8 @@ const asWorking = (rule: ModelRule): Parameters<typeof walkedRules>[0][number] =
 
 const sorted = (by: readonly string[]): string[] => [...new Set(by)].sort();
 
-describe("what rules and the switch let go without a person [d14 grants]", () => {
-  it("is what trying every outcome of the unsure conditions says", () => {
+describe("the grants of rules and the switch [d14 grants]", () => {
+  it("grants equal those of a model that tries every outcome of the unsure conditions", () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(worlds, (world) => {

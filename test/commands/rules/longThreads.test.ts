@@ -34,8 +34,8 @@ async function makeRule({ node }: SendWorld, triggerEvent: TriggerEvent, actions
   await createRule(node, { workspaceId, given: settings }, cause);
 }
 
-describe("rules about a long thread", () => {
-  it("read its state and single messages, and none of the others", async () => {
+describe("rules for a long thread", () => {
+  it("rules for a long thread read its state and single messages, and no others", async () => {
     const long = sized(600, 5_000);
     const world = await createSendWorld();
     const { log } = world;

@@ -108,8 +108,8 @@ async function take(world: SendWorld, step: Step): Promise<void> {
   if (step.does === "delete") await deleteRule(node, named, cause);
 }
 
-describe("the rules that work in a workspace [d9 plan]", () => {
-  it("are by the streams alone those that exist, up to the plan's cap, whatever was cut off, slow or changed", async () => {
+describe("the active rules of a workspace [d9 plan]", () => {
+  it("the active rules are the existing ones up to the plan's cap, after any cut, delay or change", async () => {
     const seen = { "above the cap": 0, working: 0 };
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
@@ -139,7 +139,7 @@ describe("the rules that work in a workspace [d9 plan]", () => {
     expect(seen["above the cap"]).to.be.above(20);
   });
 
-  it("keep their places if they begin in the very moment in which these are found to be left behind", async () => {
+  it("a rule keeps its place if it begins while its place is being given back as abandoned", async () => {
     const world = await createSendWorld();
     world.node.settings.planLimits!.builder_pack.rules = 1;
     const [slow, other] = [world.createNode(), world.createNode()];
@@ -160,7 +160,7 @@ describe("the rules that work in a workspace [d9 plan]", () => {
     }
   });
 
-  it("have places of their own if the request that makes them is repeated after its place was left behind", async () => {
+  it("a rule made by a repeated request has a place, also after its first place was given back", async () => {
     for (const isFull of [true, false]) {
       const world = await createSendWorld();
       const { node } = world;
@@ -183,7 +183,7 @@ describe("the rules that work in a workspace [d9 plan]", () => {
     }
   });
 
-  it("are read once each, the places with them, and of a deleted one nothing more", async () => {
+  it("rules and their places are read once each, and deleted rules not at all", async () => {
     const world = await createSendWorld();
     const ids: string[] = [];
     for (let n = 0; n < 3; n++)

@@ -12,7 +12,7 @@ describe("the link that stops mail", () => {
   const [old, young] = [newRingKey("k1"), newRingKey("k2")];
   const ring = createKeyRing(old);
 
-  it("is for one workspace and one address, and outlives a new first key", () => {
+  it("a stop link is for one workspace and one address, and outlives a new first key", () => {
     const token = stopToken(ring, said);
     expect(readStopToken(ring, token)).to.deep.equal(said);
     expect(readStopToken(createKeyRing(`${young},${old}`), token)).to.deep.equal(said);
@@ -21,7 +21,7 @@ describe("the link that stops mail", () => {
     expect(token).to.match(/^[\w.-]+$/);
   });
 
-  it("cannot be made without the key: every altered one is none", () => {
+  it("a stop link cannot be made without the key: every altered one is invalid", () => {
     const token = stopToken(ring, said);
     const [words, mark] = token.split(".") as [string, string];
     const { workspaceId, address, series, expiresAt } = said;
@@ -45,13 +45,13 @@ describe("the link that stops mail", () => {
   });
 });
 
-describe("mail that was stopped", () => {
+describe("stopped service mail", () => {
   const stop = { type: "StopServiceMail", ...mail } as const;
   const resume = { type: "ResumeServiceMail", ...mail } as const;
   const stopped = { type: "ServiceMailStopped", data: mail } as const;
   const resumed = { type: "ServiceMailResumed", data: mail } as const;
 
-  it("is stopped once, and comes again once", () => {
+  it("service mail is stopped once and resumed once", () => {
     given(serviceMailDecider).when(stop).then(stopped);
     given(serviceMailDecider).when(resume).then();
     given(serviceMailDecider, stopped).when(stop).then();
@@ -59,7 +59,7 @@ describe("mail that was stopped", () => {
     given(serviceMailDecider, stopped, resumed).when(stop).then(stopped);
   });
 
-  it("has its links closed by a leaked one of the newest, once, and stays stopped", () => {
+  it("a leaked stop link of the newest series closes the series once, and the mail stays stopped", () => {
     const close = (series: number) => ({ type: "CloseStopLinks", ...mail, series }) as const;
     const closed = { type: "StopLinksClosed", data: { ...mail, because: "link_leaked" } } as const;
     given(serviceMailDecider, stopped).when(close(0)).then(closed);
@@ -68,7 +68,7 @@ describe("mail that was stopped", () => {
     expect(fold(serviceMailDecider, [stopped, closed])).to.include({ stopped: true, series: 1 });
   });
 
-  it("has a new link mailed once in an hour", () => {
+  it("a new stop link is mailed at most once in an hour", () => {
     const request = (at: string) => ({ type: "RequestStopLink", ...mail, at }) as const;
     const requested = (at: string) => ({ type: "StopLinkRequested", data: { ...mail, at } }) as const;
     const [first, soon, later] = ["2026-01-01T12:00:00.000Z", "2026-01-01T12:59:59.999Z", "2026-01-01T13:00:00.000Z"];

@@ -50,7 +50,7 @@ describe("a long stream on PostgreSQL", () => {
     while (!(await isKept())) await sleep(5);
   }
 
-  it("that is an inbox takes its next mail without being read", async () => {
+  it("a long inbox takes its next mail without being read", async () => {
     const mails = sized(1_500, 200_000);
     const ids = { identityId: "long", workspaceId: "w", rawSha256: "hash" };
     await fillInbox(database.ownerUrl, inboxes.name("long"), mails);
@@ -61,7 +61,7 @@ describe("a long stream on PostgreSQL", () => {
     expect(service.counts).to.include({ events: 0, lasts: 1 });
   });
 
-  it("that is a thread takes a claim from its snapshot on, which its first load has left", async () => {
+  it("a long thread takes a claim from the snapshot that its first load made", async () => {
     const messages = sized(300, 50_000);
     await fillThread(database.ownerUrl, threads.name("long"), { messages, bytes: 15_000 });
     const first = started();

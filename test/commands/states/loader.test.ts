@@ -45,8 +45,8 @@ describe("a loader", () => {
     node = world.node;
   });
 
-  describe("of fresh states", () => {
-    it("reads a stream once, however often and by how many it is asked for", async () => {
+  describe("a loader of fresh states", () => {
+    it("a loader of fresh states reads a stream once, however often and by how many callers it is requested", async () => {
       const loader = freshStates(node);
       await Promise.all([loader.workspaces.load(workspaceId), loader.workspaces.load(workspaceId)]);
       await loader.workspaces.load(workspaceId);
@@ -54,7 +54,7 @@ describe("a loader", () => {
       expect(asked).to.deep.equal(["workspace", "identity"]);
     });
 
-    it("reads it again where a newer state is asked for, and goes on with that", async () => {
+    it("a loader of fresh states reads a stream again on request, and continues with the newer state", async () => {
       const loader = freshStates(node);
       expect(await paused(loader)).to.equal(false);
       await pause(world);
@@ -63,20 +63,20 @@ describe("a loader", () => {
       expect(await paused(loader)).to.equal(true);
     });
 
-    it("reads it again after a command to it", async () => {
+    it("a loader of fresh states reads a stream again after a command to it", async () => {
       const loader = freshStates(node);
       await paused(loader);
       await loader.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: true }, cause);
       expect(await paused(loader)).to.equal(true);
     });
 
-    it("knows nothing of what another one has read", async () => {
+    it("a loader of fresh states knows nothing that another loader has read", async () => {
       expect(await paused(freshStates(node))).to.equal(false);
       await pause(world);
       expect(await paused(freshStates(node))).to.equal(true);
     });
 
-    it("remembers no failure of a read for another loader", async () => {
+    it("a failed read is not remembered by another loader", async () => {
       const failing = { ...node.workspaces, fresh: () => Promise.reject(new Unavailable("away")) };
       const failed = await paused(freshStates({ ...node, workspaces: failing })).catch((error) => error);
       expect(failed).to.be.instanceOf(Unavailable);
@@ -84,8 +84,8 @@ describe("a loader", () => {
     });
   });
 
-  describe("of kept states", () => {
-    it("reads what this instance does not keep, and nothing else", async () => {
+  describe("a loader of kept states", () => {
+    it("a loader of kept states reads only what this instance does not keep", async () => {
       await node.workspaces.load(workspaceId);
       await node.identities.load(identityId);
       asked = [];
@@ -97,7 +97,7 @@ describe("a loader", () => {
       expect(asked).to.deep.equal(["member"]);
     });
 
-    it("have one state of each stream, though this instance keeps a newer one meanwhile", async () => {
+    it("a loader of kept states has one state of each stream, though this instance keeps a newer one meanwhile", async () => {
       await node.workspaces.load(workspaceId);
       const loader = keptStates(node);
       const before = await loader.workspaces.load(workspaceId);
@@ -105,7 +105,7 @@ describe("a loader", () => {
       expect((await loader.workspaces.fresh(workspaceId)).revision).to.equal(before.revision);
     });
 
-    it("guard an append by the state that was judged, though a newer one was kept while it was read", async () => {
+    it("an append is guarded by the state that was judged, though a newer one was kept during the read", async () => {
       let answer: () => void = () => undefined;
       const answered = new Promise<void>((resolve) => {
         answer = resolve;
@@ -128,7 +128,7 @@ describe("a loader", () => {
       expect(await first).to.be.instanceOf(StreamMoved);
     });
 
-    it("appends nothing by itself, refuses nothing, and does not wait for what needs no guard", async () => {
+    it("a loader of kept states appends and refuses nothing, and waits for nothing that needs no guard", async () => {
       const loader = keptStates(node);
       const command = { type: "UpdateWorkspace", sendingPaused: true } as const;
       const refused = await Promise.allSettled([
@@ -143,7 +143,7 @@ describe("a loader", () => {
       ]);
     });
 
-    it("are no more than an append can be guarded by", async () => {
+    it("a loader of kept states reads no more streams than an append can have guards", async () => {
       const loader = keptStates(node);
       const append = () => unlessPaused(loader).catch(({ name }) => name);
       for (let n = 1; n <= 7; n++) await loader.contacts.load(`contact ${n}`);
@@ -156,10 +156,10 @@ describe("a loader", () => {
     });
   });
 
-  describe("of what this instance keeps, where that is enough", () => {
+  describe("a decision by the states that this instance keeps", () => {
     const revision = async () => (await world.elsewhere().identities.load(identityId)).revision;
 
-    it("leads to an append without a read", async () => {
+    it("a decision by kept states appends without a read", async () => {
       await paused(node);
       await node.identities.load(identityId);
       asked = [];
@@ -168,7 +168,7 @@ describe("a loader", () => {
       expect([asked, await revision()]).to.deep.equal([[], before + 1]);
     });
 
-    it("is judged again by fresh states once anything that it rests on has moved", async () => {
+    it("a decision by kept states is made again with fresh ones once any of its streams has moved", async () => {
       await paused(node);
       await node.identities.load(identityId);
       const before = await revision();
@@ -178,7 +178,7 @@ describe("a loader", () => {
       expect(await revision()).to.equal(before);
     });
 
-    it("is judged again by fresh states before anything is refused", async () => {
+    it("a decision by kept states is made again with fresh ones before it refuses", async () => {
       await pause(world);
       await paused(node);
       await pause(world, false);
@@ -187,7 +187,7 @@ describe("a loader", () => {
       expect(await revision()).to.equal(before + 1);
     });
 
-    it("is not asked by a store that cannot judge guards with the append", async () => {
+    it("a store that cannot check guards with the append is not given a decision by kept states", async () => {
       await paused(node);
       await pause(world);
       let judgements = 0;
@@ -199,7 +199,7 @@ describe("a loader", () => {
       expect([judgements, refused instanceof Rejected]).to.deep.equal([1, true]);
     });
 
-    it("is not judged again after a failure whose outcome nobody knows", async () => {
+    it("a decision is not made again after a failure with an unknown outcome", async () => {
       let judgements = 0;
       const failed = await keptFirst(node, async () => {
         judgements += 1;

@@ -32,7 +32,7 @@ describe("the states of streams with snapshots", () => {
     return made;
   }
 
-  it("are read from there on", async () => {
+  it("a state is read from its snapshot on", async () => {
     const made = await withSnapshot();
     await reserveMany(made.log, { from: 700, to: 710 });
     const { read, ...state } = await loaded(made);
@@ -41,7 +41,7 @@ describe("the states of streams with snapshots", () => {
     expect(read).to.equal(100 + 1 + 10);
   });
 
-  it("count in the memory that is kept as those do that were folded", async () => {
+  it("a state from a snapshot counts in memory like a folded one", async () => {
     const { instance } = await withSnapshot();
     const { states, counts } = instance();
     await states.load(quotas, quota);
@@ -50,7 +50,7 @@ describe("the states of streams with snapshots", () => {
     expect(states.bytes()).to.be.greaterThan(2_700);
   });
 
-  it("get one only where they are long, and another one when they have grown by as much", async () => {
+  it("only a long stream gets a snapshot, and another one when it has grown by as much", async () => {
     const { log, kept, instance } = world();
     const { quotas } = instance();
     const reserve = (n: number) => ({ type: "ReserveQuota", reservationId: `${n}`, cap: null }) as const;
@@ -66,7 +66,7 @@ describe("the states of streams with snapshots", () => {
     expect(more.length, "not after each event").to.be.within(1, 2);
   });
 
-  it("need few events for one where these are large, and never less than 32", async () => {
+  it("large events give a snapshot after fewer of them, but never fewer than 32", async () => {
     const { log, kept, instance } = world();
     const review = { type: "ThreadReviewSet", data: { needsReview: true, reason: "y".repeat(40_000) } };
     for (const [stream, count] of [
@@ -80,7 +80,7 @@ describe("the states of streams with snapshots", () => {
     expect([...kept.rows.keys()]).to.deep.equal(["thread-more"]);
   });
 
-  it("of a log that was restored from before it, are folded from the start, and the snapshot goes", async () => {
+  it("a log restored from before a snapshot is folded from the start, and the snapshot is dropped", async () => {
     const { log, kept, instance } = await withSnapshot();
     const restored = createMemoryEventStore(log.all.slice(0, 600));
     const { state, revision } = await instance({ store: restored }).states.load(quotas, quota);
@@ -88,7 +88,7 @@ describe("the states of streams with snapshots", () => {
     await until(() => kept.rows.get(quota)?.revision !== 699);
   });
 
-  it("of a log that was restored and went on differently, are folded from the start, and the snapshot goes", async () => {
+  it("a log that continued differently after a restore is folded from the start, and the snapshot is dropped", async () => {
     const { log, kept, instance } = await withSnapshot();
     const restored = createMemoryEventStore(log.all.slice(0, 600));
     await reserveMany(restored, { from: 600, to: 800, text: "-anew" });
@@ -99,7 +99,7 @@ describe("the states of streams with snapshots", () => {
   });
 
   for (const field of Object.keys(quotas.decider.initial)) {
-    it(`are folded from the start where the snapshot's has lost its field ${field}, and the snapshot goes`, async () => {
+    it(`a snapshot whose state lost its field ${field} is dropped, and the stream folded from the start`, async () => {
       const made = await withSnapshot();
       const row = made.kept.rows.get(quota)!;
       const { [field]: lost, ...others } = row.state as Record<string, unknown>;
@@ -111,7 +111,7 @@ describe("the states of streams with snapshots", () => {
     });
   }
 
-  it("are folded from the start where their rules have changed", async () => {
+  it("a snapshot of other rules is not used: the stream is folded from the start", async () => {
     const made = await withSnapshot();
     made.upgrade("quota");
     expect((await loaded(made)).read).to.equal(700);
@@ -119,7 +119,7 @@ describe("the states of streams with snapshots", () => {
     expect((await loaded(made)).read).to.equal(101);
   });
 
-  it("are had without them where these fail, and say so once", async () => {
+  it("states load without snapshots if these fail, which is logged once", async () => {
     const { log, said, instance, kept } = world();
     await reserveMany(log, { to: 700 });
     let tried = 0;
@@ -139,14 +139,14 @@ describe("the states of streams with snapshots", () => {
     expect(said).to.deep.equal(["cannot write snapshots of long streams"]);
   });
 
-  it("do not wait for one that does not come", async () => {
+  it("a state does not wait for a snapshot that does not arrive", async () => {
     const { instance, log, kept } = await withSnapshot();
     const snapshots = { ...instance().snapshots, kept: { ...kept, read: () => new Promise<never>(() => {}) } };
     await reserveMany(log, { from: 700, to: 701 });
     expect((await instance({ snapshots }).states.load(quotas, quota)).state.used).to.equal(701);
   });
 
-  it("are never held up by writing one", async () => {
+  it("a command never waits for the writing of a snapshot", async () => {
     const { log, instance, kept } = world();
     await reserveMany(log, { to: 700 });
     const snapshots = { ...instance().snapshots, kept: { ...kept, write: () => new Promise<never>(() => {}) } };
@@ -156,8 +156,8 @@ describe("the states of streams with snapshots", () => {
     expect(revision).to.equal(701);
   });
 
-  describe("after an upgrade", () => {
-    it("have theirs made anew before anybody asks for them, and only those whose rules have changed", async () => {
+  describe("snapshots after an upgrade", () => {
+    it("snapshots are made again before anybody asks for them, and only those whose rules have changed", async () => {
       const made = await withSnapshot();
       const untouched = JSON.stringify(made.kept.rows.get(quota));
       const before = made.instance();
@@ -174,7 +174,7 @@ describe("the states of streams with snapshots", () => {
       expect((await loaded(made)).read).to.equal(101);
     });
 
-    it("are waited for no longer than is allowed, and not at all where something fails", async () => {
+    it("the wait for new snapshots is bounded, and ends if one fails", async () => {
       const made = await withSnapshot();
       made.upgrade("quota");
       const { states, snapshots, counts } = made.instance();
@@ -185,7 +185,7 @@ describe("the states of streams with snapshots", () => {
       expect(made.said.at(-1)).to.match(/^cannot make snapshots again/);
     });
 
-    it("lose one of a stream that the log no longer has", async () => {
+    it("a snapshot of a stream that the log no longer has is dropped", async () => {
       const made = await withSnapshot();
       made.upgrade("quota");
       const { states, snapshots } = made.instance({ store: createMemoryEventStore() });

@@ -23,7 +23,7 @@ describe("snapshots that other rules made", () => {
   });
 
   for (const roles of ["api", "smtp", "processes"]) {
-    it(`are made again before an instance with the role ${roles} takes work`, async () => {
+    it(`snapshots of other rules are made again before an instance with the role ${roles} takes work`, async () => {
       const [holder, watcher] = [await client(), await client()];
       const rowsOf = async (sql: string) => (await watcher.query(sql)).rowCount;
       const snapshots = "select 1 from work.snapshots where rules = 'other rules'";

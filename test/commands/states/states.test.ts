@@ -12,13 +12,13 @@ import { append, cause, quota, reserveMany, world } from "./support.ts";
 const { inboxes, quotas, threads } = streams;
 
 describe("the states of streams", () => {
-  describe("kept in memory", () => {
+  describe("states kept in memory", () => {
     const open = (log: EventStore, stream: string, subject: string) => {
       const data = { workspaceId: "w", identityId: "i", subject, contactEmail: null, contactId: null };
       return append(log, stream, [{ type: "ThreadOpened", data }]);
     };
 
-    it("take no more than they may, whatever their size, and those used last stay", async () => {
+    it("kept states take no more memory than allowed, and those used last stay", async () => {
       const { log, instance } = world();
       const { states } = instance({ mostBytes: 100_000 });
       for (let n = 0; n < 40; n++) {
@@ -32,7 +32,7 @@ describe("the states of streams", () => {
       expect(kept).to.include.members([0, 39]).and.to.have.length.within(8, 12);
     });
 
-    it("are measured by what they hold, and not by what went through them", async () => {
+    it("kept states are measured by what they hold, not by the events that passed through", async () => {
       const { log, instance } = world();
       const { states } = instance();
       await open(log, "thread-1", "short");
@@ -42,7 +42,7 @@ describe("the states of streams", () => {
       expect(states.bytes()).to.be.within(500, 5_000);
     });
 
-    it("do not give their places to one that is larger than its share", async () => {
+    it("kept states are not evicted for one that is larger than its share", async () => {
       const { log, instance } = world();
       const { states } = instance({ mostBytes: 100_000 });
       await open(log, "thread-small", "small");
@@ -54,7 +54,7 @@ describe("the states of streams", () => {
     });
   });
 
-  it("of 450,000 mails that were counted are kept: otherwise each mail of the workspace would take them from their snapshot", () => {
+  it("a quota of 450,000 mails is kept, so that no mail loads it from its snapshot", () => {
     // A hundredth of them, in a hundredth of the memory.
     const mails = 4_500;
     let { initial: state } = quotas.decider;
@@ -65,7 +65,7 @@ describe("the states of streams", () => {
     expect(cache.get(quota)?.state).to.equal(state);
   });
 
-  it("are taken for a quarter larger than they are at most, whatever went through them", () => {
+  it("a kept state is measured at most a quarter too large, whatever passed through it", () => {
     const event = () => ({
       ...{ type: "QuotaReserved" as const, data: { reservationId: randomUUID() }, id: randomUUID() },
       metadata: { ...cause, at: "2026-01-01T00:00:00.000Z" },
@@ -77,8 +77,8 @@ describe("the states of streams", () => {
     }
   });
 
-  describe("loaded by many at once", () => {
-    it("are folded once", async () => {
+  describe("states that many load at once", () => {
+    it("a state that many load at once is folded once", async () => {
       const { log, instance } = world();
       await reserveMany(log, { to: 1_000 });
       const { quotas, counts } = instance();
@@ -87,7 +87,7 @@ describe("the states of streams", () => {
       expect(counts.events).to.equal(1_000);
     });
 
-    it("say what was so when each asked: one who joins reads on", async () => {
+    it("a joined load returns what is true at its own request: it reads on", async () => {
       const { log, instance } = world();
       await reserveMany(log, { to: 3 });
       let read = () => {};
@@ -117,7 +117,7 @@ describe("the states of streams", () => {
       expect((await late).revision, "what was answered before it asked").to.equal(3);
     });
 
-    it("fail for all who wait, and for nobody after them", async () => {
+    it("a failed load fails for all who wait, and for no later one", async () => {
       const { log, instance } = world();
       await reserveMany(log, { to: 3 });
       let away = true;
@@ -136,7 +136,7 @@ describe("the states of streams", () => {
     });
   });
 
-  it("are read in pages that are bounded in bytes", async () => {
+  it("states are read in pages that are bounded in bytes", async () => {
     const { log, instance } = world();
     await reserveMany(log, { to: 40, text: "z".repeat(200_000) });
     const { quotas, counts } = instance();
@@ -144,7 +144,7 @@ describe("the states of streams", () => {
     expect(counts.mostBytes).to.be.lessThan(2_500_000);
   });
 
-  describe("of which only the end matters", () => {
+  describe("streams of which only the end matters", () => {
     const inbox = inboxes.name("identity");
     const mail = mailReceived({
       number: 1,
@@ -155,7 +155,7 @@ describe("the states of streams", () => {
     });
     const receive = { type: "ReceiveMail", mail } as const;
 
-    it("are not read: a mail costs one event, however many came before", async () => {
+    it("an inbox is not read: a mail costs one event, however many there are before", async () => {
       const { log, instance } = world();
       await append(log, inbox, Array(2_000).fill({ type: "MailReceived", data: mail }));
       const { inboxes, counts, states } = instance();
@@ -167,7 +167,7 @@ describe("the states of streams", () => {
       expect(states.bytes()).to.be.lessThan(1_000);
     });
 
-    it("are appended to behind what another instance was faster with", async () => {
+    it("an inbox is appended to after another instance was faster", async () => {
       const { log, instance } = world();
       const [one, other] = [instance(), instance()];
       await one.inboxes.handle("identity", receive, cause);

@@ -40,11 +40,11 @@ const each: Mail[] = [
   mailOf({ fields: ["Auto-Submitted: auto-replied"], answers: [1] }),
 ];
 
-describe("a mail that is answered", () => {
+describe("the mail that an answer belongs to", () => {
   const rules = useRules();
   const seen = { proven: 0, merged: 0, lists: 0 };
 
-  it("is by the log what caught-up read models show of it, wherever its thread was merged to", async () => {
+  it("the log gives the same answered mail as caught-up read models, wherever its thread was merged to", async () => {
     const { service } = rules;
     await fc.assert(
       fc.asyncProperty(mails, async (coming) => {
@@ -102,7 +102,7 @@ describe("a mail that is answered", () => {
     if (row.classification === "list") seen.lists += 1;
   }
 
-  it("is not found under another's id, in another workspace, or where another event is", async () => {
+  it("a mail is not found under another id, in another workspace, or at another event", async () => {
     const { deps } = rules.service;
     const world = await rules.world();
     const { message } = await world.mail();

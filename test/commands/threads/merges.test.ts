@@ -52,7 +52,7 @@ function countReads({ faulty }: Node): () => number {
 }
 
 describe("a merge", () => {
-  it("that was cut off between freezing and telling the survivor hides no newer word from a send", async () => {
+  it("a merge that was cut off after the freeze hides no newer customer mail from a send", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await world.acknowledge(2);
@@ -67,7 +67,7 @@ describe("a merge", () => {
     expect((await world.node.threads.load(survivorId)).state.newestWord?.number).to.equal(3);
   });
 
-  it("that was cut off there is finished also by one who has looked at the thread before", async () => {
+  it("a merge that was cut off is finished also by an instance that has loaded the thread before", async () => {
     const world = await createSendWorld();
     await world.acknowledge(2);
     await world.acknowledge(3, ["<1@customer.example>"]);
@@ -80,7 +80,7 @@ describe("a merge", () => {
     expect([noted.threadId, noted.state.newestWord?.number]).to.deep.equal([survivorId, 3]);
   });
 
-  describe("of a thread with many drafts", () => {
+  describe("the merge of a thread with many drafts", () => {
     const few = 1_600;
     const many = sized(few, 10_000);
     // Long ids, so that few make more than one event.
@@ -119,14 +119,14 @@ describe("a merge", () => {
       expect([state.pendingDrafts, entriesOf(state.drafts).length]).to.deep.equal([count, count]);
     }
 
-    it("comes in parts that a store takes, and the survivor knows every one", async () => {
+    it("a large merge is stored in parts that a store takes, and the survivor has every draft", async () => {
       const world = await begin(many);
       await fileInbox(world.node, identityId, cause);
       for (const { data } of absorbed(world)) expect(JSON.stringify(data).length).to.be.at.most(400_000);
       await expectMerged(world, threads(world)[0]!, many);
     });
 
-    it("is finished by whoever comes next, wherever it was cut off, before anything is sent from the survivor", async () => {
+    it("a merge that was cut off anywhere is finished by the next caller, before the survivor sends anything", async () => {
       for (let at = 3; ; at++) {
         const world = await begin(few);
         const doomed = world.createNode({ at, when: "before", how: "crash" });
@@ -147,7 +147,7 @@ describe("a merge", () => {
       }
     });
 
-    it("is told once by two at the same moment", async () => {
+    it("a merge is recorded once by two instances at once", async () => {
       const world = await begin(few);
       const [survivorId, absorbedId] = threads(world) as [string, string];
       await world.node.threads.handle(absorbedId, { type: "FreezeThread", survivorId, number: 3 }, cause);
@@ -156,7 +156,7 @@ describe("a merge", () => {
     });
   });
 
-  it("after a merge after a merge is followed to the end, and walked once", async () => {
+  it("a chain of merges is followed to its end, and walked once", async () => {
     const depth = sized(150, 1_000);
     const world = await createSendWorld();
     const ids = Array.from({ length: depth }, () => world.node.ids.uuid());
@@ -182,7 +182,7 @@ describe("a merge", () => {
     expect((await world.state.thread()).status).to.equal("closed");
   });
 
-  describe("seen through the chain index", () => {
+  describe("merges in the chain index", () => {
     let database: TestDatabase;
     let client: pg.Client;
     before(async () => {
@@ -197,7 +197,7 @@ describe("a merge", () => {
       await database.drop();
     });
 
-    it("is followed by an answer to our own mail on the absorbed thread", async () => {
+    it("an answer to our mail on an absorbed thread is filed on the survivor", async () => {
       const world = await createSendWorld();
       await world.acknowledge(2);
       await world.drain();
@@ -263,7 +263,7 @@ describe("a merge", () => {
         )
       ).rows;
 
-    it("leads to the end of any number of merges in one step, and costs no more for the last than for the first", async () => {
+    it("the chain index finds the end of any number of merges in one step, at the same cost for the last", async () => {
       const count = sized(200, 10_000);
       // The newest thread into the one before it, that into the one before it, and so on.
       const merges = Array.from({ length: count - 1 }, (_, n) =>
@@ -277,7 +277,7 @@ describe("a merge", () => {
       }
     });
 
-    it("gives the same groups, however the events are cut into batches", async () => {
+    it("the chain index has the same groups, however the events are cut into batches", async () => {
       // Pairs, then pairs of these, until all are one.
       const merges = [1, 2, 4, 8].flatMap((step) =>
         Array.from({ length: 8 / step }, (_, n) => ({ survivor: 2 * n * step + 1, absorbed: (2 * n + 1) * step + 1 })),
@@ -294,7 +294,7 @@ describe("a merge", () => {
       }
     });
 
-    it("moves the smaller side, whichever survives", async () => {
+    it("a merge in the chain index moves the smaller side, whichever survives", async () => {
       const count = sized(100, 10_000);
       const into = (number: number, survivor: number, ...absorbed: number[]) =>
         decision(number, { threadId: uuid(survivor), absorbs: absorbed.map(uuid) });
@@ -306,7 +306,7 @@ describe("a merge", () => {
       expect(found?.survivorId).to.equal(uuid(1));
     });
 
-    it("looks one Message-ID up once, however many mails carry it", async () => {
+    it("the chain index looks up one Message-ID once, however many mails carry it", async () => {
       const same = Array.from({ length: 100 }, (_, n) => decision(n + 1, { rfcMessageId: "<same@x>" }));
       await project(same, 50);
       const asked = [
