@@ -60,7 +60,7 @@ describe("npm run projections, npm run processes", () => {
     ? asProcess
     : (script: string, ...args: string[]): Promise<CommandOutcome> => runHere(script, args, environment());
 
-  it("rebuilds beside a running service, finds a row changed by hand, and puts it right", async () => {
+  it("npm run projections rebuilds next to a running service, finds a row changed by hand and corrects it", async () => {
     const runner = createProjectionRunner({
       store,
       database,
@@ -86,7 +86,7 @@ describe("npm run projections, npm run processes", () => {
     expect((await run("projections", "status")).out).to.match(/'workspaces' .* 0 +│/);
   });
 
-  it("lists what is parked without its content, and has it tried again", async () => {
+  it("npm run processes lists parked events without their content, and retries them", async () => {
     let broken = true;
     const toyRule = {
       name: "toyRule",
@@ -132,7 +132,7 @@ describe("npm run projections, npm run processes", () => {
     expect((await run("processes", "retry", "--all")).code).to.equal(1);
   });
 
-  it("says how it is typed where it is typed wrongly", async () => {
+  it("npm run projections and npm run processes explain their usage after a wrong argument", async () => {
     for (const [script, ...args] of [
       ["projections", "rebuild", "nonsense"],
       ["projections", "remake"],

@@ -14,7 +14,7 @@ import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts
 import { nodeArguments } from "../../../scripts/support/childProcess.ts";
 import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
 
-describe("subscriptions through kill -9 and SIGSTOP", () => {
+describe("subscriptions under kill -9 and SIGSTOP", () => {
   let test: TestDatabase;
   let database: Database;
   let store: EventStore;
@@ -62,7 +62,7 @@ describe("subscriptions through kill -9 and SIGSTOP", () => {
     expect(entries).to.deep.equal({ count: await head() });
   }
 
-  it("no row without its checkpoint and no checkpoint without its rows, however often the writer is killed", async () => {
+  it("there is no row without its checkpoint and no checkpoint without its rows, however often the writer is killed", async () => {
     await addMany(store, inFull ? 6_000 : 2_000);
     for (let kill = 0; kill < (inFull ? 4 : 2); kill++) {
       const before = await projected();
@@ -130,7 +130,7 @@ describe("subscriptions through kill -9 and SIGSTOP", () => {
   const handledUpTo = (count: number) =>
     new Set(handled().map(({ stream, number }) => `${stream} ${number}`)).size === count * 10;
 
-  it("a process goes on after kill -9: nothing left out, and nothing handled long ago comes again", async () => {
+  it("a process continues after kill -9: no event is left out, and none handled long ago is handled again", async () => {
     const each = inFull ? 40 : 10;
     await happen(each);
     const first = await start("processes", "first");
@@ -149,7 +149,7 @@ describe("subscriptions through kill -9 and SIGSTOP", () => {
     expect(again).to.deep.equal([]);
   });
 
-  it("another instance takes over what one that is stopped had claimed; when that one wakes it does not go on with it", async () => {
+  it("another instance takes over the claims of a stopped one, which does not continue them when it wakes", async () => {
     await Promise.all([start("processes", "first"), start("processes", "second")]);
     const [early, meanwhile, late] = inFull ? [20, 200, 50] : [5, 40, 10];
     await happen(early);

@@ -37,7 +37,7 @@ describe("leases, on machines whose clocks are ten minutes apart", () => {
     ["before", 10 * minutes, -10 * minutes],
     ["behind", -10 * minutes, 10 * minutes],
   ] as const) {
-    it(`last as long for one whose clock is ${clock} the other's, and are taken over once they have run out`, async () => {
+    it(`a lease lasts as long for an instance whose clock is ${clock} the other's, and is taken over once it expired`, async () => {
       offBy(first);
       expect(await take("first")).to.deep.equal([1]);
       offBy(second);

@@ -13,7 +13,7 @@ describe("the pace of statements", () => {
     return went;
   }
 
-  it("holds up nobody after a quiet while, then each but a moment", async () => {
+  it("a paced statement does not wait after a quiet time, and then each waits only a moment", async () => {
     let ms = 0;
     const { next } = createPace({ monotonic: () => ms });
     for (let round = 0; round < 2; round++) {
@@ -25,7 +25,7 @@ describe("the pace of statements", () => {
     }
   });
 
-  it("goes on also where a clock stands still", async () => {
+  it("paced statements continue also if the clock stands still", async () => {
     const { next } = createPace({ monotonic: () => 0 });
     for (let n = 0; n < 20; n++) await next();
   });
@@ -46,7 +46,7 @@ describe("the pace of statements", () => {
     return unheld;
   }
 
-  it("is slower where statements take longer, down to a measure", async () => {
+  it("paced statements are slower if statements take longer, down to a limit", async () => {
     expect(await unheld({ takingMs: 1, everyMs: 20 })).to.equal(60);
     expect(await unheld({ takingMs: 4, everyMs: 20 })).to.be.below(40);
     expect(await unheld({ takingMs: 4, everyMs: 45 })).to.equal(60);
@@ -54,7 +54,7 @@ describe("the pace of statements", () => {
     expect(await unheld({ takingMs: 40, everyMs: 55 })).to.equal(60);
   });
 
-  it("counts also how long one took that failed", async () => {
+  it("the pace also counts how long a failed statement took", async () => {
     let ms = 0;
     const { next, taking } = createPace({ monotonic: () => ms });
     const failing = async () => {

@@ -75,7 +75,7 @@ describe("the projection runner", () => {
     expect(verified.rows).to.be.greaterThan(0);
   }
 
-  it("fills its tables from the log and follows it", async () => {
+  it("the projection runner fills its tables from the log and follows it", async () => {
     await addMany(store, 2_500);
     const runner = await run([accounts, counts]);
     await runner.caughtUp();
@@ -91,7 +91,7 @@ describe("the projection runner", () => {
     expect(runner.trouble()).to.equal(undefined);
   });
 
-  it("says in one line how many read models it made", async () => {
+  it("the projection runner logs in one line how many read models it made", async () => {
     const logger = quietLog();
     const runner = await run([accounts, counts], { logger });
     await runner.stop();
@@ -100,7 +100,7 @@ describe("the projection runner", () => {
     expect(told).to.deep.equal([{ level: "info", details: { created: 2 }, message: "read models created" }]);
   });
 
-  it("goes on where it stood after a restart", async () => {
+  it("the projection runner continues at its checkpoint after a restart", async () => {
     const first = await run([accounts]);
     await addMany(store, 500);
     await first.caughtUp();
@@ -173,7 +173,7 @@ describe("the projection runner", () => {
     await expectExact(counts);
   });
 
-  it("asks a database that is away again soon, however long it has been away", async () => {
+  it("the projection runner soon asks again for a database that is away, however long it has been away", async () => {
     let [away, failed] = [false, 0];
     const database_: BackgroundDatabase = {
       ...database,
@@ -195,7 +195,7 @@ describe("the projection runner", () => {
     await expectExact(accounts);
   });
 
-  it("rebuilds soon after a database was away, however long", async () => {
+  it("the projection runner rebuilds soon after a database was away, however long", async () => {
     await (await run([accounts])).stop();
     let failed = 0;
     const logger = quietLog();
@@ -216,7 +216,7 @@ describe("the projection runner", () => {
     expect(failed).to.equal(6);
   });
 
-  it("leaves the others after three failures on the same events, and says so once", async () => {
+  it("a projector that fails three times on the same events leaves the group, which is logged once", async () => {
     const poisoned: Projection = {
       ...counts,
       project: async (tx, events) => {
@@ -242,7 +242,7 @@ describe("the projection runner", () => {
     waitFor.close();
   });
 
-  it("blames the one whose write fails, not those whose writes went out with it, and undoes the batch", async () => {
+  it("a failed write is blamed on its projector, not on those in the same batch, and the batch is undone", async () => {
     const toys = [accounts, counts];
     for (const projection of toys) {
       const ddl = await toyTables(projection);
@@ -272,7 +272,7 @@ describe("the projection runner", () => {
     expect(await rows("select distinct position from work.checkpoints")).to.deep.equal([{ position: 0 }]);
   });
 
-  it("writes a batch of all of them without waiting between one projector and the next: beginning, statements, commit", async () => {
+  it("a batch of all projectors is written without waiting between them: begin, statements, commit", async () => {
     const toys = [accounts, counts];
     for (const projection of toys) {
       const ddl = await toyTables(projection);
@@ -307,7 +307,7 @@ describe("the projection runner", () => {
     await expectExact(accounts);
   });
 
-  it("makes again what a server that crashed had not written yet, though nothing more comes, and says nothing of where it is until it knows", async () => {
+  it("rows that a crashed server lost are written again without new events, and no position is announced before", async () => {
     const beside: Projection = { ...counts, independent: true };
     let reached: ReadonlyMap<string, number>[] = [];
     const logger = quietLog();
@@ -331,7 +331,7 @@ describe("the projection runner", () => {
     );
   });
 
-  it("goes on where it was after connections broke and nothing was lost", async () => {
+  it("the projection runner continues at its position after connections broke and nothing was lost", async () => {
     const logger = quietLog();
     let reached: ReadonlyMap<string, number>[] = [];
     const runner = await run([accounts, counts], { logger, onProjected: (told: never) => reached.push(told) });
@@ -508,7 +508,7 @@ describe("the projection runner", () => {
     await expectExact(slow);
   });
 
-  it("makes tables without a word to those who append, and tries again where somebody reads them", async () => {
+  it("tables are made without a lock on appends, and tried again while somebody reads them", async () => {
     const { projection, ddl } = { projection: accounts, ddl: await toyTables(accounts) };
     const making = { projection, ddl, serviceRole: (await rows("select current_user as role"))[0]!.role as string };
     expect(await ensureTables(database, making)).to.equal("created");
@@ -535,7 +535,7 @@ describe("the projection runner", () => {
     expect(await made).to.equal("created");
   });
 
-  it("makes tables anew that somebody dropped, and rebuilds those of another version", async () => {
+  it("dropped tables are made again, and tables of another version are rebuilt", async () => {
     const first = await run([accounts]);
     await addMany(store, 300);
     await first.caughtUp();
@@ -554,7 +554,7 @@ describe("the projection runner", () => {
     expect(await rows("select version from work.read_models")).to.deep.equal([{ version: 2 }]);
   });
 
-  it("asks once which of them have nothing to be made", async () => {
+  it("one query finds which projections are complete", async () => {
     const sound = async (...asked: Projection[]) => [...(await completeProjections(database, asked))].sort();
     expect(await sound(accounts, counts)).to.deep.equal([]);
     await run([accounts, counts]);
@@ -564,7 +564,7 @@ describe("the projection runner", () => {
     expect(await sound(accounts, counts)).to.deep.equal([counts.name]);
   });
 
-  it("leaves tables alone that a newer instance has rebuilt", async () => {
+  it("tables that a newer instance has rebuilt are not changed", async () => {
     const old = await run([accounts]);
     await addMany(store, 100);
     await old.caughtUp();
@@ -576,7 +576,7 @@ describe("the projection runner", () => {
     await expectExact({ ...accounts, version: 2 });
   });
 
-  it("survives connections that are cut under it", async () => {
+  it("the projection runner survives cut connections", async () => {
     const runner = await run([accounts, counts]);
     const adding = addMany(store, sized(1_000, 2_000), 10);
     for (let cut = 0; cut < 10; cut++) {
@@ -650,7 +650,7 @@ describe("the projection runner", () => {
     await writing;
   });
 
-  it("a waiter hears of its position from this instance's runner and from another's, and of the bound", async () => {
+  it("a waiter learns of its position from this instance's runner, from another's, and of its time limit", async () => {
     const waitFor = createWaitFor({ database, projections: [accounts, counts] });
     const elsewhere = createWaitFor({ database, projections: [accounts, counts] });
     await run([accounts, counts], { onProjected: waitFor.reached });

@@ -29,7 +29,7 @@ function checkpoints(projections: readonly Projection[]) {
   };
 }
 
-describe("whether read models can be answered from", () => {
+describe("the readiness of read models", () => {
   const beside = { ...counts, name: "beside", independent: true } as const;
   const projections = [accounts, counts, beside];
   let stored: ReturnType<typeof checkpoints>;
@@ -55,7 +55,7 @@ describe("whether read models can be answered from", () => {
     for (const { name } of projections) stored.positions.set(name, position);
   };
 
-  it("is not so before they have reached the end that the log had at the start, and says how far they are", async () => {
+  it("read models are not ready before the log's end at the start, and say how far they are", async () => {
     await readiness.start();
     expect(readiness.obstacle(["accounts"])?.sentence).to.include("0 % (position 0 of 200)");
     all(199);
@@ -70,7 +70,7 @@ describe("whether read models can be answered from", () => {
     expect(log.said.map(({ message }) => message)).to.include("the read models have caught up");
   });
 
-  it("is so again and again once they have: later lag is what a write waits for", async () => {
+  it("read models stay ready once they were: later lag is for writes to wait for", async () => {
     all(200);
     await readiness.start();
     head = async () => 100_000;
@@ -78,7 +78,7 @@ describe("whether read models can be answered from", () => {
     expect(readiness.obstacle(["accounts", "counts", "beside"])).to.equal(undefined);
   });
 
-  it("is not so while the log does not say where it ends", async () => {
+  it("read models are not ready while the end of the log is unknown", async () => {
     all(200);
     head = async () => {
       throw new Error("away");
@@ -90,7 +90,7 @@ describe("whether read models can be answered from", () => {
     expect(readiness.obstacle(["accounts"])).to.equal(undefined);
   });
 
-  it("each answers for itself: one that is new holds up nobody else", async () => {
+  it("each read model is ready on its own: a new one delays no other", async () => {
     all(200);
     stored.positions.set("beside", 10);
     await readiness.start();
@@ -99,7 +99,7 @@ describe("whether read models can be answered from", () => {
     expect(readiness.catchingUp(), "an independent read model makes nothing unready").to.equal(undefined);
   });
 
-  it("is not so of one that the others have left behind, until it is back", async () => {
+  it("a read model that the others left behind is not ready until it is back", async () => {
     all(200);
     await readiness.start();
     await stored.looked(2);
@@ -116,7 +116,7 @@ describe("whether read models can be answered from", () => {
     expect(readiness.left()).to.deep.equal([]);
   });
 
-  it("is not so of one that had been left behind before the start, and the others are not held up, until it is back", async () => {
+  it("a read model left behind before the start is not ready until it is back, and delays no other", async () => {
     all(200);
     stored.ejected.add("counts");
     stored.positions.set("counts", 10);
@@ -141,7 +141,7 @@ describe("whether read models can be answered from", () => {
     expect(readiness.obstacle(["counts"])).to.equal(undefined);
   });
 
-  it("is waited for where one moves, slowly as it may, and where none has reached the end", async () => {
+  it("a start waits for a read model that moves, however slowly, and for all if none has reached the end", async () => {
     all(200);
     stored.ejected.add("counts");
     stored.positions.set("counts", 10);
@@ -167,7 +167,7 @@ describe("whether read models can be answered from", () => {
     ]);
   });
 
-  it("is waited for while one is made anew beside its live tables, and not where that fails", async () => {
+  it("a start waits for a read model that is rebuilt next to its live tables, unless the rebuild fails", async () => {
     all(200);
     stored.positions.delete("counts");
     await readiness.start();
@@ -178,7 +178,7 @@ describe("whether read models can be answered from", () => {
     expect([readiness.catchingUp(), readiness.left()]).to.deep.equal([undefined, ["counts"]]);
   });
 
-  it("is so of an independent one that is slow, and not of one that stands still", async () => {
+  it("a slow independent read model is ready, and one that stands still is not", async () => {
     all(200);
     await readiness.start();
     stored.positions.set("accounts", 300).set("counts", 300);

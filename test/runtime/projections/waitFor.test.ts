@@ -26,7 +26,7 @@ describe("waiting for a position in the process of the runner that writes it", (
   });
   afterEach(() => waitFor.close());
 
-  it("asks the database nothing, however often it is told that it has to wait on", async () => {
+  it("a wait reads nothing from the database while the runner reports that it is not there yet", async () => {
     waitFor.reached(at(1));
     const waiting = Promise.all([waitFor.projected(3), waitFor.projected(4), waitFor.projected(3, { timeoutMs: 1 })]);
     await new Promise((resolve) => setTimeout(resolve, 60));
@@ -35,7 +35,7 @@ describe("waiting for a position in the process of the runner that writes it", (
     expect(looks).to.equal(0);
   });
 
-  it("asks it as soon as the runner writes no more, also for who waits already", async () => {
+  it("a wait reads the database as soon as the runner stops writing, also for a caller that waits already", async () => {
     waitFor.reached(at(1));
     const waiting = waitFor.projected(2);
     stored = 2;
@@ -44,7 +44,7 @@ describe("waiting for a position in the process of the runner that writes it", (
     expect(looks).to.be.greaterThan(0);
   });
 
-  it("asks it for what the runner does not write, also where others wait for what it does", async () => {
+  it("a wait reads the database for a read model that the runner does not write, next to other waits", async () => {
     waitFor.reached(at(1, [accounts]));
     const told = waitFor.projected(2, { of: ["accounts"] });
     const other = waitFor.projected(2, { of: ["counts"] });
@@ -54,13 +54,13 @@ describe("waiting for a position in the process of the runner that writes it", (
     expect(await told).to.equal(true);
   });
 
-  it("asks it where no runner is beside it", async () => {
+  it("a wait reads the database if no runner is in the process", async () => {
     const waiting = waitFor.projected(2);
     stored = 2;
     expect(await waiting).to.equal(true);
   });
 
-  it("asks it after all where the runner is silent for too long: another instance may have taken over", async () => {
+  it("a wait reads the database if the runner is silent for too long: another instance may have taken over", async () => {
     const short = createWaitFor({ database, projections: [accounts, counts], patienceMs: 1 });
     short.reached(at(1));
     stored = 2;
@@ -89,7 +89,7 @@ describe("waiting for a position in the process of the runner that writes it", (
       return Promise.race([pausing.then(() => false), still]);
     };
 
-    it("ends by itself while nobody waits", async () => {
+    it("a pause of the runner's loop ends by itself while nobody waits", async () => {
       const short = createWaitFor({
         database,
         projections: [accounts, counts],
@@ -102,7 +102,7 @@ describe("waiting for a position in the process of the runner that writes it", (
       short.close();
     });
 
-    it("ends as soon as somebody comes to wait for what is yet to be written", async () => {
+    it("a pause of the runner's loop ends as soon as a caller waits for an unwritten position", async () => {
       const { pauseUnlessAwaited, projected } = patient();
       const pausing = pauseUnlessAwaited(both, 5, never);
       expect(await isStillAt(pausing)).to.equal(true);
@@ -112,7 +112,7 @@ describe("waiting for a position in the process of the runner that writes it", (
       expect(await waiting).to.equal(true);
     });
 
-    it("does not begin where somebody waits already", async () => {
+    it("a pause of the runner's loop does not begin while a caller waits", async () => {
       const { pauseUnlessAwaited, projected } = patient();
       const waiting = projected(6);
       await pauseUnlessAwaited(both, 5, never);
@@ -120,7 +120,7 @@ describe("waiting for a position in the process of the runner that writes it", (
       expect(await waiting).to.equal(true);
     });
 
-    it("goes on beside one who waits for a read model that is behind, at a position that the others have", async () => {
+    it("a pause goes on while a caller waits for a read model that is behind, at a position the others have", async () => {
       const { pauseUnlessAwaited, projected, reached } = patient();
       reached(new Map([...at(5, [accounts]), ...at(3, [counts])]));
       const before = projected(4, { of: ["counts"] });
@@ -134,7 +134,7 @@ describe("waiting for a position in the process of the runner that writes it", (
       await pausing;
     });
 
-    it("ends when the runner stops, and does not begin after that", async () => {
+    it("a pause of the runner's loop ends when the runner stops, and does not begin after that", async () => {
       const { pauseUnlessAwaited } = patient();
       const stopping = new AbortController();
       const pausing = pauseUnlessAwaited(both, 5, stopping.signal);
@@ -144,7 +144,7 @@ describe("waiting for a position in the process of the runner that writes it", (
       await pauseUnlessAwaited(both, 5, stopping.signal);
     });
 
-    it("ends when the service closes", async () => {
+    it("a pause of the runner's loop ends when the service closes", async () => {
       const { pauseUnlessAwaited } = patient();
       const pausing = pauseUnlessAwaited(both, 5, never);
       waitFor.close();

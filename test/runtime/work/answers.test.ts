@@ -7,11 +7,11 @@ import { rule, useWorkTable } from "./support.ts";
 
 const workspaceId = "11111111-1111-7111-8111-111111111111";
 
-describe("what a handler is told, and what it may answer", () => {
+describe("a handler's input and answers", () => {
   const work = useWorkTable();
   const { rows, happen } = work;
 
-  it("its cause is the event it is told of, and a timer's is the one it was set for, however often it is set again", async () => {
+  it("a handler's cause is its event, and a timer's is the event that set it, however often it is set again", async () => {
     const causes: Record<string, unknown>[] = [];
     const process = rule({
       categories: ["toy", "workspace"],
@@ -43,7 +43,7 @@ describe("what a handler is told, and what it may answer", () => {
     expect(causes[3], "an operator's, about a workspace").to.include({ workspaceId });
   });
 
-  describe("waiting for read models", () => {
+  describe("a handler that waits for read models", () => {
     /** Read models that reach everything once they are told to; whoever waits in its place is told no. */
     function readModels() {
       let come = (): void => {};
@@ -69,7 +69,7 @@ describe("what a handler is told, and what it may answer", () => {
       });
 
     for (const thrown of [false, true])
-      it(`gives its place to other lanes, is no failure, and goes on once they are there${thrown ? ", also where a command says so" : ""}`, async () => {
+      it(`a waiting handler frees its place, does not count as failed, and continues${thrown ? ", also if a command throws" : ""}`, async () => {
         const calls: string[] = [];
         const { come, projected } = readModels();
         await happen("toy-waits", 1);
@@ -92,7 +92,7 @@ describe("what a handler is told, and what it may answer", () => {
         expect(work.said.filter(({ level }) => level !== "info")).to.deep.equal([]);
       });
 
-    it("goes on after an instance that was to wake it is gone", async () => {
+    it("a handler that waits for read models continues after the instance that was to wake it is gone", async () => {
       const calls: string[] = [];
       await happen("toy-waits", 1);
       const first = work.run([waiting(calls)], readModels());
@@ -104,7 +104,7 @@ describe("what a handler is told, and what it may answer", () => {
     });
   });
 
-  it("of a process that looks at the key only the newest that waits is handed over, and the others are done with it", async () => {
+  it("of a process that looks at a key, only the newest waiting event is handed over and the others are done", async () => {
     let broken = true;
     const seen: string[] = [];
     const process = rule({
@@ -138,7 +138,7 @@ describe("what a handler is told, and what it may answer", () => {
     expect(await rows("select key from work.parked")).to.deep.equal([]);
   });
 
-  it("asked again later, as often as it likes: what comes behind it waits, and none of that counts as a failure", async () => {
+  it("a handler may ask to be called later as often as it likes: later events wait, and no failure is counted", async () => {
     const calls: string[] = [];
     const process = rule({
       on: {

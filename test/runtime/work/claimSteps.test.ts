@@ -31,7 +31,7 @@ describe("an instance that is cut off at any step of a claim", () => {
   const { rows, happen } = work;
 
   for (const how of ["killed", "stopped"] as const) {
-    it(`and ${how === "killed" ? how : "stopped, and goes on later"}: another does all of it, in order, and nothing is left behind`, async () => {
+    it(`after an instance is ${how === "killed" ? how : "stopped, and goes on later"} another does all of it, in order, and nothing is left behind`, async () => {
       for (const [number, step] of steps.entries()) await cutOff(step, { how, name: `rule${number}` });
     });
   }

@@ -20,7 +20,7 @@ const inMs = (ms: number): Date => new Date(now.getTime() + ms);
 const holder = "here";
 
 /** Lanes that are planned, claimed, ended and claimed again, by the real statements. */
-describe("lanes that are claimed", () => {
+describe("claimed lanes", () => {
   const work = useWorkTable();
   let lease: { name: string; epoch: number };
   let position = 0;
@@ -58,7 +58,7 @@ describe("lanes that are claimed", () => {
   const end = (ending: Completion, database: Role = work.database) => recordCompletions(database, [ending], now);
   const states = () => work.rows("select key, state, holder from work.lanes order by key");
 
-  it("come with their items in order, those of a lane that was set aside too", async () => {
+  it("a claimed lane has its items in order, also a lane that was set aside", async () => {
     await plan(["a"]);
     const [waiting] = await claim();
     const timer = { key: "a", name: "later", dueAt: inMs(60_000), payload: {} };
@@ -75,13 +75,13 @@ describe("lanes that are claimed", () => {
     expect((await claim()).map(briefly)).to.deep.equal(taken.map(briefly));
   });
 
-  it("are in the order of their turns: of a workspace that comes later, too, the first comes before the second of another", async () => {
+  it("lanes are claimed by turn: a later workspace's first lane before another workspace's second", async () => {
     await plan(["a", "b", "c"], { workspace: "first" });
     await plan(["z"], { workspace: "later" });
     expect((await claim()).map(({ lane }) => lane.key)).to.deep.equal(["a", "z", "b", "c"]);
   });
 
-  it("are none that wait after a failure, or that others have", async () => {
+  it("lanes that wait after a failure or that others hold are not claimed", async () => {
     await plan(["failed", "busy"]);
     const [one] = (await claim()).filter(({ lane }) => lane.key === "failed");
     await end({ lane: one!.lane, next: { how: "retry", at: inMs(1_000) } });
@@ -90,12 +90,12 @@ describe("lanes that are claimed", () => {
     expect((await states()).map(({ state }) => state)).to.deep.equal(["claimed", "waiting"]);
   });
 
-  it("are not planned by one who does not plan any more", async () => {
+  it("an instance that lost the planning lease plans nothing", async () => {
     expect(await plan(["a"], { by: "former" }).catch((error) => error)).to.be.instanceOf(PlanMoved);
     expect(await states()).to.deep.equal([]);
   });
 
-  it("need not be there: the plan moves on, for who plans and knows where it stands alone", async () => {
+  it("a plan without lanes moves the position only for the planner that knows it", async () => {
     const stood = async () => (await work.rows("select planned from work.processes"))[0]!.planned;
     const movingOn = (from: number, to: number, by = holder) =>
       writePlan(
@@ -113,12 +113,12 @@ describe("lanes that are claimed", () => {
   const obstacle = "workspace-1";
   const waits = [
     {
-      until: "its time has come",
+      until: "its time arrives",
       next: { how: "go on" },
       wake: (tx: Sql) => makeDueLanesReady(tx, { now: inMs(20), takesOver: false }),
     },
     {
-      until: "what stood in its way has ended",
+      until: "its obstacle ends",
       next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
       async wake(tx: Sql) {
         await tx.query("update work.tags set wake_before = nextval('work.places') where stream = $1", [obstacle]);
@@ -126,7 +126,7 @@ describe("lanes that are claimed", () => {
       },
     },
     {
-      until: "it is tried whether that has ended",
+      until: "it is tried again",
       next: { how: "set aside", obstacles: [{ stream: obstacle, revision: 1 }] },
       async wake(tx: Sql) {
         await markForRetry(tx, inMs(retryEveryMs));
@@ -135,7 +135,7 @@ describe("lanes that are claimed", () => {
     },
   ] as const;
   for (const { until, next, wake } of waits)
-    it(`have what is planned in the moment in which ${until}, and nothing that was done in it`, async () => {
+    it(`a lane has what is planned at the moment at which ${until}, and nothing that was done then`, async () => {
       await plan(["a"]);
       const [first] = await claim();
       await end({ lane: first!.lane, done: first!.items[0]!.id, timers: [timer("one", 10)], next });
@@ -155,7 +155,7 @@ describe("lanes that are claimed", () => {
       expect((await claim()).map(briefly)).to.deep.equal([["a", 2]]);
     });
 
-  it("are ready again if something came while they were claimed, after those that were ready before", async () => {
+  it("a lane is ready again if events arrived while it was claimed, after lanes that were ready before", async () => {
     await plan(["a"]);
     const [{ lane, items }] = (await claim()) as [ClaimedLane];
     await plan(["a", "a"]);
@@ -172,7 +172,7 @@ describe("lanes that are claimed", () => {
     ]);
   });
 
-  it("are ready again for a timer that their last word has set, and that is due, and not for those it has cancelled", async () => {
+  it("a lane is ready again for a due timer that its last ending set, and not for cancelled ones", async () => {
     await plan(["a"]);
     const [{ lane, items }] = (await claim()) as [ClaimedLane];
     const set = (name: string, dueAt = now) => ({ set: { key: "a", name, dueAt, payload: { text: "\u0000" } } });
@@ -193,7 +193,7 @@ describe("lanes that are claimed", () => {
     ]);
   });
 
-  it("have what is planned in the moment in which another lane sets a timer under their key, and that timer", async () => {
+  it("a lane has what is planned while another lane sets a timer under its key, and that timer", async () => {
     await plan(["other"]);
     const [other] = (await claim()) as [ClaimedLane];
     const timers = [{ set: { key: "a", name: "alarm", dueAt: now, payload: {} } }];
@@ -231,7 +231,7 @@ describe("lanes that are claimed", () => {
     return taken;
   }
 
-  it("are not set aside over an event that was planned while they were looked for", async () => {
+  it("a lane is not set aside for an event that was planned during the search for it", async () => {
     await plan(["a"]);
     const looked = await claimBeside(() => plan(["a"]));
     await plan(["a"]);
@@ -239,7 +239,7 @@ describe("lanes that are claimed", () => {
     expect((await claim()).map(briefly)).to.deep.equal([["a", 1, 2, 3]]);
   });
 
-  it("do not do again what another did while they were looked for", async () => {
+  it("a claim does not repeat what another did during the search for it", async () => {
     await plan(["a", "a"]);
     const looked = await claimBeside(async () => {
       const [other] = (await claim()) as [ClaimedLane];
@@ -248,7 +248,7 @@ describe("lanes that are claimed", () => {
     expect(briefly(looked)).to.deep.equal(["a", 2]);
   });
 
-  it("are ended together, all or none: what fails is tried again", async () => {
+  it("lanes are ended together, all or none, and a failed ending is tried again", async () => {
     await plan(["a", "b"]);
     const [a, b] = (await claim()) as [ClaimedLane, ClaimedLane];
     await plan(["a"]);

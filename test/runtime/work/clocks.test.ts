@@ -25,7 +25,7 @@ describe("instances whose clocks are five minutes apart", () => {
     return clock;
   }
 
-  it("run each other's timers and retries neither early nor late, each once", async () => {
+  it("instances run each other's timers and retries neither early nor late, each once", async () => {
     // Long enough for the first instance to have stopped by then, also on a machine with much to do; the clocks are much further apart.
     const dueInMs = 3_000;
     const due = new Map<string, number>();

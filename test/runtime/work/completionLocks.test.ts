@@ -12,7 +12,7 @@ import { useWorkTable } from "./support.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 
-describe("an ending that sets timers under keys of others", () => {
+describe("the locks of an ending that sets timers under other keys", () => {
   const work = useWorkTable();
   const holder = "here";
 
@@ -53,7 +53,7 @@ describe("an ending that sets timers under keys of others", () => {
       }),
   });
 
-  it("does not deadlock with a plan that makes the same lanes", async () => {
+  it("an ending does not deadlock with a plan that makes the same lanes", async () => {
     const plan = await planner();
     await plan(0, [event("toy-m", 1)]);
     const [claimed] = await claim();
@@ -81,7 +81,7 @@ describe("an ending that sets timers under keys of others", () => {
   });
 
   for (const by of ["a plan", "an ending"]) {
-    it(`finds lanes that ${by} locks in the order of their keys`, async () => {
+    it(`an ending locks lanes in the order of their keys, like ${by} that holds them`, async () => {
       const plan = await planner();
       await plan(0, [event("toy-e", 1)]);
       const [claimed] = await claim();
@@ -103,7 +103,7 @@ describe("an ending that sets timers under keys of others", () => {
     });
   }
 
-  it("leaves nothing behind for a claim that is lost", async () => {
+  it("an ending with a lost claim leaves nothing behind", async () => {
     const plan = await planner();
     await plan(0, [event("toy-m", 1)]);
     const [claimed] = await claim();

@@ -6,8 +6,8 @@ import { createCompletionQueue } from "#src/runtime/work/completionQueue.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { quietLog } from "../projections/support.ts";
 
-describe("endings", () => {
-  it("are stored also if they are added in the moment in which the writing before ends", async () => {
+describe("the queue of endings", () => {
+  it("an ending is stored also if it is added at the moment in which the previous write ends", async () => {
     const test = await createTestDatabase();
     const database = inBackground(connectDatabase(test));
     const endings = createCompletionQueue({

@@ -19,10 +19,11 @@ describe("an instance that is cut off while an obstacle ends", () => {
 
   for (const { name, text } of statements) {
     for (const when of ["before", "after"] as const) {
-      it(`is killed ${when} ${name}: another wakes all that was set aside, once`, () => cutOff(text, when, "killed"));
+      it(`an instance is killed ${when} ${name}: another wakes every lane that was set aside, once`, () =>
+        cutOff(text, when, "killed"));
       // The other waits for its locks, for 2 s: usually once a statement.
       if (when === "after" || inFull)
-        it(`is stopped ${when} ${name}, and goes on later: another wakes all that was set aside, once`, () =>
+        it(`an instance is stopped ${when} ${name} and goes on later: another wakes every set-aside lane, once`, () =>
           cutOff(text, when, "stopped"));
     }
   }

@@ -9,7 +9,7 @@ const many = sized(600, 10_000);
 describe("timers that are due at once", () => {
   const { run, rows } = useWorkTable();
 
-  it(`${many} of one workspace fire once each, in two instances, and nobody else waits for them`, async () => {
+  it(`${many} due timers of one workspace fire once each, in two instances, and delay no other workspace`, async () => {
     await rows(
       `insert into work.items (process, key, timer, payload, due_at)
        select 'toyRule', 'toy-' || n, 'escalate', '{}'::json, now() - interval '1 s' from generate_series(1, ${many}) n
@@ -31,10 +31,10 @@ describe("timers that are due at once", () => {
   });
 });
 
-describe("what one workspace has set aside", () => {
+describe("many lanes that one workspace has set aside", () => {
   const { run, rows, happen } = useWorkTable();
 
-  it(`${many} lanes go on once each when their obstacle ends, in two instances, and nobody else waits for them`, async () => {
+  it(`${many} set-aside lanes are handled once each after their obstacle ends, in two instances, and delay no other`, async () => {
     await rows("insert into work.tags (stream, revision) values ('workspace-1', -1)");
     await rows(
       `insert into work.items (process, key, timer, payload, due_at)

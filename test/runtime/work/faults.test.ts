@@ -14,14 +14,14 @@ import { rule, useWorkTable } from "./support.ts";
 
 const minutes = 60_000;
 
-describe("the work table when something is broken", () => {
+describe("the work table during faults", () => {
   const work = useWorkTable();
   const { run, rows, happen } = work;
 
   const levels = (said: readonly Said[], level: Said["level"]): string[] =>
     said.flatMap((line) => (line.level === level ? line.message : []));
 
-  it("after PostgreSQL was away an instance extends its own claims, and takes over others' only later", async () => {
+  it("after PostgreSQL was away, an instance extends its claims, and takes over those of others only later", async () => {
     let passedMs = 0;
     const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
     const pass = async (ms: number): Promise<void> => {
@@ -112,7 +112,7 @@ describe("the work table when something is broken", () => {
     expect([seen.length, aborted]).to.deep.equal([3, []]);
   });
 
-  it("plans and records again soon after PostgreSQL was away, however long", async () => {
+  it("an instance plans and records again soon after PostgreSQL was away, however long", async () => {
     const seen: unknown[] = [];
     const faulty = faultyDatabase(work.database);
     const away = async (meanwhile: () => Promise<unknown>, complaint: string): Promise<void> => {
@@ -141,7 +141,7 @@ describe("the work table when something is broken", () => {
     await eventually(async () => (await rows("select 1 from work.lanes")).length === 0);
   });
 
-  it("plans again what a crash of PostgreSQL took back after it was planned, although no statement failed", async () => {
+  it("an instance plans again what a crash of PostgreSQL lost after it was planned, though no statement failed", async () => {
     const seen: unknown[] = [];
     const on: Process["on"] = { Happened: async ({ data }) => void seen.push(data.number) };
     const runner = run([rule({ on })]);
@@ -157,7 +157,7 @@ describe("the work table when something is broken", () => {
     expect(seen.slice(2)).to.deep.equal([2, 3]);
   });
 
-  it("a handler that never ends is told to, ten times, then its item is parked and its lane goes on", async () => {
+  it("a handler that never ends is aborted ten times, then its item is parked and its lane continues", async () => {
     let begun = 0;
     let told = 0;
     const seen: unknown[] = [];
@@ -182,7 +182,7 @@ describe("the work table when something is broken", () => {
     expect(levels(logger.said, "error")).to.deep.equal(["gave up and parked the item"]);
   });
 
-  it("giving up that never ends keeps no place, and is tried again until it does", async () => {
+  it("giving up that never ends keeps no place, and is tried again until it ends", async () => {
     let givingUp = 0;
     const seen: unknown[] = [];
     const logger = quietLog();
@@ -212,7 +212,7 @@ describe("the work table when something is broken", () => {
     expect(waited).to.have.length(givingUp - 1);
   });
 
-  it("what asks the database for too much is parked at the tenth time, but where giving up has consequences of its own", async () => {
+  it("an item whose query is too long is parked at the tenth try, unless giving up has consequences", async () => {
     const tries = { toyRule: 0, lasting: 0 };
     const tooMuch = (name: keyof typeof tries) => async () => {
       tries[name] += 1;
@@ -235,7 +235,7 @@ describe("the work table when something is broken", () => {
     expect(levels(logger.said, "error")).to.deep.equal(["gave up and parked the item"]);
   });
 
-  describe("lanes that are set aside, and are told nothing", () => {
+  describe("lanes that are set aside without an event to wake them", () => {
     const setAsideUnder = (stream: string, tried: string[], isOpen: () => boolean): Process =>
       rule({
         on: {
@@ -247,7 +247,7 @@ describe("the work table when something is broken", () => {
       });
     const asideNow = async () => (await rows("select 1 from work.lanes where obstacles is not null")).length;
 
-    it("are tried every ten minutes, a page at a time, and when they get through they are gone", async () => {
+    it("set-aside lanes are tried every ten minutes, a page at a time, and are gone once they get through", async () => {
       let passedMs = 0;
       const clock: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + passedMs) };
       const tried: string[] = [];
@@ -281,7 +281,7 @@ describe("the work table when something is broken", () => {
       expect(await rows("select 1 from work.tags where try_at is not null")).to.deep.equal([]);
     });
 
-    it("a handler that sets its own timer and sets itself aside is not called again at once", async () => {
+    it("a handler that sets its timer and sets itself aside is not called again at once", async () => {
       const tried: string[] = [];
       const stream = "workspace-11111111-1111-7111-8111-111111111111";
       const runner = run([
@@ -303,7 +303,7 @@ describe("the work table when something is broken", () => {
     });
   });
 
-  it("an event that cannot be read is parked for everybody who listens to its category; planning goes on", async () => {
+  it("an unreadable event is parked for every process of its category, and planning continues", async () => {
     let broken = true;
     const upcasters = {
       Happened: {
@@ -368,7 +368,7 @@ describe("the work table when something is broken", () => {
     ]);
   });
 
-  it("what passes by itself costs planning a warning and a moment, and nothing begins anew", async () => {
+  it("a temporary fault costs planning one warning and a moment, and no new subscription", async () => {
     const faulty = faultyDatabase(work.database);
     let subscriptions = 0;
     const store: EventStore = {

@@ -8,7 +8,7 @@ const looksForReady = "set state = 'claimed'";
 const looksAround = "as tried";
 const plans = "insert into work.items";
 
-describe("an instance that plans and works", () => {
+describe("the statements of an instance that plans and works", () => {
   const work = useWorkTable();
 
   /** The database, and what it was asked. */
@@ -25,7 +25,7 @@ describe("an instance that plans and works", () => {
     return { database: { ...database, ...through(database), transaction }, asked };
   }
 
-  it("claims what it plans at once, and looks for ready lanes only where there are some", async () => {
+  it("an instance claims what it plans at once, and searches ready lanes only if there are some", async () => {
     const { database, asked } = listening();
     const seen: number[] = [];
     const process = rule({
@@ -50,7 +50,7 @@ describe("an instance that plans and works", () => {
     expect(count("with wanted as")).to.equal(0);
   });
 
-  it("has no more lanes at work than it has room for, however many a plan makes ready", async () => {
+  it("an instance works on no more lanes than it has room for, however many a plan makes ready", async () => {
     let atWork = 0;
     let most = 0;
     let handled = 0;
@@ -74,7 +74,7 @@ describe("an instance that plans and works", () => {
     expect(most).to.be.within(2, 4);
   });
 
-  it("gives back what it claims in the moment in which it stops", async () => {
+  it("an instance gives back what it claims at the moment in which it stops", async () => {
     const faulty = faultyDatabase(work.database);
     const seen: string[] = [];
     const process = (by: string) =>
@@ -98,7 +98,7 @@ describe("an instance that plans and works", () => {
     expect(seen).to.deep.equal(["second"]);
   });
 
-  it("looks for what is due also while it brings back what was parked", async () => {
+  it("an instance searches due lanes also while it brings back parked ones", async () => {
     let fired = 0;
     const process = rule({
       on: { Happened: ({ stream }, { timers }) => timers.set({ key: stream, name: "alarm", inMs: 500 }) },

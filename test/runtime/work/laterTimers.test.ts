@@ -19,12 +19,12 @@ function looking({ name = "toyRule", inMs = 50, more = {} as Partial<Process> } 
   return { seen, process };
 }
 
-describe("an event that is looked at later", () => {
+describe("an event that sets a timer for later", () => {
   const work = useWorkTable();
   const timers = () => work.rows("select key, timer, payload ->> 'number' as number from work.items order by key");
   const lanes = () => work.rows("select key, state from work.lanes order by key");
 
-  it("sets one timer under its key, however many there are, with the last one's payload; the timer is told once", async () => {
+  it("events of a key set one timer, with the last one's payload, and the timer is handed over once", async () => {
     const { seen, process } = looking({ inMs: 700 });
     const runner = work.run([process]);
     await runner.idle();
@@ -48,7 +48,7 @@ describe("an event that is looked at later", () => {
     expect([seen.sort(), await lanes(), await timers()]).to.deep.equal([["toy-1 3", "toy-2 4"], [], []]);
   });
 
-  it("holds up no other event of its key, also of the same plan, and is told after those", async () => {
+  it("a later timer delays no other event of its key, also of the same plan, and is handed over after those", async () => {
     const { seen, process } = looking({ inMs: 300 });
     await append(work.store, "toy-1", newEvent("Happened", { number: 1 }), newEvent("Told"));
     await append(work.store, "toy-2", newEvent("Happened", { number: 2 }));
@@ -61,7 +61,7 @@ describe("an event that is looked at later", () => {
     expect(seen.filter((each) => each.startsWith("toy-2"))).to.deep.equal(["toy-2 told", "toy-2 2"]);
   });
 
-  it("is not forgotten where its lane is set aside over it", async () => {
+  it("a later timer is not forgotten if its lane is set aside", async () => {
     let isAside = false;
     const { seen, process } = looking({
       more: {
@@ -82,7 +82,7 @@ describe("an event that is looked at later", () => {
     await eventually(() => seen.length === 1);
   });
 
-  it("is planned again where its plan could not be written", async () => {
+  it("a later timer is planned again if its plan could not be written", async () => {
     const { seen, process } = looking();
     const faulty = faultyDatabase(work.database);
     const runner = work.run([process], { database: faulty.database });
@@ -94,7 +94,7 @@ describe("an event that is looked at later", () => {
     expect(work.said.map(({ message }) => message)).to.include("the event log cannot be planned, retrying");
   });
 
-  it("is parked if the process cannot tell what to look at", async () => {
+  it("an event is parked if the process cannot say what to look at later", async () => {
     const { process } = looking();
     await append(work.store, "toy-1", newEvent("Happened", {}));
     await work.run([process]).idle();
@@ -102,7 +102,7 @@ describe("an event that is looked at later", () => {
     expect(await timers()).to.deep.equal([]);
   });
 
-  it("is looked at after a restore too", async () => {
+  it("a later timer is set after a restore too", async () => {
     const { seen, process } = looking();
     const runner = work.run([process]);
     await runner.idle();

@@ -12,13 +12,13 @@ const obstacle = "workspace-1";
 const keys = ["toy-z", "toy-m", "toy-a", "toy-t"];
 
 /** Two who lock the same lanes in one order never wait for each other. */
-describe("lanes that are changed together", () => {
+describe("the locks of lanes that are changed together", () => {
   const work = useWorkTable();
 
   type Changes = { by: string; lanes: string; change(sql: Role, lanes: LaneClaim[]): Promise<unknown> };
   const all: readonly Changes[] = [
     {
-      by: "one who keeps its claims",
+      by: "an instance that extends its claims",
       lanes: "state = 'claimed', claim = gen_random_uuid(), holder = 'here', claimed_until = now() + interval '1 hour'",
       change: extendClaims,
     },
@@ -47,7 +47,7 @@ describe("lanes that are changed together", () => {
   const free = "select key from work.lanes where key <> 'toy-m' order by key for update skip locked";
 
   for (const { by, lanes: set, change } of all) {
-    it(`are locked in the order of their keys by ${by}`, async () => {
+    it(`lanes are locked in the order of their keys by ${by}`, async () => {
       const given = await lanes(set);
       let changing: Promise<unknown> | undefined;
       await work.database.transaction(async (tx) => {
@@ -62,7 +62,7 @@ describe("lanes that are changed together", () => {
 
   const pages: readonly { when: string; lanes: string; bringBack(): Promise<unknown> }[] = [
     {
-      when: "their time has come",
+      when: "their time arrives",
       lanes: `state = 'waiting', due_at = '${now.toISOString()}'`,
       bringBack: () => makeDueLanesReady(work.database, { now, takesOver: false }),
     },
@@ -73,7 +73,7 @@ describe("lanes that are changed together", () => {
     },
   ];
   for (const { when, lanes: set, bringBack } of pages)
-    it(`are not waited for where ${when}: one that others hold is brought back by a later look`, async () => {
+    it(`lanes that others hold are not waited for if ${when}; a later run brings them back`, async () => {
       await lanes(set);
       await work.database.query(
         "insert into work.tags (stream, revision, wake_before) values ($1, 1, nextval('work.places'))",

@@ -14,7 +14,7 @@ const setting = (key: string, more: { name?: string; inMs?: number } = {}): Time
   set: { key, name: more.name ?? "later", dueAt: new Date(now.getTime() + (more.inMs ?? 60_000)), payload: {} },
 });
 
-describe("timers that an ending sets under keys of others", () => {
+describe("an ending that sets many timers under other keys", () => {
   const work = useWorkTable();
 
   async function claimed(key: string): Promise<LaneClaim> {
@@ -45,7 +45,7 @@ describe("timers that an ending sets under keys of others", () => {
     return { database: { ...database, transaction }, asked };
   }
 
-  it("are stored by as few statements where there are 5,000 as where there is one", async () => {
+  it("5,000 timers of an ending are stored by as few statements as one", async () => {
     const statementsFor = async (lane: LaneClaim, timers: TimerChange[]): Promise<number> => {
       const { database, asked } = listening();
       const { held } = await recordCompletions(database, [{ lane, timers }], now);
@@ -67,7 +67,7 @@ describe("timers that an ending sets under keys of others", () => {
     expect(await work.rows(waiting)).to.deep.equal([{ count: 5_001 }]);
   });
 
-  it("have their last word, whichever of several lanes says it, and leave no lane without anything to do", async () => {
+  it("timers have the last value that any of several lanes set, and leave no lane without anything to do", async () => {
     const [one, other] = [await claimed("one"), await claimed("other")];
     await work.database.query(
       `insert into work.lanes (process, key, workspace, state, due_at) values ('toyRule', 'toy-there', 'w', 'waiting', $1)`,
@@ -96,7 +96,7 @@ describe("timers that an ending sets under keys of others", () => {
     ).to.deep.equal([one, other].map(({ key, generation }) => ({ key, generation })));
   });
 
-  it("are stored with their lanes, whatever a lane says that has lost its claim", async () => {
+  it("timers of an ending are stored with their lanes, also next to a lane that lost its claim", async () => {
     const [one, lost] = [await claimed("one"), await claimed("lost")];
     await work.database.query("update work.lanes set claim = gen_random_uuid() where key = 'lost'");
     const takenBack = { lane: lost, timers: [{ cancel: "toy-a", name: "later" }] };
@@ -121,7 +121,7 @@ describe("timers that an ending sets under keys of others", () => {
     return { process, told };
   }
 
-  it("are stored in parts, so that no transaction is long, and each is handled once", async () => {
+  it("timers of an ending are stored in parts, so that no transaction is long, and each is handled once", async () => {
     const { process, told } = telling(maxTimersPerTransaction + 1);
     const { database, asked } = listening();
     const runner = work.run([process], { database });
@@ -135,7 +135,7 @@ describe("timers that an ending sets under keys of others", () => {
     expect([...told.values()].every((times) => times === 1)).to.equal(true);
   });
 
-  it("are all stored after a crash between two parts", async () => {
+  it("all timers of an ending are stored after a crash between two parts", async () => {
     const { process, told } = telling(maxTimersPerTransaction + 1);
     const faulty = faultyDatabase(work.database);
     const dying = work.run([process], { database: faulty.database });

@@ -24,7 +24,7 @@ const endings: readonly { name: string; next: Completion["next"] & object; done?
 ];
 
 /** A lane's claim ends, and in the same moment something comes that makes it go on. */
-describe("a wake-up beside an ending", () => {
+describe("a wake-up at the same time as an ending", () => {
   const work = useWorkTable();
 
   const event = (stream: string, position: number): Recorded => ({
@@ -40,7 +40,7 @@ describe("a wake-up beside an ending", () => {
   /** Statements in a transaction of their own, within this one. */
   const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
 
-  it("forgets nothing, whichever is first, and whether or not the first is cut off: each ending, each wake-up", async () => {
+  it("no order of an ending and a wake-up, cut off or not, forgets an item", async () => {
     const holder = "here";
     const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
     await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");

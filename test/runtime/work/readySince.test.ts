@@ -9,7 +9,7 @@ describe("the time since which a lane is ready", () => {
       at: string;
     }[];
 
-  it("is each lane's own, also within one transaction, and new only when the lane becomes ready again", async () => {
+  it("each lane has its own ready time, also within one transaction, which changes only when it is ready again", async () => {
     await table.database.query(
       `insert into work.lanes (process, key, workspace, state)
        select 'toyRule', key, 'w', 'ready' from unnest(array['a', 'b', 'c']) as key`,

@@ -8,7 +8,7 @@ import { rule, useWorkTable } from "./support.ts";
 
 const workspaces = ["w1", "w2", "w3"];
 
-describe("what is planned for nobody", () => {
+describe("events that no process needs", () => {
   const work = useWorkTable();
   const { rows } = work;
 
@@ -34,7 +34,7 @@ describe("what is planned for nobody", () => {
     return item!.id - 1;
   };
 
-  it("is an event that a process says asks nothing of it: it has no lane and no item", async () => {
+  it("an event that a process says it does not need has no lane and no item", async () => {
     const { seen, process } = listening(({ data }) => data.number % 2 === 0);
     await work.happen("toy-1", 1, 2, 3, 5);
     await work.happen("toy-odd", 7);
@@ -43,14 +43,14 @@ describe("what is planned for nobody", () => {
     expect(await itemsMade()).to.equal(1);
   });
 
-  it("is handed over where it cannot tell: it fails then, and is parked like any other", async () => {
+  it("an event whose relevance cannot be computed is handed over, fails, and is parked", async () => {
     const { process } = listening(({ data }) => (data.nested as { wanted: boolean }).wanted);
     await work.happen("toy-1", 1);
     await work.run([process]).idle();
     expect(await rows("select key from work.parked")).to.deep.equal([{ key: "toy-1" }]);
   });
 
-  it("is what was planned before and asks nothing any more", async () => {
+  it("an event planned earlier that the process does not need any more is not handed over", async () => {
     const { seen, process } = listening(({ data }) => data.number !== 1);
     const position = await work.happen("toy-1", 1);
     await work.database.query("insert into work.processes (name, planned) values ('toyRule', $1)", [position]);
@@ -67,7 +67,7 @@ describe("what is planned for nobody", () => {
   });
 
   for (let seed = 1; seed <= sized(2, 40); seed++) {
-    it(`is an event in a workspace without rules; a rule created before it sees it (seed ${seed})`, async () => {
+    it(`a rule sees the events after its creation, and a workspace without rules has none planned (seed ${seed})`, async () => {
       const { below, pick, chance } = createRandom(seed);
       const { seen, process } = listening(whereRulesAre);
       const webhooks = listening((_, { webhooks }) => webhooks, "hookRule");
@@ -113,7 +113,7 @@ describe("what is planned for nobody", () => {
     });
   }
 
-  it("is an event in a workspace that asks for approval in one mailbox alone, and never did elsewhere", async () => {
+  it("events of a workspace that only ever asked one mailbox for approval are not planned", async () => {
     const { seen, process } = listening((_, { furtherChannels }) => furtherChannels);
     const mailbox = { type: "email", config: { to: "approver@example.com" } };
     const chat = { type: "telegram", config: { chat_id: "1" } };
@@ -159,7 +159,7 @@ describe("what is planned for nobody", () => {
     expect([...seen].sort((one, other) => one - other)).to.deep.equal([4, 5, 7, 8, 10, 11, 12, 13]);
   });
 
-  it("is not left out by an instance that does not know yet who listens, nor for a process that is behind", async () => {
+  it("an event is planned by an instance that does not know all listeners yet, and for a process that is behind", async () => {
     const first = listening(whereRulesAre);
     await append(work.store, "rule-1", inWorkspace("w1", "RuleCreated"));
     await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 1));
@@ -180,7 +180,7 @@ describe("what is planned for nobody", () => {
     expect(late.seen).to.include.members([1, 3]);
   });
 
-  it("is, in a new database on an old log, what nobody listened to; all processes that begin with the log read it together", async () => {
+  it("a new database on an old log plans only needed events, and all processes from the start read it together", async () => {
     const [asks, alsoAsks] = [listening(whereRulesAre), listening(whereRulesAre, "otherRule")];
     const fromNow = { ...listening(undefined, "fromNow").process, begins: "now" } as const;
     await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 1));

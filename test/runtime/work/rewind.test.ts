@@ -6,7 +6,7 @@ import { rewind } from "#src/runtime/work/rewind.ts";
 import type { Upcasters } from "#streams/upcast.ts";
 import { rule, useWorkTable } from "./support.ts";
 
-describe("rewinding a database that is older than the event log", () => {
+describe("the rewind of a database that is older than the event log", () => {
   const table = useWorkTable();
 
   const seen: string[] = [];
@@ -30,7 +30,7 @@ describe("rewinding a database that is older than the event log", () => {
     return table.store.head();
   }
 
-  it("tells nobody outside what lies between, and has everything else looked at, each once", async () => {
+  it("a rewind does not repeat outside effects of the events between, and hands all other events over once", async () => {
     const head = await restored();
     const events = { events: 2, stood: head - 2 };
     expect(await between()).to.deep.equal([
@@ -48,7 +48,7 @@ describe("rewinding a database that is older than the event log", () => {
     expect(seen.sort()).to.deep.equal(["looks 1", "looks 2", "looks 3", "looks 4", "tells 1", "tells 4"]);
   });
 
-  it("only says what it would do where it is not told to act, and does it again for all where nothing is skipped", async () => {
+  it("a rewind reports what it would do unless told to act, and repeats all if nothing is skipped", async () => {
     await restored();
     const before = await stood();
     expect((await between({ act: false })).map((each) => each.events)).to.deep.equal([2, 2]);
@@ -58,7 +58,7 @@ describe("rewinding a database that is older than the event log", () => {
     expect(seen.filter((each) => each.startsWith("tells"))).to.have.members(["tells 1", "tells 2", "tells 3"]);
   });
 
-  it("passes an event that nobody can read", async () => {
+  it("a rewind passes an unreadable event", async () => {
     const head = await restored();
     const unreadable = (data: { number?: number }) => {
       if (data.number === 2) throw new Error("unreadable");
@@ -72,7 +72,7 @@ describe("rewinding a database that is older than the event log", () => {
     expect(await stood()).to.deep.include({ name: "looks", planned: head });
   });
 
-  it("wakes what was set aside under a stream that moved in between", async () => {
+  it("a rewind wakes what was set aside under a stream that moved in between", async () => {
     await table.happen("toy-1", 1);
     let hindered = true;
     const waiting = rule({
@@ -94,7 +94,7 @@ describe("rewinding a database that is older than the event log", () => {
     expect(seen).to.deep.equal(["looks 1"]);
   });
 
-  it("refuses while an instance plans, and on a log that has nothing", async () => {
+  it("a rewind is refused while an instance plans, and on an empty log", async () => {
     expect(await rewound().catch((error) => error.message)).to.include("The event log is empty");
     await restored();
     const running = table.run(processes);
@@ -105,7 +105,7 @@ describe("rewinding a database that is older than the event log", () => {
     expect(await table.rows("select 1 from work.leases where expires_at > now()")).to.deep.equal([]);
   });
 
-  it("goes back to the end of a log that is older, and drops what was to be done about lost events alone", async () => {
+  it("a rewind to an older log goes back to its end, and drops only what lost events had planned", async () => {
     const head = await restored();
     await rewound();
     await table.database.query("update work.processes set planned = planned + 1 where name = 'looks'");

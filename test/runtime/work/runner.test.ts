@@ -33,7 +33,7 @@ describe("the process runner", () => {
   const { rows, happen } = work;
   const run = (process: Process, more: Partial<ProcessRunnerOptions> = {}) => work.run([process], more);
 
-  it("hands over every event of its categories and types, in order per key, also after a restart", async () => {
+  it("the process runner hands over every event of its categories and types, in order per key, also after a restart", async () => {
     const seen = new Map<string, number[]>();
     const process = rule({
       on: {
@@ -60,7 +60,7 @@ describe("the process runner", () => {
     for (const those of seen.values()) expect(those).to.deep.equal(numbers);
   });
 
-  it("keeps the order of a key through retries, and the others do not wait for it", async () => {
+  it("the process runner keeps the order of a key through retries, and other keys do not wait for it", async () => {
     const seen: string[] = [];
     let tries = 0;
     const process = rule({
@@ -80,7 +80,7 @@ describe("the process runner", () => {
     expect(seen).to.deep.equal(["toy-quick 1", "toy-quick 2", "toy-slow 1", "toy-slow 2"]);
   });
 
-  it("runs as many keys at once as it may, and one event of a key at a time", async () => {
+  it("the process runner runs as many keys at once as allowed, and one event of a key at a time", async () => {
     let now = 0;
     let most = 0;
     const busy = new Set<string>();
@@ -102,7 +102,7 @@ describe("the process runner", () => {
     expect(await rows("select * from work.parked")).to.deep.equal([]);
   });
 
-  it("a stuck handler holds up its own key alone, however much piles up there", async () => {
+  it("a stuck handler delays its own key alone, however many events wait there", async () => {
     const stuck = gate();
     const seen: string[] = [];
     const process = rule({
@@ -128,7 +128,7 @@ describe("the process runner", () => {
     expect(await rows("select key from work.lanes union all select key from work.items")).to.deep.equal([]);
   });
 
-  it("as many stuck handlers of one workspace as there are places hold up nobody of another, and no other process", async () => {
+  it("stuck handlers of one workspace in all places delay no other workspace and no other process", async () => {
     const stuck = gate();
     const seen: string[] = [];
     let atWork = 0;
@@ -161,7 +161,7 @@ describe("the process runner", () => {
     expect(seen.slice(1).sort()).to.deep.equal(keys);
   });
 
-  it("parks what fails five times, without holding up other keys; a retry goes through once the cause is gone", async () => {
+  it("an event that fails five times is parked without delaying other keys, and a retry succeeds later", async () => {
     let broken = true;
     const seen: string[] = [];
     const lastWords: string[] = [];
@@ -220,7 +220,7 @@ describe("the process runner", () => {
     ]);
   });
 
-  it("tries for as long as it takes where infrastructure is away, and where the rule never gives up", async () => {
+  it("the process runner retries without end while infrastructure is away, and for a rule that never gives up", async () => {
     let unreachable = 0;
     let failed = 0;
     const away = rule({
@@ -245,7 +245,7 @@ describe("the process runner", () => {
     expect(await rows("select * from work.parked")).to.deep.equal([]);
   });
 
-  it("an event whose key cannot be told is parked like any other", async () => {
+  it("an event whose key cannot be computed is parked like any other", async () => {
     const process = rule({
       keyOf: ({ data }) => (data.nested as { key: string }).key,
       on: { Happened: async () => {} },
@@ -256,7 +256,7 @@ describe("the process runner", () => {
     expect(await rows("select key from work.parked")).to.deep.equal([{ key: "toy-1" }]);
   });
 
-  it("a timer fires once when it is due, by the clock, with its payload; one cancelled or moved does not", async () => {
+  it("a timer fires once when it is due, with its payload; a cancelled or moved one does not", async () => {
     const clock = handClock();
     const fired: unknown[] = [];
     const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
@@ -336,7 +336,7 @@ describe("the process runner", () => {
     expect(await rows("select key from work.lanes")).to.deep.equal([]);
   });
 
-  it("timers survive a restart, and of two instances one fires each, once", async () => {
+  it("timers survive a restart, and each fires once in one of two instances", async () => {
     const clock = handClock();
     const fired: string[] = [];
     const process = rule({
@@ -384,7 +384,7 @@ describe("the process runner", () => {
     expect(fired).to.deep.equal([{ key: "toy-1", name: "alarm", dueAt: new Date(0), payload: 3 }]);
   });
 
-  it("one whose claim was taken ends: its signal fires, nothing waiting begins, and its timers are refused", async () => {
+  it("a handler whose claim was taken is aborted, begins nothing that waits, and may set no timers", async () => {
     const begun = gate();
     const ended = gate();
     const seen: number[] = [];
@@ -443,7 +443,7 @@ describe("the process runner", () => {
     expect([begun, told]).to.deep.equal([1, false]);
   });
 
-  it("survives connections that are cut under it", async () => {
+  it("the process runner survives cut connections", async () => {
     const seen = new Map<string, number[]>();
     const process = rule({
       on: {

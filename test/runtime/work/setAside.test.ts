@@ -11,7 +11,7 @@ const obstacle = "workspace-1";
 const now = new Date("2026-01-01T00:00:00Z");
 const page = 500;
 
-describe("lanes that are set aside, and whose obstacle ends", () => {
+describe("lanes that are set aside, and the end of their obstacle", () => {
   const work = useWorkTable();
   const { rows } = work;
 
@@ -30,7 +30,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
   const lanes = (state: string) => rows(`select key from work.lanes where state = '${state}'`);
   const waking = () => rows("select stream from work.tags where wake_before is not null");
 
-  it("are not touched by the plan that the end is read with: it moves the row of the stream alone", async () => {
+  it("the plan with the end of an obstacle changes the row of the stream alone, and no lane", async () => {
     const holder = "here";
     await setAside(page + 100, obstacle);
     const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
@@ -49,7 +49,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     expect(await waking()).to.deep.equal([{ stream: obstacle }]);
   });
 
-  it("are woken by the page, under each stream in turn, and neither other lanes nor the stream are locked meanwhile", async () => {
+  it("lanes are woken by the page, under each stream in turn, without locks on other lanes or the stream", async () => {
     await setAside(2 * page + 1, obstacle);
     await setAside(3, "workspace-2");
     await work.database.query("update work.tags set wake_before = nextval('work.places')");
@@ -73,7 +73,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     expect([await waking(), await rows("select * from work.set_aside")]).to.deep.equal([[], []]);
   });
 
-  it("are woken until none is left: of one that is locked, and of another end meanwhile, the stream keeps note", async () => {
+  it("lanes are woken until none is left, also one that was locked, and after another end meanwhile", async () => {
     await setAside(2, obstacle);
     await endObstacle();
     await work.database.transaction(async (tx) => {
@@ -95,7 +95,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     expect(await waking()).to.deep.equal([]);
   });
 
-  it("are tried, those that have waited longest, by the page, where no event tells that it has ended", async () => {
+  it("lanes without an event that ends their obstacle are tried by the page, longest waiting first", async () => {
     await setAside(page + 1, obstacle);
     await work.database.query("update work.tags set try_at = $1", [now]);
     await markForRetry(work.database, now);
@@ -110,7 +110,7 @@ describe("lanes that are set aside, and whose obstacle ends", () => {
     ]);
   });
 
-  it("go on once each when it ends, wait when it is only renamed, and wait again, once each, behind another obstacle", async () => {
+  it("set-aside lanes continue once each after their obstacle ends, and wait again behind another obstacle", async () => {
     const many = 30;
     const [installation, workspace] = ["installation-main", "workspace-1"];
     const paused = new Set([installation, workspace]);

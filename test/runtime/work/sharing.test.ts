@@ -19,7 +19,7 @@ describe("the work table", () => {
   const work = useWorkTable();
   const { run, rows, happen } = work;
 
-  it("is shared: two instances each do a good part, everything once, in order per key", async () => {
+  it("two instances each do a good part of the work, everything once, in order per key", async () => {
     const seen: { by: string; stream: string; number: number }[] = [];
     let begin = (): void => {};
     const bothAreUp = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ describe("the work table", () => {
     expect(part).to.be.within(0.2, 0.8);
   });
 
-  it("is planned and worked on at the same moment", async () => {
+  it("the work table is planned and worked on at the same moment", async () => {
     let handled = 0;
     const process = rule({
       on: {
@@ -64,7 +64,7 @@ describe("the work table", () => {
     expect(handled).to.equal(40 * streams.length * 2);
   });
 
-  it("gives a workspace with one thing to do its turn before the thousandth of another", async () => {
+  it("a workspace with one item has its turn before the thousandth item of another", async () => {
     const seen: string[] = [];
     const process = rule({
       concurrency: 4,
@@ -87,7 +87,7 @@ describe("the work table", () => {
     expect(seen.indexOf("single") - before).to.be.below(100);
   });
 
-  it("leaves room to others beside a workspace whose handlers never end", async () => {
+  it("a workspace whose handlers never end leaves room for others", async () => {
     const seen: string[] = [];
     const process = rule({
       concurrency: 8,
@@ -108,7 +108,7 @@ describe("the work table", () => {
     expect(seen).to.deep.equal(["free"]);
   });
 
-  it("gives one owner no more lanes than it may have, and those behind a thousand of its lanes their turn", async () => {
+  it("an owner has no more lanes than allowed, and owners behind a thousand of its lanes have their turn", async () => {
     const seen: string[] = [];
     const stuck = new Set<string>();
     const process = rule({
@@ -137,14 +137,14 @@ describe("the work table", () => {
     expect(stuck.size).to.equal(3);
   });
 
-  it("has lanes that wait for room as soon as one owner has all that it may have", () => {
+  it("lanes wait for room as soon as one owner has all that it may have", () => {
     const placed = (...keys: string[]) => keys.map((key) => ({ process: "toyRule", key, workspace: "one" }));
     const process = rule({ concurrency: 16, ownerConcurrency: 2, on: {} });
     expect(hasReachedLimit(capacityBesides(process, 32, placed("a 1", "b 1")))).to.equal(false);
     expect(hasReachedLimit(capacityBesides(process, 32, placed("a 1", "a 2")))).to.equal(true);
   });
 
-  it("passes over a lane that another takes in the same moment, and does not wait for it", async () => {
+  it("a claim skips a lane that another instance takes at the same moment, and does not wait for it", async () => {
     for (const key of ["toy-1", "toy-2"])
       await rows(`insert into work.lanes (process, key, workspace, state) values ('toyRule', '${key}', '', 'ready')`);
     const rooms = [{ process: "toyRule", lanes: 2, share: 2, atWork: {} }];
@@ -160,7 +160,7 @@ describe("the work table", () => {
     });
   });
 
-  it("refuses what a former holder says", async () => {
+  it("an ending by a former holder of a lane is refused", async () => {
     await rows("insert into work.lanes (process, key, workspace, state) values ('toyRule', 'toy-1', '', 'ready')");
     await rows(
       "insert into work.items (process, key, timer, due_at) values ('toyRule', 'toy-1', 'alarm', '-infinity')",
@@ -202,7 +202,7 @@ describe("the work table", () => {
     const revision = async () => (await work.store.readLast(workspace))?.revision ?? -1;
     const asideNow = async () => (await rows("select 1 from work.lanes where obstacles is not null")).length;
 
-    it("is handed over again when the obstacle's stream goes on, and not before", async () => {
+    it("an event that is set aside is handed over again when the obstacle's stream moves, and not before", async () => {
       await append(work.store, workspace, newEvent("SendingPaused"));
       const runner = run([waiting(async () => [{ stream: workspace, revision: await revision() }])]);
       await happen("toy-1", 1);
@@ -217,7 +217,7 @@ describe("the work table", () => {
       expect(await rows("select * from work.items")).to.deep.equal([]);
     });
 
-    it("is handed over again if the obstacle ended while it was being set aside", async () => {
+    it("an event is handed over again if its obstacle ended while it was being set aside", async () => {
       await append(work.store, workspace, newEvent("SendingPaused"));
       const runner = run([
         waiting(async () => {
@@ -239,7 +239,7 @@ describe("the work table", () => {
       expect([tries, await asideNow()]).to.deep.equal([2, 0]);
     });
 
-    it("is handed over again when its key has a new event, also one that came while it was being set aside", async () => {
+    it("an event that is set aside is handed over again when its key has a new event, also one during setting aside", async () => {
       await append(work.store, workspace, newEvent("SendingPaused"));
       const runner = run([
         waiting(async () => {
@@ -261,7 +261,7 @@ describe("the work table", () => {
       expect(tries).to.equal(2 + 3);
     });
 
-    it("waits behind its obstacle through a restart, and holds up no other key", async () => {
+    it("an event that is set aside waits through a restart, and delays no other key", async () => {
       await append(work.store, workspace, newEvent("SendingPaused"));
       const process = waiting(async () => [{ stream: workspace, revision: await revision() }]);
       const runner = run([process]);
@@ -276,7 +276,7 @@ describe("the work table", () => {
     });
   });
 
-  it("begins a new process where it says", async () => {
+  it("a new process begins at the position that it names", async () => {
     await happen("toy-1", 1, 2, 3);
     const seen: string[] = [];
     const named = (name: string, more: Partial<Process> = {}): Process =>
@@ -295,7 +295,7 @@ describe("the work table", () => {
     expect(seen.slice(3).sort()).to.deep.equal(["fromNow 4", "late 1", "late 2", "late 3", "late 4", "old 4"]);
   });
 
-  it("moves nobody on over what only another version of the service plans", async () => {
+  it("no process moves over events that only another version of the service plans", async () => {
     const seen: string[] = [];
     const named = (name: string): Process =>
       rule({ name, on: { Happened: async ({ data }) => void seen.push(`${name} ${data.number}`) } });

@@ -23,8 +23,8 @@ function looksFor(milliseconds: number, { passed, answered }: ReturnType<typeof 
   }
 }
 
-describe("taking over claims that have run out", () => {
-  it("is allowed while PostgreSQL answers, and not any more when it has been silent for long", () => {
+describe("the takeover of expired claims", () => {
+  it("expired claims are taken over while PostgreSQL answers, and not after a long silence", () => {
     const one = instance();
     looksFor(20_000, one);
     expect(one.allowed()).to.equal(true);
@@ -34,7 +34,7 @@ describe("taking over claims that have run out", () => {
     expect(one.allowed()).to.equal(false);
   });
 
-  it("after a silence waits as long as others may need to extend theirs", () => {
+  it("after a silence, a takeover waits as long as others may need to extend their claims", () => {
     const one = instance();
     one.passed(silentMs);
     expect([one.answered(), one.allowed()]).to.deep.equal([true, false]);
@@ -45,7 +45,7 @@ describe("taking over claims that have run out", () => {
     expect(one.allowed()).to.equal(true);
   });
 
-  it("after a silence waits until its own claims are extended, however long that takes: what was asked before does not count", () => {
+  it("after a silence, a takeover waits until this instance has extended its own claims, however long that takes", () => {
     const one = instance();
     const before = one.passed(silentMs);
     one.passed(1);
