@@ -32,15 +32,15 @@ describe("the card in Slack", () => {
     expect(blocks.at(-2)).to.include({ type: "actions" });
   });
 
-  it("the Slack card is the one in the README of the Slack channel", () => {
-    const readme = readFileSync(new URL("../../../src/channels/slack/README.md", import.meta.url), "utf8");
+  it("the Slack card is the one in src/channels/slack/card.md", () => {
+    const page = readFileSync(new URL("../../../src/channels/slack/card.md", import.meta.url), "utf8");
     const [{ text } = { text: "" }] = render(ordinary);
-    expect(readme).to.contain(`\`\`\`\n${readable(text)}\n\`\`\``);
+    expect(page).to.contain(`\`\`\`\n${readable(text)}\n\`\`\``);
     const ended = concludedMessage({
       sentence: "Approved by “ada”, 20 Nov 2026, 09:30 UTC. It goes to marta.lind@posten.example.",
       threadSubject: ordinary.threadSubject,
     });
-    expect(readme).to.contain(`\`\`\`\n${readable(ended.text)}\n\`\`\``);
+    expect(page).to.contain(`\`\`\`\n${readable(ended.text)}\n\`\`\``);
   });
 
   it("the Slack card has buttons with tokens where presses can be proven, and otherwise only links", () => {

@@ -144,11 +144,11 @@ describe("a text without blanks", () => {
   });
 });
 
-describe("the README of Telegram's channel", () => {
-  const readme = readFileSync("src/channels/telegram/README.md", "utf8");
-  const blocks = [...readme.matchAll(/```text\n(.*?)\n```/gs)].map(([, block]) => block);
+describe("the page about the card in Telegram", () => {
+  const page = readFileSync("src/channels/telegram/card.md", "utf8");
+  const blocks = [...page.matchAll(/```text\n(.*?)\n```/gs)].map(([, block]) => block);
 
-  it("the README of the Telegram channel shows the card, the question and the concluded message as they are sent", () => {
+  it("src/channels/telegram/card.md shows the card, the question and the concluded message as they are sent", () => {
     const { parts, question, keyboard } = shown(ordinary);
     const buttons = keyboard.map((row) => row.map(({ text }) => `[ ${text} ]`).join(" ")).join("\n");
     const card = [...parts, question].map(({ text }) => text).join("\n\n---\n\n");
