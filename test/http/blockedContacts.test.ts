@@ -1,31 +1,20 @@
 import { expect } from "chai";
 import { contactId } from "#src/commands/ids.ts";
-import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 describe("mail of a blocked contact [d8 contacts] [d5 blocked contact]", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let identity: Identity;
-  let mails = 0;
+  let tenant: StoryTenant;
 
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id);
+    ({ service, tenant } = await startStory());
   });
   after(() => service.stop());
 
-  async function write(from: string, inReplyTo?: string) {
-    const id = `b${++mails}@customer.example`;
-    await service.deliver(identity.address, mail({ id, from, subject: `S ${mails}`, ...(inReplyTo && { inReplyTo }) }));
-    return id;
-  }
-  const threadOf = async (id: string) => (await workspace.ask(`GET /v1/threads/${id}`)).json;
-  const newestThread = async () =>
-    threadOf((await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`)).json.data[0].id);
   const set = (email: string, status: string) =>
-    workspace.ask(`PATCH /v1/contacts/${contactId(workspace.id, email)}`, { json: { status } });
-  const statusOf = (id: string, status: string) => workspace.ask(`PATCH /v1/threads/${id}`, { json: { status } });
+    tenant.ask(`PATCH /v1/contacts/${contactId(tenant.id, email)}`, { json: { status } });
+  const statusOf = (id: string, status: string) => tenant.ask(`PATCH /v1/threads/${id}`, { json: { status } });
   const idsOf = ({ messages }: any): string[] => messages.map(({ id }: any) => id);
   const authenticated = (messageIds: string[]) =>
     until(async () => {
@@ -35,7 +24,7 @@ describe("mail of a blocked contact [d8 contacts] [d5 blocked contact]", () => {
       );
       return rows.length === messageIds.length;
     });
-  /** Of which of these messages integrators were told. */
+  /** Waits until the messages are authenticated; returns the ids of those that the feed announced. */
   async function announced(messageIds: string[]) {
     await authenticated(messageIds);
     await service.caughtUp();
@@ -46,50 +35,41 @@ describe("mail of a blocked contact [d8 contacts] [d5 blocked contact]", () => {
     return rows.map(({ data }) => data.message_id);
   }
 
-  it("is kept and flagged, makes drafts stale, and sets nothing else in motion", async () => {
-    const id = await write("Bad <bad@spam.example>");
-    const before = await newestThread();
+  it("mail of a blocked contact is kept and flagged, makes drafts stale, and starts nothing else", async () => {
+    const first = await tenant.mail({ from: "Bad <bad@spam.example>" });
+    const before = await tenant.thread(first);
     expect(before.messages[0].from_blocked_contact).to.equal(false);
     await authenticated(idsOf(before));
-    const { json: draft } = await workspace.ask("POST /v1/drafts", {
-      json: {
-        thread_id: before.id,
-        identity_id: identity.id,
-        based_on_message_id: before.messages[0].id,
-        body_text: "Yes?",
-      },
-    });
+    const draft = await tenant.draft(first);
     expect((await set("bad@spam.example", "blocked")).status).to.equal(200);
     await statusOf(before.id, "waiting");
-    await write("BAD@spam.example", id);
-    const waiting = await threadOf(before.id);
+    await tenant.mail({ from: "BAD@spam.example", inReplyTo: first });
+    const waiting = await tenant.thread(first);
     expect(waiting).to.include({ status: "waiting", needs_review: false, message_count: 2 });
     const blocked = waiting.messages[1];
     expect(blocked.from_blocked_contact).to.equal(true);
     await statusOf(before.id, "closed");
-    await write("bad@spam.example", id);
-    expect(await threadOf(before.id)).to.include({ status: "closed", needs_review: false, message_count: 3 });
-    const stale = await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
-    expect(stale.json.error).to.equal("stale_draft");
-    const after = await threadOf(before.id);
+    await tenant.mail({ from: "bad@spam.example", inReplyTo: first });
+    expect(await tenant.thread(first)).to.include({ status: "closed", needs_review: false, message_count: 3 });
+    expect((await draft.ask("POST send")).outcome).to.equal("409 stale_draft");
+    const after = await tenant.thread(first);
     expect(await announced(idsOf(after))).to.deep.equal(idsOf(before));
-    expect((await threadOf(before.id)).needs_review).to.equal(false);
+    expect((await tenant.thread(first)).needs_review).to.equal(false);
   });
 
-  it("from a stranger to a thread does not ask for review; unblocked, the next mail counts again", async () => {
-    await write("worse@spam.example");
-    const theirs = await newestThread();
+  it("mail of a blocked stranger to a thread asks for no review; after unblocking the next mail counts again", async () => {
+    const theirs = await tenant.mail({ from: "worse@spam.example" });
     await set("worse@spam.example", "blocked");
-    const id = await write("ann@customer.example");
-    const thread = await newestThread();
-    expect(thread.id).not.to.equal(theirs.id);
-    await write("worse@spam.example", id);
-    await authenticated(idsOf(await threadOf(thread.id)));
-    expect(await threadOf(thread.id)).to.include({ needs_review: false, message_count: 2 });
+    const anns = await tenant.mail({ from: "ann@customer.example" });
+    expect(anns.threadId).not.to.equal(theirs.threadId);
+    const intruding = { from: "worse@spam.example", inReplyTo: anns };
+    await tenant.mail(intruding);
+    await authenticated(idsOf(await tenant.thread(anns)));
+    expect(await tenant.thread(anns)).to.include({ needs_review: false, message_count: 2 });
     await set("worse@spam.example", "unknown");
-    await statusOf(thread.id, "waiting");
-    await write("worse@spam.example", id);
-    const after = await threadOf(thread.id);
+    await statusOf(anns.threadId, "waiting");
+    await tenant.mail(intruding);
+    const after = await tenant.thread(anns);
     expect(after).to.include({ status: "open", message_count: 3 });
     expect(after.messages.map(({ from_blocked_contact }: any) => from_blocked_contact)).to.deep.equal([
       false,

@@ -1,118 +1,86 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
+import { type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 const robot = "Robot <robot@machine.example>";
-const automatic = "Auto-Submitted: auto-replied\r\n";
+const automatic = ["Auto-Submitted: auto-replied"];
 
 describe("answers to machines [d13 loop guard]", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let identity: Identity;
-  let mails = 0;
+  let tenant: StoryTenant;
 
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id);
+    ({ service, tenant } = await startStory());
   });
   after(() => service.stop());
 
-  const threadOf = async (id: string) => (await workspace.ask(`GET /v1/threads/${id}`)).json;
-
-  async function write(different: Partial<Parameters<typeof mail>[0]> = {}, headers = automatic) {
-    const id = `m${++mails}@machine.example`;
-    const raw = mail({ id, from: robot, subject: `Automatic ${mails}`, ...different });
-    await service.deliver(identity.address, raw.replace("MIME-Version:", `${headers}MIME-Version:`));
-    return id;
-  }
-
-  /** A thread that a machine opened, and its message. */
-  async function opened(headers = automatic) {
-    const id = await write({}, headers);
-    // Not simply the first: an answer on another thread may have left a moment ago.
-    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=100`);
-    const thread = await threadOf(json.data.find(({ subject }: any) => subject === `Automatic ${mails}`).id);
-    return { id, threadId: thread.id as string, message: thread.messages.at(-1) };
-  }
-
+  /** A machine's mail: it opens a thread unless it answers a mail. */
+  const write = (different: Parameters<StoryTenant["mail"]>[0] = {}) =>
+    tenant.mail({ from: robot, headers: automatic, ...different });
   const reply = (thread_id: string, based_on_message_id?: string) =>
-    workspace.ask("POST /v1/emails/reply", { json: { thread_id, based_on_message_id, body_text: "Thank you." } });
-  const submit = (thread_id: string, based_on_message_id: string) =>
-    workspace.ask("POST /v1/drafts", {
-      json: { thread_id, identity_id: identity.id, based_on_message_id, body_text: "Thank you." },
-    });
-  const newestOf = async (threadId: string) => (await threadOf(threadId)).messages.at(-1);
+    tenant.ask("POST /v1/emails/reply", { json: { thread_id, based_on_message_id, body_text: "Thank you." } });
+  const classified = async (mail: StoryMail) => (await tenant.lastMessage(mail)).classification;
 
-  it("are given once per thread; a further one is refused, as reply, as draft and as send", async () => {
-    const { id, threadId, message } = await opened();
-    expect(message.classification).to.equal("auto_reply");
-    const early = (await submit(threadId, message.id)).json;
-    expect((await reply(threadId, message.id)).status).to.equal(202);
-    await write({ inReplyTo: id });
-    const again = await newestOf(threadId);
-    expect(again.classification).to.equal("auto_reply");
+  it("a machine is answered once per thread; a further answer is refused, as reply, as draft and as send", async () => {
+    const first = await write();
+    const { threadId } = first;
+    expect(await classified(first)).to.equal("auto_reply");
+    const early = await tenant.draft(first);
+    expect((await reply(threadId, first.messageId)).status).to.equal(202);
+    const again = await write({ inReplyTo: first });
+    expect(await classified(again)).to.equal("auto_reply");
     const refused = [
-      await reply(threadId, again.id),
-      await reply(threadId, message.id),
+      await reply(threadId, again.messageId),
+      await reply(threadId, first.messageId),
       await reply(threadId),
-      await submit(threadId, again.id),
-      await workspace.ask(`POST /v1/drafts/${early.id}/send`),
+      await tenant.submit(again),
+      await early.ask("POST send"),
     ];
-    for (const [index, { status, json }] of refused.entries()) {
-      expect(status, `${index}: ${JSON.stringify(json)}`).to.equal(422);
-      expect(json.error).to.equal("loop_guarded");
-    }
-    const drafts = (await threadOf(threadId)).drafts;
+    for (const [index, { outcome, text }] of refused.entries())
+      expect(outcome, `${index}: ${text}`).to.equal("422 loop_guarded");
+    const { drafts } = await tenant.thread(first);
     expect(drafts.filter(({ status }: any) => status === "sent" || status === "sending")).to.have.length(1);
   });
 
-  it("stay possible to a person on the same thread, to another machine, and on another thread", async () => {
-    const { id, threadId } = await opened();
+  it("after an answer to a machine, a person on the same thread, another machine and another thread can still be answered", async () => {
+    const first = await write();
+    const { threadId } = first;
     expect((await reply(threadId)).status).to.equal(202);
-    await write({ inReplyTo: id, from: "Other <other@machine.example>" });
+    await write({ inReplyTo: first, from: "Other <other@machine.example>" });
     expect((await reply(threadId)).status).to.equal(202);
-    await write({ inReplyTo: id }, "");
-    expect((await newestOf(threadId)).classification).to.equal("person");
+    expect(await classified(await write({ inReplyTo: first, headers: [] }))).to.equal("person");
     expect((await reply(threadId)).status).to.equal(202);
     expect((await reply(threadId)).status).to.equal(202);
-    expect((await reply((await opened()).threadId)).status).to.equal(202);
+    expect((await reply((await write()).threadId)).status).to.equal(202);
   });
 
-  it("are possible again where the first one did not leave", async () => {
-    const { threadId, message } = await opened();
-    const { json: draft } = await submit(threadId, message.id);
-    await workspace.ask(`POST /v1/drafts/${draft.id}/reject`, { json: {} });
-    expect((await reply(threadId)).status).to.equal(202);
+  it("a machine can be answered again if the first answer was not sent", async () => {
+    const first = await write();
+    await (await tenant.draft(first)).reject();
+    expect((await reply(first.threadId)).status).to.equal(202);
   });
 
-  it("are one, however many ask at the same time", async () => {
-    const { threadId, message } = await opened();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => reply(threadId, message.id)));
+  it("a machine is answered once, however many answers are requested at the same time", async () => {
+    const { threadId, messageId } = await write();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => reply(threadId, messageId)));
     expect(answers.filter(({ status }) => status === 202)).to.have.length(1);
     for (const { json } of answers.filter(({ status }) => status !== 202)) expect(json.error).to.equal("loop_guarded");
-    await until(async () => (await threadOf(threadId)).drafts.some(({ status }: any) => status === "sent"));
+    await until(async () => (await tenant.thread(threadId)).drafts.some(({ status }: any) => status === "sent"));
     await service.caughtUp();
-    const left = (await threadOf(threadId)).messages.filter(({ direction }: any) => direction === "outbound");
+    const left = (await tenant.thread(threadId)).messages.filter(({ direction }: any) => direction === "outbound");
     expect(left).to.have.length(1);
   });
 
-  it("count list mail as a person's, and a read receipt and a bounce as a machine's", async () => {
-    const list = await opened("List-Id: <talk.example.com>\r\n");
+  it("list mail counts as a person's mail, and a read receipt and a bounce as a machine's", async () => {
+    const list = await write({ headers: ["List-Id: <talk.example.com>"] });
     for (let n = 0; n < 2; n++) expect((await reply(list.threadId)).status).to.equal(202);
-    // An answer that leaves later would make its thread the newest again.
-    const allSent = (threadId: string) =>
-      until(async () => (await threadOf(threadId)).drafts.every(({ status }: any) => status === "sent"));
-    await allSent(list.threadId);
     for (const fixture of ["read-receipt", "bounce"]) {
       const raw = await readFile(new URL(`../fixtures/mail/${fixture}.eml`, import.meta.url));
-      await service.deliver(identity.address, raw);
-      const { json } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`);
-      const thread = await threadOf(json.data[0].id);
-      expect(thread.messages.at(-1).classification, fixture).to.equal(fixture === "bounce" ? "bounce" : "auto_reply");
-      expect((await reply(thread.id)).status, fixture).to.equal(202);
-      expect((await reply(thread.id)).json.error, fixture).to.equal("loop_guarded");
-      await allSent(thread.id);
+      const received = await tenant.mail({ raw });
+      expect(await classified(received), fixture).to.equal(fixture === "bounce" ? "bounce" : "auto_reply");
+      expect((await reply(received.threadId)).status, fixture).to.equal(202);
+      expect((await reply(received.threadId)).outcome, fixture).to.equal("422 loop_guarded");
     }
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { attachmentNamed, safeType } from "#src/http/present/files.ts";
-import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, mail } from "#test/support/inProcess.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
 
@@ -31,128 +32,104 @@ const withAttachments = (id: string, parts: [string, string, string][]): string 
     "",
   ].join("\r\n");
 
-describe("messages over HTTP", () => {
+describe("http: messages", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let identity: Identity;
+  let tenant: StoryTenant;
 
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id);
+    ({ service, tenant } = await startStory());
   });
   after(() => service.stop());
 
   async function received(raw: string) {
-    await service.deliver(identity.address, raw);
-    const { json: list } = await workspace.ask("GET /v1/threads?limit=1");
-    const { json } = await workspace.ask(`GET /v1/threads/${list.data[0].id}`);
-    return json.messages.at(-1);
+    return tenant.lastMessage(await tenant.mail({ raw }));
   }
 
-  describe("raw", () => {
-    it("gives the mail byte for byte, as a download that no browser shows", async () => {
-      const raw = `${mail({ id: "raw@x.example", text: "dots\r\n.\r\nbare\nline, tr\u00e4iling  " })}\r\n\r\n`;
-      const { id } = await received(raw);
-      const answer = await workspace.ask(`GET /v1/messages/${id}/raw`);
-      expect(answer.status).to.equal(200);
-      expect(answer.bytes.equals(Buffer.from(raw))).to.equal(true);
-      expect(answer.headers.get("content-type")).to.equal("message/rfc822");
-      expect(answer.headers.get("content-disposition")).to.match(/^attachment; filename="/);
-      expect(answer.headers.get("x-content-type-options")).to.equal("nosniff");
-      expect(answer.headers.get("content-security-policy")).to.contain("default-src 'none'");
-    });
-
-    it("gives of a sent message what the provider was handed", async () => {
-      const message = await received(mail({ id: "answer-me@x.example" }));
-      const { json: draft } = await workspace.ask("POST /v1/drafts", {
-        json: {
-          thread_id: message.thread_id,
-          identity_id: identity.id,
-          based_on_message_id: message.id,
-          body_text: "Here it is.",
-          attachments: [
-            { filename: "a.txt", content_type: "text/plain", content: Buffer.from("hello").toString("base64") },
-          ],
-        },
-      });
-      await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
-      await until(async () => (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent");
-      const { json: list } = await workspace.ask(`GET /v1/threads/${message.thread_id}/messages`);
-      const sent = list.data.at(-1);
-      const answer = await workspace.ask(`GET /v1/messages/${sent.id}/raw`);
-      expect(answer.status).to.equal(200);
-      const [caught] = await service.outbox.newest(1);
-      expect(answer.bytes.equals((await service.outbox.raw(caught!.id))!)).to.equal(true);
-      expect(answer.text).to.contain(sent.rfc_message_id);
-      expect(sent.attachments).to.deep.equal([
-        { id: "1", filename: "a.txt", content_type: "text/plain", size_bytes: 5, content_id: null, inline: false },
-      ]);
-      const file = await workspace.ask(`GET /v1/messages/${sent.id}/attachments/1`);
-      expect([file.status, file.text]).to.deep.equal([200, "hello"]);
-    });
+  it("the raw form of a message is the received mail byte for byte, as a download that no browser shows", async () => {
+    const raw = `${mail({ id: "raw@x.example", text: "dots\r\n.\r\nbare\nline, tr\u00e4iling  " })}\r\n\r\n`;
+    const { id } = await received(raw);
+    const answer = await tenant.ask(`GET /v1/messages/${id}/raw`);
+    expect(answer.status).to.equal(200);
+    expect(answer.bytes.equals(Buffer.from(raw))).to.equal(true);
+    expect(answer.headers.get("content-type")).to.equal("message/rfc822");
+    expect(answer.headers.get("content-disposition")).to.match(/^attachment; filename="/);
+    expect(answer.headers.get("x-content-type-options")).to.equal("nosniff");
+    expect(answer.headers.get("content-security-policy")).to.contain("default-src 'none'");
   });
 
-  describe("attachments", () => {
-    it("come with their bytes and their UTF-8 names, always as downloads", async () => {
-      const message = await received(
-        withAttachments("a1@x.example", [
-          ["application/pdf", "filename*=UTF-8''Rechnung%20%C3%BC%E2%82%AC.pdf", "%PDF"],
-        ]),
-      );
-      expect(message.attachments).to.have.length(1);
-      const [attachment] = message.attachments;
-      expect(attachment).to.include({ filename: "Rechnung ü€.pdf", content_type: "application/pdf", size_bytes: 4 });
-      const { status, text, headers } = await workspace.ask(
-        `GET /v1/messages/${message.id}/attachments/${attachment.id}`,
-      );
-      expect([status, text]).to.deep.equal([200, "%PDF"]);
-      expect(headers.get("content-type")).to.equal("application/pdf");
-      const disposition = headers.get("content-disposition")!;
-      expect(disposition).to.match(/^attachment; filename="[\x20-\x7e]+"; /);
-      expect(disposition).to.contain("filename*=UTF-8''Rechnung%20%C3%BC%E2%82%AC.pdf");
-    });
+  it("the raw form of a sent message is what the provider was handed", async () => {
+    const content = Buffer.from("hello").toString("base64");
+    const attachments = [{ filename: "a.txt", content_type: "text/plain", content }];
+    const draft = await tenant.draft(await tenant.mail(), { attachments });
+    await draft.sendNow();
+    const { json: list } = await tenant.ask(`GET /v1/threads/${draft.threadId}/messages`);
+    const sent = list.data.at(-1);
+    const answer = await tenant.ask(`GET /v1/messages/${sent.id}/raw`);
+    expect(answer.status).to.equal(200);
+    const [caught] = await service.outbox.newest(1);
+    expect(answer.bytes.equals((await service.outbox.raw(caught!.id))!)).to.equal(true);
+    expect(answer.text).to.contain(sent.rfc_message_id);
+    expect(sent.attachments).to.deep.equal([
+      { id: "1", filename: "a.txt", content_type: "text/plain", size_bytes: 5, content_id: null, inline: false },
+    ]);
+    const file = await tenant.ask(`GET /v1/messages/${sent.id}/attachments/1`);
+    expect([file.status, file.text]).to.deep.equal([200, "hello"]);
+  });
 
-    it("of a kind that browsers run are plain bytes", async () => {
-      const message = await received(
-        withAttachments("a2@x.example", [
-          ["text/html", 'filename="page.html"', "<script>alert(1)</script>"],
-          ["image/svg+xml", 'filename="drawing.svg"', svg],
-          ["application/xhtml+xml", 'filename="page.xhtml"', svg],
-        ]),
-      );
-      expect(message.attachments).to.have.length(3);
-      for (const { id } of message.attachments) {
-        const { status, headers } = await workspace.ask(`GET /v1/messages/${message.id}/attachments/${id}`);
-        expect(status).to.equal(200);
-        expect(headers.get("content-type")).to.equal("application/octet-stream");
-        expect(headers.get("content-disposition")).to.match(/^attachment;/);
-        expect(headers.get("x-content-type-options")).to.equal("nosniff");
-      }
-    });
+  it("attachments have their bytes and their UTF-8 names, always as downloads", async () => {
+    const message = await received(
+      withAttachments("a1@x.example", [["application/pdf", "filename*=UTF-8''Rechnung%20%C3%BC%E2%82%AC.pdf", "%PDF"]]),
+    );
+    expect(message.attachments).to.have.length(1);
+    const [attachment] = message.attachments;
+    expect(attachment).to.include({ filename: "Rechnung ü€.pdf", content_type: "application/pdf", size_bytes: 4 });
+    const { status, text, headers } = await tenant.ask(`GET /v1/messages/${message.id}/attachments/${attachment.id}`);
+    expect([status, text]).to.deep.equal([200, "%PDF"]);
+    expect(headers.get("content-type")).to.equal("application/pdf");
+    const disposition = headers.get("content-disposition")!;
+    expect(disposition).to.match(/^attachment; filename="[\x20-\x7e]+"; /);
+    expect(disposition).to.contain("filename*=UTF-8''Rechnung%20%C3%BC%E2%82%AC.pdf");
+  });
 
-    it("belong to their message and their workspace", async () => {
-      const message = await received(withAttachments("a3@x.example", [["text/plain", 'filename="a.txt"', "secret"]]));
-      const other = await received(mail({ id: "a4@x.example" }));
-      const [{ id }] = message.attachments;
-      const stranger = await service.workspace();
-      const answers = await Promise.all([
-        workspace.ask(`GET /v1/messages/${other.id}/attachments/${id}`),
-        workspace.ask(`GET /v1/messages/${message.id}/attachments/none`),
-        workspace.ask(`GET /v1/messages/none/attachments/${id}`),
-        stranger.ask(`GET /v1/messages/${message.id}/attachments/${id}`),
-        stranger.ask(`GET /v1/messages/${message.id}/raw`),
-        stranger.ask("GET /v1/messages/0193a0aa-0000-7000-8000-000000000009/raw"),
-      ]);
-      const bodies = answers.map(({ status, json }) => JSON.stringify({ status, ...json, request_id: "" }));
-      expect(new Set(bodies).size).to.equal(1);
-      expect(answers[0]!.status).to.equal(404);
-    });
+  it("attachments of a type that browsers run are served as plain bytes", async () => {
+    const message = await received(
+      withAttachments("a2@x.example", [
+        ["text/html", 'filename="page.html"', "<script>alert(1)</script>"],
+        ["image/svg+xml", 'filename="drawing.svg"', svg],
+        ["application/xhtml+xml", 'filename="page.xhtml"', svg],
+      ]),
+    );
+    expect(message.attachments).to.have.length(3);
+    for (const { id } of message.attachments) {
+      const { status, headers } = await tenant.ask(`GET /v1/messages/${message.id}/attachments/${id}`);
+      expect(status).to.equal(200);
+      expect(headers.get("content-type")).to.equal("application/octet-stream");
+      expect(headers.get("content-disposition")).to.match(/^attachment;/);
+      expect(headers.get("x-content-type-options")).to.equal("nosniff");
+    }
+  });
+
+  it("attachments are found only by their own message and workspace", async () => {
+    const message = await received(withAttachments("a3@x.example", [["text/plain", 'filename="a.txt"', "secret"]]));
+    const other = await received(mail({ id: "a4@x.example" }));
+    const [{ id }] = message.attachments;
+    const stranger = await service.workspace();
+    const answers = await Promise.all([
+      tenant.ask(`GET /v1/messages/${other.id}/attachments/${id}`),
+      tenant.ask(`GET /v1/messages/${message.id}/attachments/none`),
+      tenant.ask(`GET /v1/messages/none/attachments/${id}`),
+      stranger.ask(`GET /v1/messages/${message.id}/attachments/${id}`),
+      stranger.ask(`GET /v1/messages/${message.id}/raw`),
+      stranger.ask("GET /v1/messages/0193a0aa-0000-7000-8000-000000000009/raw"),
+    ]);
+    const bodies = answers.map(({ status, json }) => JSON.stringify({ status, ...json, request_id: "" }));
+    expect(new Set(bodies).size).to.equal(1);
+    expect(answers[0]!.status).to.equal(404);
   });
 });
 
 describe("a stranger's file name and type", () => {
-  it("cannot break out of the header, name a path or hide its ending", () => {
+  it("a stranger's file name cannot break out of the header, name a path or hide its ending", () => {
     for (const [given, shown] of [
       ['a"; filename="b.exe', "a__ filename=_b.exe"],
       ["a\r\nSet-Cookie: x=1", "aSet-Cookie_ x=1"],
@@ -171,7 +148,7 @@ describe("a stranger's file name and type", () => {
     }
   });
 
-  it("is told to a browser only where nothing in it runs", () => {
+  it("a stranger's content type is passed to a browser only if nothing in the file can run", () => {
     expect(["image/PNG", "application/pdf; name=x", "text/csv"].map(safeType)).to.deep.equal([
       "image/png",
       "application/pdf",

@@ -1,47 +1,42 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { updateIdentity } from "#src/commands/identities/identities.ts";
+import type { HttpAnswer } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { inFull } from "#test/support/full.ts";
-import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
+import type { StoryDraft } from "#test/support/story/draft.ts";
+import { type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
 import { barrier } from "../framework/support.ts";
 
-/** Sending a draft whose identity changed: who makes the new version, the send or the service's own process, is held in the test's hand. */
-describe("http drafts of an identity that changed", () => {
+/** The new version is made by the send or by the service's process: the test decides which of them is first. */
+describe("http: drafts of an identity that changed", () => {
   let service: InProcess;
-  let tenant: Workspace;
-  let identity: Identity;
-  let basis: object;
+  let tenant: StoryTenant;
+  let question: StoryMail;
   before(async () => {
-    service = await startInProcess();
-    tenant = await service.workspace();
-    identity = await service.identity(tenant.id);
-    await service.deliver(identity.address, mail({ id: "q@customer.example" }));
-    const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
-    const [message] = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json.messages;
-    basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: message.id };
+    ({ service, tenant } = await startStory());
+    question = await tenant.mail();
   });
   after(() => service.stop());
 
-  const submit = async (): Promise<string> =>
-    (await tenant.ask("POST /v1/drafts", { json: { ...basis, body_text: "Soon." } })).json.id;
-  const read = async (id: string) => (await tenant.ask(`GET /v1/drafts/${id}`)).json;
-  const send = (id: string, headers: Record<string, string> = {}) =>
-    tenant.ask(`POST /v1/drafts/${id}/send`, { headers: { "Idempotency-Key": randomUUID(), ...headers } });
+  const submit = () => tenant.draft(question);
+  const send = (draft: StoryDraft, headers: Record<string, string> = {}) =>
+    draft.ask("POST send", { headers: { "Idempotency-Key": randomUUID(), ...headers } });
 
-  /** Changes the signature. The process that refreshes drafts has met the change when this answers, and waits to be released. */
+  /** Changes the signature. The process that refreshes drafts has then read the change, and waits until it is released. */
   async function changeSignature() {
     const { deps } = service;
     const { projected } = deps;
-    const [met, gate, done] = [barrier(), barrier(), barrier()];
-    let toldPosition = (_: number) => {};
+    const [seen, gate, done] = [barrier(), barrier(), barrier()];
+    let knowPosition = (_: number) => {};
     const changedAt = new Promise<number>((resolve) => {
-      toldPosition = resolve;
+      knowPosition = resolve;
     });
     const before = await deps.store.head();
     deps.projected = async (position) => {
       if (position > before && position === (await changedAt)) {
-        met.open();
+        seen.open();
         await gate.opened;
         deps.projected = projected;
         done.open();
@@ -49,14 +44,13 @@ describe("http drafts of an identity that changed", () => {
       return projected(position);
     };
     const changes = { signatureText: `Yours, ${randomUUID()}` };
-    const own = operator(tenant.id);
     const { position } = await updateIdentity(
       deps,
-      { workspaceId: tenant.id, identityId: identity.id, changes, mayLoosen: true },
-      own,
+      { workspaceId: tenant.id, identityId: tenant.identity.id, changes, mayLoosen: true },
+      operator(tenant.id),
     );
-    toldPosition(position);
-    await met.opened;
+    knowPosition(position);
+    await seen.opened;
     return {
       release: async () => {
         gate.open();
@@ -65,79 +59,77 @@ describe("http drafts of an identity that changed", () => {
     };
   }
 
-  for (const [turn, [order, asked]] of (
-    [
-      [
-        "the send",
-        async (id: string, process: { release(): Promise<void> }) => {
-          const refused = await send(id);
-          await process.release();
-          return refused;
-        },
-      ],
-      [
-        "the service's own process",
-        async (id: string, process: { release(): Promise<void> }) => {
-          await process.release();
-          await until(async () => (await read(id)).version === 2);
-          return send(id);
-        },
-      ],
-      [
-        "nobody knows who, both started at once,",
-        async (id: string, process: { release(): Promise<void> }) => {
-          const [refused] = await Promise.all([send(id), process.release()]);
-          return refused;
-        },
-      ],
-    ] as const
-  ).entries()) {
-    it(`where ${order} made the new version of an approved one: 409 until somebody decided [d3 content_changed]`, async () => {
+  type Order = {
+    order: string;
+    sendDuring(draft: StoryDraft, refresh: { release(): Promise<void> }): Promise<HttpAnswer>;
+  };
+  const orders: readonly Order[] = [
+    {
+      order: "the send makes the new version",
+      async sendDuring(draft, refresh) {
+        const answer = await send(draft);
+        await refresh.release();
+        return answer;
+      },
+    },
+    {
+      order: "the service's process makes the new version",
+      async sendDuring(draft, refresh) {
+        await refresh.release();
+        await draft.becomes(({ version }) => version === 2);
+        return send(draft);
+      },
+    },
+    {
+      order: "the send and the process start at once",
+      async sendDuring(draft, refresh) {
+        const [answer] = await Promise.all([send(draft), refresh.release()]);
+        return answer;
+      },
+    },
+  ];
+  for (const [turn, { order, sendDuring }] of orders.entries()) {
+    it(`an approved draft whose identity changed is refused with 409 until somebody decides about the new version: ${order} [d3 content_changed]`, async () => {
       for (const decide of ["approve", "If-Match"].filter((_, n) => inFull || n === turn % 2)) {
-        const id = await submit();
-        await tenant.ask(`POST /v1/drafts/${id}/approve`);
-        const refused = await asked(id, await changeSignature());
-        const now = await read(id);
+        const draft = await submit();
+        await draft.approve();
+        const refused = await sendDuring(draft, await changeSignature());
+        const now = await draft.read();
         expect([now.status, now.version]).to.deep.equal(["pending", 2]);
-        for (const answer of [refused, await send(id), await send(id)]) {
-          expect([answer.status, answer.json.error]).to.deep.equal([409, "content_changed"]);
+        for (const answer of [refused, await send(draft), await send(draft)]) {
+          expect(answer.outcome).to.equal("409 content_changed");
           expect(answer.json).to.include({ version: 2, content_sha256: now.content_sha256 });
           expect(answer.json.message).to.contain('If-Match: "2"');
         }
-        const older = await send(id, { "If-Match": '"1"' });
-        expect([older.status, older.json.error, older.json.version]).to.deep.equal([412, "version_mismatch", 2]);
-        if (decide === "approve") {
-          const approved = await tenant.ask(`POST /v1/drafts/${id}/approve`, { headers: { "If-Match": '"2"' } });
-          expect(approved.status).to.equal(200);
-        }
-        const sent = await send(id, decide === "approve" ? {} : { "If-Match": '"2"' });
+        const older = await send(draft, { "If-Match": '"1"' });
+        expect([older.outcome, older.json.version]).to.deep.equal(["412 version_mismatch", 2]);
+        const second = { "If-Match": '"2"' };
+        if (decide === "approve")
+          expect((await draft.ask("POST approve", { headers: second })).outcome).to.equal("200");
+        const sent = await send(draft, decide === "approve" ? {} : second);
         expect(sent.status, sent.text).to.equal(202);
-        await until(async () => (await read(id)).status === "sent");
-        expect((await read(id)).decided_by.kind).to.equal("api_key");
+        expect((await draft.becomes("sent")).decided_by.kind).to.equal("api_key");
       }
     });
 
-    it(`where ${order} made the new version of one that nobody approved: it is sent`, async () => {
-      const id = await submit();
-      const sent = await asked(id, await changeSignature());
+    it(`a pending draft whose identity changed is sent in its new version: ${order}`, async () => {
+      const draft = await submit();
+      const sent = await sendDuring(draft, await changeSignature());
       expect(sent.status, sent.text).to.equal(202);
-      await until(async () => (await read(id)).status === "sent");
-      const draft = await read(id);
-      expect(draft.version).to.equal(2);
+      expect((await draft.becomes("sent")).version).to.equal(2);
     });
   }
 
-  it("the same Idempotency-Key with and without If-Match is another request", async () => {
-    const id = await submit();
-    await tenant.ask(`POST /v1/drafts/${id}/approve`);
-    const process = await changeSignature();
-    await process.release();
-    await until(async () => (await read(id)).version === 2);
+  it("a send with the same Idempotency-Key, with and without If-Match, is another request", async () => {
+    const draft = await submit();
+    await draft.approve();
+    const refresh = await changeSignature();
+    await refresh.release();
+    await draft.becomes(({ version }) => version === 2);
     const key = { "Idempotency-Key": randomUUID() };
-    expect((await send(id, key)).status).to.equal(409);
-    const other = await send(id, { ...key, "If-Match": '"2"' });
-    expect([other.status, other.json.error]).to.deep.equal([422, "idempotency_mismatch"]);
-    expect((await send(id, key)).headers.get("idempotency-replayed")).to.equal("true");
-    expect((await send(id, { "If-Match": "*" })).status, "any version is no decision").to.equal(409);
+    expect((await send(draft, key)).status).to.equal(409);
+    expect((await send(draft, { ...key, "If-Match": '"2"' })).outcome).to.equal("422 idempotency_mismatch");
+    expect((await send(draft, key)).headers.get("idempotency-replayed")).to.equal("true");
+    expect((await send(draft, { "If-Match": "*" })).status, "any version is no decision").to.equal(409);
   });
 });

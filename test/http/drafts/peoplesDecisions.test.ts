@@ -10,19 +10,20 @@ import type { Role } from "#streams/member/roles.ts";
 import { askingAs, personOf } from "#test/attacks/console/askAs.ts";
 import { operator } from "#test/support/cause.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
-import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
+import type { StoryDraft } from "#test/support/story/draft.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
 const telegramGroup = { type: "telegram" as const, config: { bot_token: `123:${"a".repeat(35)}`, chat_id: "-100" } };
 const telegram = chatDouble("telegram");
 
 let service: InProcess;
-let workspace: Workspace;
+let tenant: StoryTenant;
 let people: ReturnType<typeof askingAs>;
 
 before(async () => {
-  service = await startInProcess({}, { channels: { telegram: telegram.channel } });
-  workspace = await service.workspace();
+  ({ service, tenant } = await startStory({}, { channels: { telegram: telegram.channel } }));
   people = askingAs(service);
 });
 after(async () => {
@@ -32,19 +33,19 @@ after(async () => {
 
 /** A member, signed in. */
 async function member(role: Role, name = `Ann ${role}`) {
-  const who = { ...personOf(workspace.id, role), name };
+  const who = { ...personOf(tenant.id, role), name };
   const { memberId, user } = who;
   const join = { type: "JoinMember", memberId, userId: user.id, email: user.email, role } as const;
-  await service.deps.members.handle(workspace.id, join, operator(workspace.id));
-  const { revision } = await service.deps.members.load(workspace.id);
-  const principal: SessionPrincipal = { ...who, guard: { stream: `member-${workspace.id}`, revision } };
+  await service.deps.members.handle(tenant.id, join, operator(tenant.id));
+  const { revision } = await service.deps.members.load(tenant.id);
+  const principal: SessionPrincipal = { ...who, guard: { stream: `member-${tenant.id}`, revision } };
   return {
     principal,
     user,
-    /** Under the membership as it was; `now`: as it is. */
+    /** Asks with the rights that the member had when they joined; `now`: with those of this moment. */
     ask: (line: Line, call: RouteCall = {}) => people.askAs(principal, line, call),
     async now(line: Line, call: RouteCall = {}) {
-      const { revision: newest } = await service.deps.members.load(workspace.id);
+      const { revision: newest } = await service.deps.members.load(tenant.id);
       return people.askAs({ ...principal, guard: { ...principal.guard!, revision: newest } }, line, call);
     },
   };
@@ -52,27 +53,19 @@ async function member(role: Role, name = `Ann ${role}`) {
 
 type Member = Awaited<ReturnType<typeof member>>;
 
-async function thread(settings: Partial<NewIdentity> = {}) {
-  const identity = await service.identity(workspace.id, { requireHumanApproval: true, ...settings });
-  await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
-  const { id } = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
-  const { messages } = (await workspace.ask(`GET /v1/threads/${id}`)).json;
-  return { identity, threadId: id as string, messageId: messages[0].id as string };
-}
+/** A customer's mail to a new identity that requires human approval. */
+const received = async (settings: Partial<NewIdentity> = {}) =>
+  tenant.mail({ to: await tenant.newIdentity({ requireHumanApproval: true, ...settings }) });
 
-async function pending(settings: Partial<NewIdentity> = {}, more: object = { body_text: "Tomorrow." }) {
-  const { identity, threadId, messageId } = await thread(settings);
-  const based = { thread_id: threadId, identity_id: identity.id, based_on_message_id: messageId };
-  const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, ...more } });
-  return { identity, threadId, id: json.id as string };
+async function pending(settings: Partial<NewIdentity> = {}, content: object = { body_text: "Tomorrow." }) {
+  const mail = await received(settings);
+  const draft = await tenant.draft(mail, content);
+  return { identity: mail.identity, threadId: mail.threadId, draft, id: draft.id };
 }
 
 const on = (id: string, more: RouteCall = {}): RouteCall => ({ params: { id }, ...more });
 const approve = (who: Member, id: string, ifMatch = 1) => who.now("POST /v1/drafts/:id/approve", on(id, { ifMatch }));
 const undo = (who: Member, id: string) => who.now("POST /v1/drafts/:id/undo", on(id));
-const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
-const historyOf = async (id: string): Promise<any[]> =>
-  (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
 const ada: ChatPerson = { kind: "telegram", id: "7", name: "Ada" };
 const press = (given: { token: string; decision?: "approve" | "reject"; by?: ChatPerson }): Promise<DecisionResult> =>
   approvalDecisions(service.deps).decide({
@@ -80,18 +73,18 @@ const press = (given: { token: string; decision?: "approve" | "reject"; by?: Cha
     ...given,
   });
 const tenSeconds = () => service.clock.advance(10_000);
-const isSent = (id: string) => async () => (await draftOf(id)).status === "sent";
+const decisionsOf = async (draft: StoryDraft) => (await draft.history()).filter(({ type }) => type === "DraftApproved");
 const mailsTo = async (address: string) =>
   (await service.outbox.newest(50)).filter(({ envelope }) => envelope.to.includes(address));
 const sentFrom = async (address: string) =>
   (await service.outbox.newest(50)).filter(({ envelope }) => envelope.from === address);
 
-describe("a signed-in person and a draft", () => {
-  it("approves the version that was shown, under human approval, and is named wherever the decision is shown", async () => {
+describe("http: a signed-in person and a draft", () => {
+  it("a person approves the version that was shown, under human approval, and is named wherever the decision is shown", async () => {
     const ann = await member("approver", "Ann Example");
-    const { id, identity } = await pending({ approvalChannel: telegramGroup });
+    const { id, draft, identity } = await pending({ approvalChannel: telegramGroup });
     await until(async () => telegram.askedAbout(id).length > 0);
-    expect((await workspace.ask(`POST /v1/drafts/${id}/approve`)).json.error).to.equal("human_approval_required");
+    expect((await draft.ask("POST approve")).outcome).to.equal("422 human_approval_required");
     const unseen = await ann.now("POST /v1/drafts/:id/approve", on(id));
     expect([unseen.status, unseen.json.field]).to.deep.equal([422, "If-Match"]);
     expect((await approve(ann, id, 2)).status).to.equal(412);
@@ -105,9 +98,9 @@ describe("a signed-in person and a draft", () => {
       name: "Ann Example",
       email: ann.user.email,
     });
-    // The same form once more changes nothing, and tells nothing to anybody else.
+    // The same form once more changes nothing, and notifies nobody.
     expect((await approve(ann, id)).json.status).to.equal("approved");
-    // It is not certain yet: the card keeps its buttons, also when one is pressed.
+    // The approval can still be undone: the card keeps its buttons, also when one is pressed.
     const { tokens } = telegram.askedAbout(id)[0]!;
     const pressed = await press({ token: tokens.reject, decision: "reject", by: ada });
     expect(wordsOf(pressed)).to.deep.include({ ends: false });
@@ -116,31 +109,26 @@ describe("a signed-in person and a draft", () => {
     await service.caughtUp();
     expect(telegram.saidOn(id)).to.equal(undefined);
     expect(telegram.askedAbout(id)).to.have.length(1);
-    const early = await workspace.ask(`POST /v1/drafts/${id}/send`);
-    expect([early.status, early.json.error]).to.deep.equal([422, "invalid_status"]);
+    expect((await draft.ask("POST send")).outcome).to.equal("422 invalid_status");
 
     tenSeconds();
-    await until(isSent(id));
+    const sent = await draft.becomes("sent");
     expect(await sentFrom(identity.address)).to.have.length(1);
-    const sent = await draftOf(id);
     expect([sent.undo_until, sent.decided_by.name]).to.deep.equal([null, "Ann Example"]);
     await until(async () => telegram.saidOn(id)?.includes("Sent") === true);
     expect(telegram.saidOn(id)).to.match(/^Approved by Ann Example in the console, .*\. Sent, /);
-    const history = await historyOf(id);
-    expect(history.filter(({ type }) => type === "DraftApproved")).to.have.length(2);
-    expect(history.find(({ type }) => type === "DraftApproved").actor).to.include({
-      kind: "session",
-      email: ann.user.email,
-    });
+    const decisions = await decisionsOf(draft);
+    expect(decisions).to.have.length(2);
+    expect(decisions[0].actor).to.include({ kind: "session", email: ann.user.email });
     const late = await undo(ann, id);
     expect([late.status, late.json.message]).to.deep.equal([422, "it has left already: this draft is sent"]);
   });
 
-  it("takes it back: the question stands as it stood, and its link decides", async () => {
+  it("a person who takes an approval back leaves the question to the approvers as it was, and its link decides", async () => {
     const ann = await member("owner");
     const to = "stands@approvers.example";
-    const { id, identity } = await pending({ approvalChannel: email(to) });
-    await until(async () => (await mailsTo(to)).length === 1);
+    const { id, draft, identity } = await pending({ approvalChannel: email(to) });
+    const question = await draft.approvalMail(to);
     await approve(ann, id);
     const { json } = await undo(ann, id);
     expect([json.status, json.undo_until, json.decided_by]).to.deep.equal(["pending", null, null]);
@@ -148,45 +136,44 @@ describe("a signed-in person and a draft", () => {
     expect((await undo(ann, id)).json.status).to.equal("pending");
     tenSeconds();
 
-    const token = /\/a\/([\w-]+)\?d=approve/.exec((await mailsTo(to))[0]!.text)![1]!;
-    expect((await press({ token })).kind).to.equal("approved");
-    await until(isSent(id));
+    expect((await press({ token: question.token() })).kind).to.equal("approved");
+    await draft.becomes("sent");
     expect(await sentFrom(identity.address)).to.have.length(1);
     expect(await mailsTo(to)).to.have.length(1);
   });
 
-  it("edits and approves in one: HTML is made anew, the approvers are not asked about it, and they hear how it ended", async () => {
+  it("a person edits and approves in one step: HTML is made again, the approvers are not asked about it, and are notified of the end", async () => {
     const ann = await member("approver", "Ann Example");
     const to = "edited@approvers.example";
     const bodies = { body_text: "See you.", body_html: "<p>See <b>you</b>.</p>" };
-    const { id } = await pending({ approvalChannel: email(to) }, bodies);
+    const { id, draft } = await pending({ approvalChannel: email(to) }, bodies);
     await until(async () => (await mailsTo(to)).length === 1);
     const written = { body_text: "Hello,\r\nsee https://a.example/x", body_html: bodies.body_html };
     const { json } = await ann.now("POST /v1/drafts/:id/edit-and-approve", on(id, { ifMatch: 1, body: written }));
     expect(json).to.include({ status: "approved", version: 2, body_text: "Hello,\nsee https://a.example/x" });
     expect(json.body_html).to.equal('<p>Hello,<br>see <a href="https://a.example/x">https://a.example/x</a></p>');
     expect(json.decided_by).to.include({ kind: "session", version: 2, content_sha256: json.content_sha256 });
-    const versions = (await workspace.ask(`GET /v1/drafts/${id}/versions`)).json.data;
+    const versions = (await draft.ask("GET versions")).json.data;
     expect(versions[0].edited_by).to.deep.equal({ kind: "session", id: ann.user.id, name: "Ann Example" });
     tenSeconds();
-    await until(isSent(id));
+    await draft.becomes("sent");
     await until(async () => (await mailsTo(to)).length === 2);
     const [told] = await mailsTo(to);
     expect(told!.text).to.contain("It was approved by Ann Example in the console.");
     expect(told!.text).to.contain("version 2, which you were not asked about: it was changed after you were asked");
-    const asked = (await historyOf(id)).filter(({ type }) => type === "ApproversAsked");
+    const asked = (await draft.history()).filter(({ type }) => type === "ApproversAsked");
     expect(asked.map(({ data }) => data.version)).to.deep.equal([1]);
   });
 
-  it("meets the agent's edit with 412, and nothing of theirs is stored", async () => {
+  it("a person whose edit comes after the agent's is answered 412, and nothing of it is stored", async () => {
     const ann = await member("admin");
-    const { id } = await pending();
-    await workspace.ask(`PATCH /v1/drafts/${id}`, { json: { body_text: "The agent's" } });
+    const { id, draft } = await pending();
+    await draft.edit({ body_text: "The agent's" });
     const call = on(id, { ifMatch: 1, body: { body_text: "Ann's" } });
     const { status, json } = await ann.now("POST /v1/drafts/:id/edit-and-approve", call);
     expect([status, json.error, json.version]).to.deep.equal([412, "version_mismatch", 2]);
-    expect(await draftOf(id)).to.include({ status: "pending", version: 2, body_text: "The agent's" });
-    // An edit alone is a person's too: the two bodies say the same.
+    expect(await draft.read()).to.include({ status: "pending", version: 2, body_text: "The agent's" });
+    // A person can also edit without approving: the two bodies say the same.
     const html = { body_html: "<p>By <i>Ann</i></p>" };
     const edited = await ann.now(
       "PATCH /v1/drafts/:id",
@@ -196,14 +183,13 @@ describe("a signed-in person and a draft", () => {
     expect((await ann.now("PATCH /v1/drafts/:id", on(id, { body: { body_text: " " } }))).status).to.equal(422);
   });
 
-  it("is one voter, signed in and by the link of their mail; two people make a quorum, and one of them takes back alone", async () => {
+  it("a person is one voter, signed in and by the link of their mail; two people make a quorum, and each takes back only their own vote", async () => {
     const [ann, bob] = [await member("admin", "Ann"), await member("approver", "Bob")];
     const to = ann.user.email;
-    const { id } = await pending({ approvalChannel: email(to), approvalsRequired: 2 });
-    await until(async () => (await mailsTo(to)).length > 0);
-    const given = async () => (await draftOf(id)).approvals.given.map(({ by }: any) => by.name ?? by.id);
+    const { id, draft } = await pending({ approvalChannel: email(to), approvalsRequired: 2 });
+    const token = (await draft.approvalMail(to)).token();
+    const given = async () => (await draft.read()).approvals.given.map(({ by }: any) => by.name ?? by.id);
     expect((await approve(ann, id)).json.status).to.equal("pending");
-    const token = /\/a\/([\w-]+)\?d=approve/.exec((await mailsTo(to))[0]!.text)![1]!;
     expect(await press({ token })).to.include({ kind: "vote_counted", again: true });
     expect(await given()).to.deep.equal(["Ann"]);
 
@@ -212,9 +198,9 @@ describe("a signed-in person and a draft", () => {
     expect((await approve(bob, id)).json.status).to.equal("approved");
     const back = (await undo(bob, id)).json;
     expect([back.status, back.approvals.given.map(({ by }: any) => by.name)]).to.deep.equal(["pending", ["Ann"]]);
-    // Who was removed since counts no more.
+    // A removed member's vote does not count.
     const remove = { type: "RemoveMember", memberId: ann.principal.memberId, by: "operator" } as const;
-    await service.deps.members.handle(workspace.id, remove, operator(workspace.id));
+    await service.deps.members.handle(tenant.id, remove, operator(tenant.id));
     const untouched = on(id, { ifMatch: 1, body: { body_text: "Tomorrow." } });
     expect((await bob.now("POST /v1/drafts/:id/edit-and-approve", untouched)).json).to.include({
       status: "pending",
@@ -224,25 +210,25 @@ describe("a signed-in person and a draft", () => {
     const cyd = await member("owner", "Cyd");
     expect((await approve(cyd, id)).json.status).to.equal("approved");
     tenSeconds();
-    await until(isSent(id));
+    await draft.becomes("sent");
   });
 
-  it("is one of two at once: one decision is on record, and one mail leaves at most", async () => {
+  it("of two people who decide at once one is recorded, and at most one mail is sent", async () => {
     const [ann, bob] = [await member("owner"), await member("approver")];
-    const { id, identity } = await pending();
+    const { id, draft, identity } = await pending();
     const edit = on(id, { ifMatch: 1, body: { body_text: "Bob's" } });
     const both = await Promise.all([approve(ann, id), bob.now("POST /v1/drafts/:id/edit-and-approve", edit)]);
     const statuses = both.map(({ status }) => status).sort();
     expect(statuses[0]).to.equal(200);
     expect([412, 422]).to.include(statuses[1]);
     tenSeconds();
-    await until(isSent(id));
-    expect((await historyOf(id)).filter(({ type }) => type === "DraftApproved")).to.have.length(1);
+    await draft.becomes("sent");
+    expect(await decisionsOf(draft)).to.have.length(1);
     expect(await sentFrom(identity.address)).to.have.length(1);
   });
 
-  it("may do nothing where they only read, were removed, or come by a key", async () => {
-    const { id, threadId } = await pending();
+  it("a person who may only read, who was removed, or who uses a key can decide nothing", async () => {
+    const { id, draft, threadId } = await pending();
     const asked: [Line, RouteCall][] = [
       ["POST /v1/drafts/:id/approve", on(id, { ifMatch: 1 })],
       ["POST /v1/drafts/:id/reject", on(id)],
@@ -258,7 +244,7 @@ describe("a signed-in person and a draft", () => {
 
     const ann = await member("approver");
     const remove = { type: "RemoveMember", memberId: ann.principal.memberId, by: "operator" } as const;
-    await service.deps.members.handle(workspace.id, remove, operator(workspace.id));
+    await service.deps.members.handle(tenant.id, remove, operator(tenant.id));
     for (const line of ["approve", "reject", "edit-and-approve"] as const) {
       const call = on(id, {
         ...(line !== "reject" && { ifMatch: 1 }),
@@ -266,44 +252,42 @@ describe("a signed-in person and a draft", () => {
       });
       expect((await ann.ask(`POST /v1/drafts/:id/${line}`, call)).status, line).to.equal(401);
     }
-    expect((await draftOf(id)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
 
     const ways = [`drafts/${id}/undo`, `drafts/${id}/edit-and-approve`, `threads/${threadId}/reply`];
-    for (const path of ways) expect((await workspace.ask(`POST /v1/${path}`)).status, path).to.equal(404);
-    expect((await workspace.ask("GET /v1/rejection-reasons")).status).to.equal(404);
+    for (const path of ways) expect((await tenant.ask(`POST /v1/${path}`)).status, path).to.equal(404);
+    expect((await tenant.ask("GET /v1/rejection-reasons")).status).to.equal(404);
     const key = { json: { name: "person", scopes: ["decide:drafts"] } };
-    expect((await workspace.ask("POST /v1/api-keys", key)).status).to.equal(422);
-    const { text } = await workspace.ask("GET /openapi.json", { key: null });
+    expect((await tenant.ask("POST /v1/api-keys", key)).status).to.equal(422);
+    const { text } = await tenant.ask("GET /openapi.json", { key: null });
     expect(text).not.to.match(/decide:drafts|edit-and-approve|rejection-reasons/);
   });
 
-  it("writes a reply of their own, which leaves by their word; it is one vote where others have to approve", async () => {
+  it("a person writes a reply, which is sent by their own approval; it is one vote where others have to approve", async () => {
     const ann = await member("approver", "Ann Example");
-    const { threadId, messageId, identity } = await thread({ approvalChannel: email("asked@approvers.example") });
+    const question = await received({ approvalChannel: email("asked@approvers.example") });
+    const { threadId, messageId, identity } = question;
     const body = { body_text: "I see to it.", based_on_message_id: messageId };
     const { status, json } = await ann.now("POST /v1/threads/:id/reply", on(threadId, { body }));
     expect([status, json.status, json.kind, json.body_html]).to.deep.equal([201, "approved", "reply", null]);
     expect(json.decided_by).to.include({ kind: "session", name: "Ann Example" });
     expect(json.undo_until).to.be.a("string");
     tenSeconds();
-    await until(isSent(json.id));
+    await (await tenant.draftWithId(json.id)).becomes("sent");
     expect(await sentFrom(identity.address)).to.have.length(1);
     expect(await mailsTo("asked@approvers.example")).to.have.length(0);
 
-    await service.deliver(
-      identity.address,
-      mail({ id: `again-${identity.id}@x.example`, inReplyTo: `${identity.id}@x.example` }),
-    );
+    await tenant.mail({ to: identity, inReplyTo: question });
     const stale = await ann.now("POST /v1/threads/:id/reply", on(threadId, { body }));
     expect([stale.status, stale.json.error]).to.deep.equal([409, "stale_draft"]);
-    expect((await workspace.ask(`GET /v1/drafts?thread_id=${threadId}`)).json.total).to.equal(1);
+    expect((await tenant.ask(`GET /v1/drafts?thread_id=${threadId}`)).json.total).to.equal(1);
 
-    const two = await thread({ approvalsRequired: 2 });
+    const two = await received({ approvalsRequired: 2 });
     const voted = await ann.now("POST /v1/threads/:id/reply", on(two.threadId, { body: { body_text: "One vote." } }));
     expect([voted.json.status, voted.json.approvals.given[0].by.name]).to.deep.equal(["pending", "Ann Example"]);
   });
 
-  it("rejects with a reason; those once written are offered again, the most used first", async () => {
+  it("a person rejects with a reason; earlier reasons are offered again, the most used first", async () => {
     const ann = await member("approver");
     const given = ["Too long", "Wrong price", "Wrong price", null];
     const identities: string[] = [];
@@ -325,25 +309,24 @@ describe("a signed-in person and a draft", () => {
     expect((await people.askAs(stranger, "GET /v1/rejection-reasons")).json.data).to.deep.equal([]);
   });
 
-  it("only approves where the identity's approvals do not send, and sends what is approved", async () => {
+  it("a person only approves where the identity's approvals do not send, and then sends the approved draft", async () => {
     const ann = await member("owner");
-    const { id } = await pending({ sendOnChannelApproval: false });
+    const { id, draft } = await pending({ sendOnChannelApproval: false });
     expect((await ann.now("POST /v1/drafts/:id/send", on(id))).json.error).to.equal("invalid_status");
     const { json } = await approve(ann, id);
     expect([json.status, json.undo_until]).to.deep.equal(["approved", null]);
     expect((await ann.now("POST /v1/drafts/:id/send", on(id))).status).to.equal(202);
-    await until(isSent(id));
-    expect((await draftOf(id)).decided_by).to.include({ kind: "session", id: ann.user.id });
+    expect((await draft.becomes("sent")).decided_by).to.include({ kind: "session", id: ann.user.id });
   });
 
-  it("pauses sending and says why: it is shown with who and when, and where a send is refused", async () => {
+  it("a person pauses sending and says why: the reason is shown with who and when, and in the refusal of a send", async () => {
     const ann = await member("owner", "Ann Example");
     const pause = (body: object) => ann.now("PATCH /v1/workspaces/me", { body });
     const { json } = await pause({ sending_paused: true, sending_paused_reason: "The agent answers nonsense" });
     expect(json).to.include({ sending_paused: true, sending_paused_reason: "The agent answers nonsense" });
     expect(json.sending_paused_by).to.deep.equal({ kind: "session", id: ann.user.id, name: "Ann Example" });
     expect(Date.parse(json.sending_paused_at)).not.to.be.NaN;
-    const { threadId } = await thread();
+    const { threadId } = await received();
     const refused = await ann.now("POST /v1/threads/:id/reply", on(threadId, { body: { body_text: "x" } }));
     expect(refused.json.error).to.equal("sending_paused");
     expect(refused.json.message).to.contain("(The agent answers nonsense)");

@@ -6,7 +6,7 @@ import type { Ask, HttpAnswer } from "../asking.ts";
 import { type InProcess, until } from "../inProcess.ts";
 
 /** The fields of POST /v1/drafts besides the three ids; the body is "On its way." if there is none. */
-export type StoryContent = Record<string, unknown>;
+export type StoryContent = object;
 export type StoryDraft = ReturnType<typeof draftOf>;
 
 /** A draft, and what the agent can do with it. `json`: the draft as it was when it was submitted. */

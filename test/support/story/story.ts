@@ -24,6 +24,8 @@ export type CustomerMail = {
   subject?: string;
   text?: string;
   inReplyTo?: StoryMail | string | readonly string[];
+  /** More header lines, such as "List-Id: <talk.example.com>". */
+  headers?: readonly string[];
   raw?: string | Buffer;
   /** Overrides the SMTP sender and the sending server. */
   envelope?: { from?: string; ip?: string; helo?: string };
@@ -94,10 +96,11 @@ function tenantOf(service: InProcess, workspace: Workspace) {
 }
 
 async function receive(service: InProcess, sent: CustomerMail & { to: Identity }): Promise<StoryMail> {
-  const { to: identity, raw, envelope = {}, inReplyTo, ...letter } = sent;
+  const { to: identity, raw, headers = [], envelope = {}, inReplyTo, ...letter } = sent;
   const newId = `${randomUUID()}@customer.example`;
   const answered = typeof inReplyTo === "object" && "threadId" in inReplyTo ? inReplyTo.id : inReplyTo;
-  const mime = raw ?? plainMail({ id: newId, to: identity.address, inReplyTo: answered, ...letter });
+  const written = plainMail({ id: newId, to: identity.address, inReplyTo: answered, ...letter });
+  const mime = raw ?? written.replace("MIME-Version:", () => [...headers, "MIME-Version:"].join("\r\n"));
   const head = (name: string) => new RegExp(`^${name}:.*?([^\\s<]+@[^\\s>]+)`, "im").exec(mime.toString("latin1"))?.[1];
   const id = head("Message-ID") as string;
   const from = head("From");
