@@ -191,7 +191,9 @@ describe("the pages under /docs", () => {
   };
   const hrefs = (html: string): string[] => [...html.matchAll(/\b(?:href|src)="([^"]+)"/g)].map((match) => match[1]!);
 
-  for (const path of ["/docs", ...Object.keys(documents).map((name) => `/docs/${name}`)]) {
+  const nouns = [...new Set(routes.map(({ path }) => path.split("/")[2]))];
+  const pages = [...Object.keys(documents), ...nouns.map((noun) => `api/${noun}`)];
+  for (const path of ["/docs", ...pages.map((name) => `/docs/${name}`)]) {
     it(`${path} needs no key, loads nothing from elsewhere, and has no dead link`, async () => {
       const { status, headers, html } = await page(path);
       expect(status).to.equal(200);
@@ -232,7 +234,7 @@ describe("the renderer of the pages", () => {
     expect(made('[a](javascript:x) [b](//evil) [c](/docs/c#d) [e](#f"g) https://evil.example')).to.equal(
       '<p>a b <a href="/docs/c#d">c</a> <a href="#f&quot;g">e</a> https://evil.example</p>',
     );
-    expect(made("```html\n<script>\n```")).to.equal('<pre><code class="language-html">&lt;script&gt;\n</code></pre>');
+    expect(made("```html\n<script>\n```")).to.equal('<pre tabindex="0"><code class="language-html">&lt;script&gt;\n</code></pre>');
   });
 
   it("makes links from one page to another lead to where they are served", () => {
@@ -249,11 +251,11 @@ describe("the renderer of the pages", () => {
       "<ul>\n<li>one\nmore<ul>\n<li>in</li>\n</ul>\n</li>\n<li>two</li>\n</ul>",
     );
     expect(made("1. a\n\n   ```\n   b\n   ```\n2. c")).to.match(
-      /^<ol>[\s\S]*<pre><code>b\n<\/code><\/pre>[\s\S]*<\/ol>$/,
+      /^<ol>[\s\S]*<pre tabindex="0"><code>b\n<\/code><\/pre>[\s\S]*<\/ol>$/,
     );
     const table = made("| a | b |\n|---|---|\n| `x\\|y` | z \\| w |");
     expect(table)
-      .to.match(/^<div class="table"><table>/)
+      .to.match(/^<div class="table" tabindex="0"><table>/)
       .and.to.contain("<td><code>x|y</code></td>\n<td>z | w</td>");
   });
 });

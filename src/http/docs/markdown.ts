@@ -19,8 +19,12 @@ export function renderMarkdown(page: string): Markup {
         const target = pageOf(href);
         return isLink.test(target) ? html`<a href="${target}">${trusted(label)}</a>`.markup : label;
       },
+      // Focusable, so that a wide block can be scrolled by the keyboard.
+      code({ text, lang }) {
+        return html`<pre tabindex="0"><code${lang && html` class="language-${lang}"`}>${text}\n</code></pre>\n`.markup;
+      },
       table(token) {
-        return `<div class="table">${Renderer.prototype.table.call(this, token)}</div>\n`;
+        return `<div class="table" tabindex="0">${Renderer.prototype.table.call(this, token)}</div>\n`;
       },
     },
   });

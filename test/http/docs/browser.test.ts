@@ -1,17 +1,24 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
+import {
+  axeFindings,
+  complaintsOf,
+  needsBrowser,
+  openWindow,
+  sidewaysScroll,
+  startBrowser,
+  type WindowOptions,
+} from "#test/support/browser.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { rotated } from "#test/support/rotated.ts";
 
 const run = promisify(execFile);
-const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
 /** How a sample of each language is run; `check` tells whether this machine can. */
 const runners: Record<string, { command: string; args: (source: string) => string[]; check: string[] }> = {
@@ -28,55 +35,85 @@ describe("the documentation", () => {
   let service: InProcess;
   let workspace: Workspace;
   let document: Document;
-  let browser: Browser;
   before(async () => {
-    const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"];
-    if (executablePath) browser = await chromium.launch({ executablePath, args });
     service = await startInProcess();
     workspace = await service.workspace();
     document = (await workspace.ask("GET /openapi.json")).json;
   });
   after(async () => {
-    await browser?.close();
     await service.stop();
   });
 
-  (executablePath ? describe : describe.skip)("in a browser", () => {
-    it("opens at /docs with nothing but this service, without an error, and shows what is needed to begin", async () => {
-      const page = await (await browser.newContext()).newPage();
+  describe("in a browser", () => {
+    let browser: Browser;
+    before(async function () {
+      needsBrowser(this);
+      browser = await startBrowser();
+    });
+    after(() => browser?.close());
+
+    /** Opens a page; `elsewhere` collects requests to other hosts, which are refused. */
+    async function open(path: string, window: WindowOptions) {
+      const context = await openWindow(browser, window);
+      const page = await context.newPage();
       const elsewhere: string[] = [];
-      const complaints: string[] = [];
       await page.route("**/*", (route) => {
-        const { origin, protocol } = new URL(route.request().url());
-        if (origin === new URL(service.url).origin || protocol === "data:") return route.continue();
+        if (new URL(route.request().url()).origin === new URL(service.url).origin) return route.continue();
         elsewhere.push(route.request().url());
         return route.abort();
       });
-      page.on("console", (message) => {
-        if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+      const complaints = complaintsOf(page);
+      await page.goto(service.url + path);
+      return { page, elsewhere, complaints, close: () => context.close() };
+    }
+
+    const windows: WindowOptions[] = [
+      { size: "desktop", colours: "light" },
+      { size: "desktop", colours: "dark" },
+      { size: "phone", colours: "light" },
+      { size: "phone", colours: "dark" },
+      { size: "narrow", colours: "light", script: false },
+    ];
+    const paths = ["/docs", "/docs/api/members", "/docs/incidents", "/docs/reference"];
+    for (const [turn, window] of windows.entries()) {
+      const script = window.script !== false;
+      const where = `on a ${window.size} window in ${window.colours} colours${script ? "" : ", without a script"}`;
+      it(`the documentation asks no other host, has no fault and is not too wide, ${where}`, async () => {
+        for (const path of rotated(paths, turn, 1)) {
+          const { page, elsewhere, complaints, close } = await open(path, window);
+          expect(await sidewaysScroll(page), path).to.deep.equal([]);
+          if (script) expect(await axeFindings(page), path).to.deep.equal([]);
+          expect(elsewhere, path).to.deep.equal([]);
+          expect(complaints, path).to.deep.equal([]);
+          await close();
+        }
       });
-      page.on("pageerror", (error) => complaints.push(error.message));
-      await page.goto(`${service.url}/docs`);
+    }
+
+    it("/docs shows what a beginner needs, and leads to a call with its samples", async () => {
+      const { page, close } = await open("/docs", { size: "desktop", colours: "light" });
       await page.getByRole("heading", { name: "Ten minutes to your first reply" }).waitFor();
       for (const shown of ["read:audit", "stale_draft", "DraftMarkedStale", "webhook-signature", "Idempotency-Key"]) {
         expect(await page.getByText(shown).count(), shown).to.be.above(0);
       }
-      await page.locator("#operations-drafts-post_drafts .opblock-summary-control").click();
-      await page.locator("#operations-drafts-post_drafts summary", { hasText: "curl" }).click();
-      const sample = await page.locator("#operations-drafts-post_drafts .sample[open] code").textContent();
-      expect(sample).to.contain("/v1/drafts").and.to.contain('"based_on_message_id"');
-      expect(elsewhere).to.deep.equal([]);
-      expect(complaints).to.deep.equal([]);
+      await page.getByRole("link", { name: "Submit a draft reply" }).click();
+      const samples = page.locator("article", { has: page.locator("#post_drafts") }).locator(".sample");
+      expect(await samples.first().locator("code").innerText()).to.contain('"based_on_message_id"');
+      await samples.filter({ hasText: "Python" }).locator("summary").click();
+      expect(await samples.filter({ hasText: "Python" }).locator("code").innerText()).to.contain("/v1/drafts");
+      await close();
     });
 
-    it("asks this service where something is tried out", async () => {
-      // In the context of the test before, which has loaded the page's script.
-      const page = await (browser.contexts()[0] ?? (await browser.newContext())).newPage();
-      await page.goto(`${service.url}/docs#/workspaces/get_workspaces_me`);
-      const operation = page.locator("#operations-workspaces-get_workspaces_me");
-      await operation.getByRole("button", { name: "Try it out" }).click();
-      await operation.getByRole("button", { name: "Execute" }).click();
-      await operation.locator(".live-responses-table .response .response-col_status", { hasText: "401" }).waitFor();
+    it("a call that is tried out is sent to this service, with the key that was typed", async () => {
+      const { page, close } = await open("/docs/api/workspaces", { size: "desktop", colours: "light" });
+      const call = page.locator("article", { has: page.locator("#get_workspaces_me") });
+      await call.getByText("Try it").click();
+      await call.getByRole("button", { name: "Send" }).click();
+      await call.locator(".answer", { hasText: "401" }).waitFor();
+      await call.getByLabel("API key").fill(workspace.key);
+      await call.getByRole("button", { name: "Send" }).click();
+      await call.locator(".answer", { hasText: '"slug"' }).waitFor();
+      await close();
     });
   });
 
