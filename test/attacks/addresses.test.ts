@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { nameId } from "#src/commands/domains/domainNames.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-/** Whose mail an address is, as strangers would like to have it. */
-describe("attacks by addresses", () => {
+/** Strangers try to receive, send or approve under another's address. */
+describe("attacks by e-mail addresses", () => {
   let service: InProcess;
   let own: Workspace;
   let stranger: typeof own;
@@ -21,7 +21,7 @@ describe("attacks by addresses", () => {
     return ask("POST /v1/identities", { json: { domain_id, local_part, display_name: "X" } });
   };
 
-  it("the mail to a name's tags in the sandbox is nobody else's", async () => {
+  it("a tagged form of another workspace's sandbox address cannot be registered", async () => {
     expect((await make(own, "bob")).status).to.equal(201);
     const taken = await make(stranger, "bob+invoices");
     expect([taken.status, taken.json.error]).to.deep.equal([409, "invalid_request"]);
@@ -30,7 +30,7 @@ describe("attacks by addresses", () => {
     expect((await make(stranger, "approvals+1")).status, "like the approval mails' sender").to.equal(422);
   });
 
-  it("a Reply-To that names the identity itself, or its tags, does not make it write to itself", async () => {
+  it("a Reply-To that names the identity itself or its tags does not make the identity write to itself", async () => {
     const identity = await service.identity(own.id);
     const [local, host] = identity.address.split("@");
     const raw = mail({ id: "self@customer.example", to: identity.address });
@@ -48,7 +48,7 @@ describe("attacks by addresses", () => {
     }
   });
 
-  it("an approver whose mailbox came to the service is sent no links any more [d2 hosted approvers]", async () => {
+  it("an approver whose mailbox is received by the service is sent no approval links [d2 hosted approvers]", async () => {
     const [name, to] = ["moved.example", "boss@moved.example"];
     const approvalChannel = { type: "email", config: { to } } as const;
     const identity = await service.identity(own.id, { approvalChannel });

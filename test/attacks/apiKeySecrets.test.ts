@@ -6,7 +6,7 @@ import { openPosts, type Posts } from "#test/http/framework/idempotencySupport.t
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The thief has the whole log, every table and the key ring, but not the API key that asked. */
-describe("an API key made under an Idempotency-Key, for somebody who has the log, the tables and the ring", () => {
+describe("an API key made under an Idempotency-Key, for a thief of the log, the tables and the key ring", () => {
   let posts: Posts;
   let key: string;
   let made: { id: string; key: string };
@@ -20,7 +20,7 @@ describe("an API key made under an Idempotency-Key, for somebody who has the log
   const rows = async <R extends Record<string, unknown>>(sql: string, values: unknown[] = []): Promise<R[]> =>
     (await posts.service.database.query<R>(sql, values)).rows;
 
-  it("cannot be derived from the ring and the operation", async () => {
+  it("an API key cannot be derived from the key ring and the operation", async () => {
     const [event] = await rows<{ operation: string; hash: string }>(
       "select metadata->>'operation' as operation, data->>'hash' as hash from es.events where stream_id = $1",
       [`apiKey-${made.id}`],
@@ -28,11 +28,11 @@ describe("an API key made under an Idempotency-Key, for somebody who has the log
     expect(event!.hash).to.equal(sha256(made.key));
     const operation = event!.operation.split("/")[0]!;
     for (const secret of posts.service.deps.keyRing.deriveKeys("api-keys")) {
-      expect(sha256(`svc_live_${textOf(secret, operation)}`)).not.to.equal(event!.hash);
+      expect(sha256(`svc_live_${formerlyDerivedKey(secret, operation)}`)).not.to.equal(event!.hash);
     }
   });
 
-  it("stands nowhere in the log or a table, in no plain form", async () => {
+  it("an API key is not stored in plain form in the log or in any table", async () => {
     const tables = await rows<{ name: string }>(
       `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
        where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
@@ -48,7 +48,7 @@ describe("an API key made under an Idempotency-Key, for somebody who has the log
     }
   });
 
-  it("is kept sealed under the asking key: the ring does not open it", async () => {
+  it("an API key in a kept answer is sealed under the asking key and cannot be opened with the key ring", async () => {
     const [record] = await rows<{ operation: string; secret: Buffer; answer: Buffer }>(
       "select operation, secret, answer from work.idempotency_keys where key = $1",
       [key],
@@ -60,7 +60,7 @@ describe("an API key made under an Idempotency-Key, for somebody who has the log
     }
   });
 
-  it("is drawn anew for every request", async () => {
+  it("each request for an API key draws another key", async () => {
     const others = await Promise.all(
       Array.from({ length: 5 }, () => posts.post("/v1/api-keys", randomUUID(), { json: { name: "other" } })),
     );
@@ -70,8 +70,8 @@ describe("an API key made under an Idempotency-Key, for somebody who has the log
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/** How keys under an operation once came about: blocks of an HMAC, evenly distributed over the alphabet. */
-function textOf(secret: Buffer, operation: string): string {
+/** Derives a key as an earlier version of the service did: from blocks of an HMAC, evenly distributed over the alphabet. */
+function formerlyDerivedKey(secret: Buffer, operation: string): string {
   let text = "";
   for (let block = 0; text.length < 32; block++) {
     for (const byte of createHmac("sha512", secret).update(`${operation} ${block}`).digest()) {

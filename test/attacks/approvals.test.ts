@@ -9,10 +9,10 @@ import { type Identity, type InProcess, mail, startInProcess, until, type Worksp
 
 type Choice = "approve" | "reject";
 
-/** How many guess a code at once. */
+/** Number of concurrent guesses of a code. */
 const guessers = sized(24, 100);
 
-/** What could be tried with an approval link, and by an agent that would like to approve itself. */
+/** Attacks with an approval link, and by an agent that tries to approve its own drafts. */
 describe("attacks on approvals", () => {
   const oldKey = newRingKey("old");
   const logged: string[] = [];
@@ -49,7 +49,7 @@ describe("attacks on approvals", () => {
 
   const caught = () => service.outbox.newest(500);
 
-  /** The links of the newest approval mail whose text has these words. */
+  /** Returns the links of the newest approval mail that contains these words. */
   async function links(words: string): Promise<Record<Choice, string>> {
     let text = "";
     await until(async () => {
@@ -73,24 +73,24 @@ describe("attacks on approvals", () => {
     const form = page.split("<form").find((part) => part.includes(`value="${choice}"`)) ?? "";
     return /name="nonce" value="([^"]*)"/.exec(form)?.[1] ?? "";
   };
-  const look = async (link: string) => (await fetch(link)).text();
+  const openPage = async (link: string) => (await fetch(link)).text();
   const press = async (link: string, fields: Record<string, string>) => {
     const response = await fetch(link, { method: "POST", body: new URLSearchParams(fields) });
     return { status: response.status, page: await response.text() };
   };
 
-  describe("a link", () => {
-    it("leads to the choice it was given out for, whatever is added to its address", async () => {
+  describe("an approval link", () => {
+    it("an approval link opens the page of its own decision, whatever is added to its address", async () => {
       const { links } = await asked();
-      expect(await look(`${links.reject}?d=approve`)).to.include("<h1>Reject this reply?</h1>");
-      expect(await look(`${links.approve}?d=reject`)).to.include("<h1>Send this reply?</h1>");
+      expect(await openPage(`${links.reject}?d=approve`)).to.include("<h1>Reject this reply?</h1>");
+      expect(await openPage(`${links.approve}?d=reject`)).to.include("<h1>Send this reply?</h1>");
     });
 
-    it("takes no nonce of its sister's page, of the other button, of another draft's page or of before an edit", async () => {
+    it("an approval link refuses a nonce of the other link, the other button, another draft or an earlier version", async () => {
       const [one, two] = [await asked(), await asked()];
-      const page = await look(one.links.approve);
-      const sister = nonceOf(await look(one.links.reject), "approve");
-      const stranger = nonceOf(await look(two.links.approve), "approve");
+      const page = await openPage(one.links.approve);
+      const sister = nonceOf(await openPage(one.links.reject), "approve");
+      const stranger = nonceOf(await openPage(two.links.approve), "approve");
       for (const nonce of [
         sister,
         nonceOf(page, "reject"),
@@ -107,19 +107,19 @@ describe("attacks on approvals", () => {
       expect(late.page).to.include("This draft changed");
     });
 
-    it("decides once: a replay, and its sister, show the outcome [5 links without a key]", async () => {
+    it("an approval link decides once; a repeated press and the other link show the outcome [5 links without a key]", async () => {
       const { id, links } = await asked();
-      const fields = { decision: "reject", nonce: nonceOf(await look(links.reject), "reject"), reason: "no" };
-      const late = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
+      const fields = { decision: "reject", nonce: nonceOf(await openPage(links.reject), "reject"), reason: "no" };
+      const late = { decision: "approve", nonce: nonceOf(await openPage(links.approve), "approve") };
       expect((await press(links.reject, fields)).page).to.include("<h1>Rejected</h1>");
       expect((await press(links.reject, fields)).page).to.include("Already rejected");
       expect((await press(links.approve, late)).page).to.include("Already rejected");
       expect(await statusOf(id)).to.equal("rejected");
     });
 
-    it("changes nothing for HEAD, guesses, other types of form and forms of 1 MB", async () => {
+    it("an approval link changes nothing for HEAD, guessed tokens, other form types and forms of 1 MB", async () => {
       const { id, links } = await asked();
-      const nonce = nonceOf(await look(links.approve), "approve");
+      const nonce = nonceOf(await openPage(links.approve), "approve");
       expect((await fetch(links.approve, { method: "HEAD" })).status).to.equal(200);
       expect((await press(`${service.url}/a/${"A".repeat(43)}`, { decision: "approve", nonce })).status).to.equal(404);
       for (const [type, body, status] of [
@@ -137,9 +137,9 @@ describe("attacks on approvals", () => {
       expect(await statusOf(id)).to.equal("pending");
     });
 
-    it("decides nothing once its time is over", async () => {
+    it("an expired approval link decides nothing", async () => {
       const { id, links } = await asked();
-      const fields = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
+      const fields = { decision: "approve", nonce: nonceOf(await openPage(links.approve), "approve") };
       const { clock } = service.deps;
       const { now } = clock;
       clock.now = () => new Date(now().getTime() + 73 * 3_600_000);
@@ -152,7 +152,7 @@ describe("attacks on approvals", () => {
       expect(await statusOf(id)).to.equal("pending");
     });
 
-    describe("fetches its draft's attachments", () => {
+    describe("attachments by an approval link", () => {
       const pdf = Buffer.from("%PDF-1.7\n");
       const script = Buffer.from("alert(1)");
       const attachments = [
@@ -173,9 +173,9 @@ describe("attacks on approvals", () => {
         return { status, headers, ...response };
       };
 
-      it("by the links of its page, in its order, and changes nothing by it", async () => {
+      it("an approval page's attachment links return the draft's files in their order and change nothing", async () => {
         const { id, links } = await withFiles();
-        const page = await look(links.approve);
+        const page = await openPage(links.approve);
         expect(page).to.include("a &quot;b&quot; — ünï.pdf").and.to.include("It opens in a browser");
         const addresses = [...page.matchAll(/<a [^>]*href="([^"]+)" download/g)].map(([, href]) =>
           new URL(href!, links.approve).toString(),
@@ -203,7 +203,7 @@ describe("attacks on approvals", () => {
         expect([await statusOf(id), done]).to.deep.equal(["pending", []]);
       });
 
-      it("no others than there are, and in no other way", async () => {
+      it("an approval link returns no other attachments than the draft's, and only for GET and HEAD", async () => {
         const { links } = await withFiles();
         for (const n of ["0", "3", "01", "1x", "-1", "1.0", "99999999999", "%00", "__proto__"]) {
           const { status, body } = await fetched(`${links.approve}/attachments/${n}`);
@@ -218,9 +218,9 @@ describe("attacks on approvals", () => {
         expect((await fetched(`${plain.links.approve}/attachments/1`)).status).to.equal(404);
       });
 
-      it("after a decision too, and no more once the link has run out or the draft was edited", async () => {
+      it("an approval link returns attachments after a decision, but not once it has expired or the draft was edited", async () => {
         const { id, links } = await withFiles();
-        const nonce = nonceOf(await look(links.reject), "reject");
+        const nonce = nonceOf(await openPage(links.reject), "reject");
         await press(links.reject, { decision: "reject", nonce });
         const file = `${links.reject}/attachments/1`;
         expect((await fetched(file)).body).to.deep.equal(pdf);
@@ -241,9 +241,9 @@ describe("attacks on approvals", () => {
       });
     });
 
-    it("is the channel's: it ends where another approver takes over, and never speaks in the new one's name", async () => {
+    it("an approval link works only while its channel is the identity's and decides in that channel's name", async () => {
       const { id, links } = await asked();
-      const fields = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
+      const fields = { decision: "approve", nonce: nonceOf(await openPage(links.approve), "approve") };
       const channel = (to: string) => ({ json: { approval_channel: { type: "email", config: { to } } } });
       await tenant.ask(`PATCH /v1/identities/${identity.id}`, channel("successor@example.com"));
       expect((await press(links.approve, fields)).status).to.equal(410);
@@ -257,7 +257,7 @@ describe("attacks on approvals", () => {
     });
   });
 
-  describe("a link that asks for a code", () => {
+  describe("an approval link with a confirmation code", () => {
     const setCode = (on: boolean) => tenant.ask(`PATCH /v1/identities/${identity.id}`, { json: { confirm_code: on } });
     before(async () => {
       expect((await setCode(true)).json.confirm_code).to.equal(true);
@@ -272,9 +272,9 @@ describe("attacks on approvals", () => {
     const codeIn = (text: string) => /CODE: (\d{4})\n/.exec(text)?.[1] as string;
     const otherThan = (code: string, by = 1) => String((Number(code) + by) % 10_000).padStart(4, "0");
     const pressWith = async (link: string, decision: Choice, code?: string) =>
-      press(link, { decision, nonce: nonceOf(await look(link), decision), ...(code !== undefined && { code }) });
+      press(link, { decision, nonce: nonceOf(await openPage(link), decision), ...(code !== undefined && { code }) });
 
-    it("takes no press of a scanner that opens the page and presses, with either button", async () => {
+    it("a scanner that presses either button without the confirmation code decides nothing", async () => {
       const { id, links, code } = await askedWithCode();
       for (const choice of ["approve", "reject"] as const) {
         for (const typed of [undefined, "", " "]) {
@@ -289,7 +289,7 @@ describe("attacks on approvals", () => {
       expect((await pressWith(links.reject, "reject", spaced)).page).to.include("<h1>Rejected</h1>");
     });
 
-    it("stands in its mail's text and nowhere else", async () => {
+    it("a confirmation code is in its mail's text, and in no page, answer, log line or event", async () => {
       const { ids } = service.deps;
       const { random } = ids;
       ids.random = (bytes) => (bytes === 2 ? Buffer.from([0x1e, 0xdb]) : random(bytes));
@@ -319,7 +319,7 @@ describe("attacks on approvals", () => {
         const request = events.find(({ type }) => type === "ApproversAsked")!.data;
         expect(request.confirmCode).to.match(/^[0-9a-f]{64}$/);
         expect(logged).not.to.be.empty;
-        const pages = [await look(links.approve), wrong.page, approved.page];
+        const pages = [await openPage(links.approve), wrong.page, approved.page];
         for (const text of [...answers, ...pages, ...logged, JSON.stringify(events)]) expect(text).not.to.match(shown);
         expect(answers.join()).not.to.include(request.confirmCode);
       } finally {
@@ -327,9 +327,9 @@ describe("attacks on approvals", () => {
       }
     });
 
-    it("is closed by five wrong ones, of both its pages together: the right one comes too late", async () => {
+    it("five wrong confirmation codes on both pages together close the links, and the right code is refused afterwards", async () => {
       const { id, links, words, code } = await askedWithCode();
-      const nonce = nonceOf(await look(links.approve), "approve");
+      const nonce = nonceOf(await openPage(links.approve), "approve");
       for (const [choice, left] of [
         ["approve", "4 tries are"],
         ["reject", "3 tries are"],
@@ -344,7 +344,7 @@ describe("attacks on approvals", () => {
       for (const { status, page } of [fifth, late]) {
         expect([status, page.includes("Five wrong codes")]).to.deep.equal([410, true]);
       }
-      for (const link of [links.approve, links.reject]) expect(await look(link)).not.to.include("<form");
+      for (const link of [links.approve, links.reject]) expect(await openPage(link)).not.to.include("<form");
       expect(await statusOf(id)).to.equal("pending");
 
       const mailsOf = async () => (await caught()).filter(({ text }) => text.includes(words) && text.includes("/a/"));
@@ -355,13 +355,13 @@ describe("attacks on approvals", () => {
       expect((await pressWith(anew.reject, "reject", newCode)).page).to.include("<h1>Rejected</h1>");
     });
 
-    it(`gives ${guessers} who guess at once five tries, on two instances, and the right one among them comes too late`, async () => {
+    it(`${guessers} concurrent guesses of a confirmation code on two instances get five tries, and a late right one fails`, async () => {
       const { id, links, code } = await askedWithCode();
       const token = new URL(links.approve).pathname.slice(3);
       const { deps } = service;
       const gate = barrier();
       let waiting = 0;
-      /** All have looked at the same state before the first is judged. */
+      /** Makes an instance that judges no guess before all guesses have read the same state. */
       const instance = () => {
         const { drafts } = createStreamServices({ store: deps.store, clock: deps.clock, ids: deps.ids });
         const handle: typeof drafts.handle = async (...call) => {
@@ -378,7 +378,7 @@ describe("attacks on approvals", () => {
         return instances[n % 2]!.decide({ token, decision, code: typed, ...caller });
       };
       const wrong = Array.from({ length: guessers - 1 }, (_, n) => guess(n, otherThan(code, n + 1)));
-      // Who has the right one is judged after the others of its instance.
+      // The right code is judged after all wrong ones of its instance.
       await until(async () => waiting === guessers - 1);
       const results = await Promise.all([...wrong, guess(guessers - 1, code)]);
       const kinds = results.map(({ kind }) => kind).sort();
@@ -392,7 +392,7 @@ describe("attacks on approvals", () => {
       expect(await statusOf(id)).to.equal("pending");
     });
 
-    it("knows its code as long as the key of then is in the ring", async () => {
+    it("a confirmation code is accepted as long as its key is in the key ring", async () => {
       const { links, code } = await askedWithCode();
       const token = new URL(links.approve).pathname.slice(3);
       const decide = (...keys: string[]) =>
@@ -405,19 +405,19 @@ describe("attacks on approvals", () => {
       expect(await decide(young, oldKey)).to.deep.equal({ kind: "rejected" });
     });
 
-    it("is as it was sent, whatever the identity says since", async () => {
+    it("an approval link asks for a code if it was sent with one, whatever the identity's setting is now", async () => {
       const asking = await askedWithCode();
       await setCode(false);
       const plain = await asked();
       await setCode(true);
       expect((await pressWith(asking.links.reject, "reject")).status).to.equal(422);
-      expect(await look(plain.links.reject)).not.to.include("one-time-code");
+      expect(await openPage(plain.links.reject)).not.to.include("one-time-code");
       expect((await pressWith(plain.links.reject, "reject")).page).to.include("<h1>Rejected</h1>");
       expect([await statusOf(asking.id), await statusOf(plain.id)]).to.deep.equal(["pending", "rejected"]);
     });
   });
 
-  describe("an agent", () => {
+  describe("an agent against approvals", () => {
     let agent: string;
     before(async () => {
       const scopes = [
@@ -432,7 +432,7 @@ describe("attacks on approvals", () => {
     });
     const ask = (line: string, json?: unknown) => tenant.ask(line, { json, key: agent });
 
-    it("can neither approve nor send what a person has to decide", async () => {
+    it("an agent can neither approve nor send a draft that needs human approval", async () => {
       const { id } = await draft();
       for (const verb of ["approve", "send"]) {
         const { status, json } = await ask(`POST /v1/drafts/${id}/${verb}`);
@@ -441,7 +441,7 @@ describe("attacks on approvals", () => {
       expect(await statusOf(id)).to.equal("pending");
     });
 
-    it("cannot loosen the identity, nor become its approver", async () => {
+    it("an agent cannot loosen the identity's approval rules or become its approver", async () => {
       const email = (to: string) => ({ type: "email", config: { to } });
       const path = `PATCH /v1/identities/${identity.id}`;
       for (const change of [
@@ -471,7 +471,7 @@ describe("attacks on approvals", () => {
       expect((await draft()).status).to.equal("pending");
     });
 
-    it("finds no link in histories, contents, nor in what approvers answer", async () => {
+    it("an agent finds no approval link in histories, contents or approvers' replies", async () => {
       const { id, links } = await asked();
       const token = new URL(links.approve).pathname.slice(3);
       const { resolve, accept } = reception(service.deps);
@@ -504,11 +504,11 @@ describe("attacks on approvals", () => {
       expect((await tenant.ask(`GET /v1/inbound/${entry.id}/raw`)).bytes.equals(raw)).to.equal(true);
     });
 
-    it("changes nothing after an approval: neither the draft nor, through the identity, its letter", async () => {
+    it("an agent cannot change an approved draft; a change of the signature makes it pending again", async () => {
       const paused = { json: { sending_paused: true } };
       await tenant.ask("PATCH /v1/workspaces/me", paused);
       const { id, links } = await asked();
-      await press(links.approve, { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") });
+      await press(links.approve, { decision: "approve", nonce: nonceOf(await openPage(links.approve), "approve") });
       // A press does not wait for the read models.
       await until(async () => (await statusOf(id)) === "approved");
       const edit = await ask(`PATCH /v1/drafts/${id}`, { body_text: "I quit" });

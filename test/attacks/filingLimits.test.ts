@@ -5,8 +5,8 @@ import type { Ask } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
-/** Mails made so that what is recorded of them outgrows an event or an append: none may hold up those behind it. */
-describe("filing mails made to be too large to be recorded", () => {
+/** Mails whose record would be larger than an event or an append: none may delay the next ones. */
+describe("the filing of mails too large to be recorded", () => {
   let service: InProcess;
   let to: string;
   let workspaceId: string;
@@ -34,13 +34,13 @@ describe("filing mails made to be too large to be recorded", () => {
     );
     return rows as { disposition: string; filed_position: number | null }[];
   };
-  // A busy machine takes its time over 40 MB.
+  // A busy machine needs long for 40 MB.
   const allFiled = () =>
     until(async () => (await ledger()).every(({ filed_position }) => filed_position !== null), 200_000);
 
   const numbered = (count: number, item: (n: number) => string) => Array.from({ length: count }, (_, n) => item(n));
 
-  it("files sixty that each name fifty long Message-IDs", async () => {
+  it("sixty mails with fifty long Message-IDs each are all filed", async () => {
     const references = (n: number) => numbered(50, (k) => `<${"x".repeat(380)}${n}-${k}@x>`).join("\r\n ");
     const mails = numbered(60, (n) => `References: ${references(n)}\r\n${mail({ id: `long${n}@x`, to })}`);
     await Promise.all(mails.map(accept));
@@ -50,7 +50,7 @@ describe("filing mails made to be too large to be recorded", () => {
     expect(new Set(filed.map(({ disposition }) => disposition))).to.deep.equal(new Set(["threaded"]));
   });
 
-  it("reads large ones a few at a time, however many wait", async () => {
+  it("large mails are read a few at a time, however many wait", async () => {
     const { parser } = service.deps;
     const { parse } = parser;
     let [readAtOnce, most] = [0, 0];
@@ -60,7 +60,7 @@ describe("filing mails made to be too large to be recorded", () => {
       readAtOnce += raw.length;
       most = Math.max(most, readAtOnce);
       await stalled;
-      // Its head is enough to file it by: what a large body costs is not the point here.
+      // The first 1,000 bytes are enough for filing; the cost of a large body is not tested here.
       return parse(raw.subarray(0, 1_000), about).finally(() => (readAtOnce -= raw.length));
     };
     const large = (n: number) => mail({ id: `large${n}@x`, to, text: `${n}${"x".repeat(78)}\r\n`.repeat(50_000) });
@@ -71,7 +71,7 @@ describe("filing mails made to be too large to be recorded", () => {
     expect(most).to.be.above(4_000_000).and.below(20_000_000);
   });
 
-  it("merges a thread of 2,500 people with an older one", async () => {
+  it("a thread of 2,500 people is merged with an older one", async () => {
     await accept(mail({ id: "old@x", to }));
     const host = `${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.example`;
     for (let n = 0; n < 25; n++) {
@@ -84,7 +84,7 @@ describe("filing mails made to be too large to be recorded", () => {
     expect(rows.length).to.equal(1);
   });
 
-  it("files as many attachments as it reads, with the longest names, and keeps a mail with more", async () => {
+  it("a mail with 100 attachments of the longest names is filed, and one with 101 is quarantined", async () => {
     const wide = "漢".repeat(255);
     const people = numbered(100, (n) => `${"漢".repeat(90)}${n}@x.example`).join(", ");
     const part = `--b\r\nContent-Type: application/${"t".repeat(120)}\r\nContent-ID: <${wide}>\r\nContent-Disposition: attachment; filename="${wide}"\r\n\r\nx\r\n`;
@@ -96,14 +96,14 @@ describe("filing mails made to be too large to be recorded", () => {
     expect((await ledger()).slice(-2).map(({ disposition }) => disposition)).to.deep.equal(["threaded", "quarantined"]);
   });
 
-  it("quarantines one whose headers and text do not fit into an event together, and files the one behind it", async () => {
+  it("a mail whose headers and text do not fit into one event is quarantined, and the next one is filed", async () => {
     const alarms: { delivery: string }[] = [];
     service.deps.log = { error: (details) => void alarms.push(details as { delivery: string }) };
     await accept(mail({ id: "before@x", to }));
     await allFiled();
     const raw = Buffer.from(mail({ id: "wide@x", to, inReplyTo: "before@x", text: "x".repeat(22_000) }));
     const headers = readHeaders(raw, "ann@customer.example");
-    // No receiver of today takes in so many addresses; they fit into what an inbox records, and not into what a thread does.
+    // So many addresses fit into the inbox's event and not into the thread's. No receiver of today accepts them.
     headers.to = numbered(
       1_560,
       (n) => `${"a".repeat(60)}${n}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(120)}.example`,

@@ -21,7 +21,7 @@ type Operation = { line: string; method: string; path: string; body: Json | unde
 
 const nothing = "00000000-0000-7000-8000-000000000001";
 
-/** Another workspace's ids in every place that takes an id: they have to look exactly like ids of nothing. */
+/** Another workspace's ids in every place that takes an id: the answers must equal those for missing ids. */
 describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]", function () {
   this.timeout(600_000);
   const document: Document = realDocument();
@@ -36,7 +36,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
   let service: InProcess;
   let tenant: Tenant;
   let stranger: Tenant;
-  /** What the stranger's lists held when the other workspace was not there yet. */
+  /** The stranger's lists before the other workspace existed. */
   let alone: Map<string, string>;
   const asked = { path: 0, body: 0, filter: 0, count: 0 };
 
@@ -59,7 +59,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
   const shape = ({ status, json, text }: HttpAnswer) => [status, json ? { ...json, request_id: "" } : text];
   const bodyFor = ({ body }: Operation) => body && bodyOf(body, schemas, stranger);
 
-  /** Every list's total and ids, as the stranger is shown them. */
+  /** Returns every list's total and ids, as the stranger sees them. */
   async function listed(): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (const { path } of operations.filter(({ method, path }) => method === "GET" && paramsOf(path).length === 0)) {
@@ -69,7 +69,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
     return found;
   }
 
-  it("in a path: the answer of a missing one, from every route", async () => {
+  it("a foreign id in a path is answered with 404 like a missing one, by every route", async () => {
     for (const operation of operations) {
       for (const { name, noun } of paramsOf(operation.path)) {
         const [foreign, missing] = await Promise.all(
@@ -87,7 +87,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
     expect(asked.path).to.be.above(20);
   });
 
-  it("in a body: 404 that names the field, as for a missing one", async () => {
+  it("a foreign id in a body is answered with 404 and the field's name, like a missing one", async () => {
     for (const operation of operations.filter(({ body }) => body !== undefined)) {
       for (const place of idPlaces(operation.body as Json, schemas)) {
         const field = fieldAt(place);
@@ -108,7 +108,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
     expect(asked.body).to.be.above(3);
   });
 
-  it("in a filter: nothing is found, nor counted", async () => {
+  it("a foreign id in a filter finds and counts nothing, like a missing one", async () => {
     for (const operation of operations.filter(({ method }) => method === "GET")) {
       for (const { name, schema } of operation.parameters.filter((each) => each.in === "query")) {
         if (schema.format !== "uuid") continue;
@@ -127,7 +127,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
     expect(asked.filter).to.be.above(3);
   });
 
-  it("in no list and no count: what others own changes neither", async () => {
+  it("the lists and counts of a workspace do not change with what another workspace owns", async () => {
     const theirs = Object.values(tenant.ids);
     for (const [path, text] of await listed()) {
       asked.count += 1;
@@ -137,7 +137,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
     expect(asked.count).to.be.above(5);
   });
 
-  it("does nothing in the other workspace: no event there has the stranger's hand in it", async () => {
+  it("requests with foreign ids cause no event in the other workspace and leave its things readable", async () => {
     const keys = (await stranger.ask("GET /v1/api-keys?limit=100")).json.data.map(({ id }: Json) => id);
     const { rows } = await service.database.query(
       `select stream_id, type from es.events theirs

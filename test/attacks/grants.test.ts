@@ -5,7 +5,7 @@ import { proof, useRules } from "#test/processes/rulesWorld.ts";
 const auto = [{ type: "set_approval_mode", mode: "auto" }];
 const manual = [{ type: "set_approval_mode", mode: "manual" }];
 
-describe("attacks on what rules grant", () => {
+describe("attacks on approvals granted by rules", () => {
   const rules = useRules();
 
   const changes: [string, object | null][] = [
@@ -18,10 +18,10 @@ describe("attacks on what rules grant", () => {
     ],
   ];
   for (const [what, json] of changes) {
-    it(`a rule that was ${what} since the message came grants its answer nothing [d9 set_approval_mode]`, async () => {
+    it(`a rule that was ${what} since the message was received does not approve the answer [d9 set_approval_mode]`, async () => {
       const world = await rules.world();
       const rule = await world.rule("email.received", auto);
-      // If a workspace has no rules left, nothing judges its drafts: this one is about nothing that happens here.
+      // A workspace without rules judges no drafts, so another rule, which never matches here, is kept.
       await world.rule("draft.stale", [{ type: "set_priority", priority: "low" }]);
       const received = await world.mail();
       await world.settled(rule);
@@ -35,7 +35,7 @@ describe("attacks on what rules grant", () => {
     });
   }
 
-  it("a rule as it was still grants it", async () => {
+  it("a rule that has not changed since the message was received approves the answer", async () => {
     const world = await rules.world();
     const rule = await world.rule("email.received", auto);
     const received = await world.mail();
@@ -44,7 +44,7 @@ describe("attacks on what rules grant", () => {
     await world.becomes(id, "sent");
   });
 
-  it("a message whose proof is long in coming keeps its rules from asking for a person: so a person is asked", async () => {
+  it("a draft waits for a person while the proof of its message's sender is late", async () => {
     let found = (_: Authentication): void => {};
     rules.say(new Promise((resolve) => (found = resolve)));
     const world = await rules.world({ autoApproveReplies: true });

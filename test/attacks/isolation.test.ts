@@ -47,7 +47,7 @@ describe("isolation by row level security", () => {
       (row) => row.of,
     );
 
-  it("[d5 row level security] holds on every table with a workspace, for its owner too, and the service is not its owner", async () => {
+  it("row level security holds on every table with a workspace, for its owner too, and the service owns none [d5 row level security]", async () => {
     const found = await tables();
     expect(found.map(({ name }) => name)).to.include.members([
       "workspaces",
@@ -67,7 +67,7 @@ describe("isolation by row level security", () => {
     expect(rows[0]).to.include({ super: false, bypass: false });
   });
 
-  it("shows one workspace its own rows where the WHERE was forgotten, and nothing where nobody is named", async () => {
+  it("a query without WHERE sees only the rows of its workspace, and no rows without a workspace", async () => {
     for (const { name } of await tables()) {
       expect(await seenBy(database.reads.of(ours.id), name), name).to.have.members(
         (await seenBy(database.reads.ofAll, name)).filter((id) => id === ours.id),
@@ -78,7 +78,7 @@ describe("isolation by row level security", () => {
     expect(await seenBy(database.reads.ofAll, "threads")).to.have.members([ours.id, theirs.id]);
   });
 
-  it("writes no row of another workspace", async () => {
+  it("a statement can neither change another workspace's rows nor move a row there; reads change nothing", async () => {
     const write = (text: string, values: unknown[] = []) =>
       database.transaction(async (tx) => {
         await tx.query("select set_config('countersign.workspace', $1, true)", [ours.id]);
@@ -92,13 +92,13 @@ describe("isolation by row level security", () => {
     expect(await read.catch(({ cause }) => cause)).to.have.property("code", "25006");
   });
 
-  it("refuses to read for nobody, for everybody and for what is no workspace", () => {
-    // What no caller that is checked by types would pass.
+  it("reads of an empty, wildcard or malformed workspace id throw", () => {
+    // Values that the types do not allow.
     for (const none of ["", "*", "null", `${ours.id} or true`, undefined as unknown as string])
       expect(() => database.reads.of(none), String(none)).to.throw(TypeError);
   });
 
-  describe("on one connection for all", () => {
+  describe("reads that share one connection", () => {
     let pool: pg.Pool;
     let reads: Reads;
     beforeEach(() => {
@@ -110,14 +110,14 @@ describe("isolation by row level security", () => {
     const whose = "select distinct workspace_id::text as of from threads";
     const pid = async (sql: Reads["ofNone"]) => (await sql.query("select pg_backend_pid() as pid")).rows[0]!.pid;
 
-    it("two workspaces that race see each only their own", async () => {
+    it("concurrent reads of two workspaces on one connection each see only their own rows", async () => {
       const asked = Array.from({ length: 200 }, (_, n) => (n % 3 === 0 ? theirs.id : ours.id));
       const seen = await Promise.all(asked.map((id) => reads.of(id).query<{ of: string }>(whose)));
       expect(seen.map(({ rows }) => rows.map(({ of }) => of))).to.deep.equal(asked.map((id) => [id]));
       expect(pool.totalCount).to.equal(1);
     });
 
-    it("a question leaves nothing of its workspace on the connection", async () => {
+    it("a read leaves no workspace set on its connection, even after an error", async () => {
       for (const id of [ours.id, ours.id, theirs.id, ours.id]) {
         const asked = reads.of(id);
         expect((await asked.query<{ of: string }>(whose)).rows).to.deep.equal([{ of: id }]);
@@ -130,7 +130,7 @@ describe("isolation by row level security", () => {
       expect(pool.totalCount).to.equal(1);
     });
 
-    it("several questions of a snapshot see one state and one workspace, and the next on the connection sees what is new", async () => {
+    it("the reads of a snapshot see one state and one workspace; later reads see newer state and other workspaces", async () => {
       const names = "select name from workspaces";
       const rename = (name: string) =>
         database.owner.query("update read.workspaces set name = $1 where id = $2", [name, ours.id]);
@@ -150,7 +150,7 @@ describe("isolation by row level security", () => {
       expect((await reads.of(theirs.id).query<{ of: string }>(whose)).rows).to.deep.equal([{ of: theirs.id }]);
     });
 
-    it("a question whose workspace cannot be set is not answered", async () => {
+    it("a read fails and sees no rows if its workspace cannot be set", async () => {
       const client = await pool.connect();
       const query = client.query.bind(client) as (...given: unknown[]) => unknown;
       const seen: number[] = [];
@@ -167,13 +167,13 @@ describe("isolation by row level security", () => {
         .query(whose)
         .catch((error) => error);
       expect(refused).to.have.property("code", "42601");
-      // PostgreSQL answered the question outside of a transaction: it showed no row.
+      // PostgreSQL ran the query outside of a transaction and returned no row.
       expect(seen).to.deep.equal([0]);
       client.query = query as never;
       expect((await reads.of(theirs.id).query<{ of: string }>(whose)).rows).to.deep.equal([{ of: theirs.id }]);
     });
 
-    it("a statement that cannot be parsed, is refused by a value or has several commands, is refused, and the next is asked as ever", async () => {
+    it("a malformed or failing statement is refused, and the next statement on its connection works", async () => {
       for (const [text, values, code] of [
         ["selekt 1 where $1 = 1", [1], "42601"],
         ["select 1 / $1::int", [0], "22012"],
@@ -193,7 +193,7 @@ describe("isolation by row level security", () => {
       ]);
     });
 
-    it("a table that was rebuilt with other columns is asked on a connection that does not remember it", async () => {
+    it("a read of a table that was rebuilt with other columns works on an older connection", async () => {
       const { owner } = database;
       await owner.query("create table read.toy (id int, workspace_id uuid)");
       await owner.query("insert into read.toy values (1, $1), (2, $2)", [ours.id, theirs.id]);
@@ -213,7 +213,7 @@ describe("isolation by row level security", () => {
       }
     });
 
-    it("a refused statement leaves the connection as it was", async () => {
+    it("a failing statement leaves its connection open for the next", async () => {
       const before = await pid(reads.of(ours.id));
       const refused = await reads
         .of(ours.id)
@@ -225,11 +225,11 @@ describe("isolation by row level security", () => {
     });
   });
 
-  it("lets the narrow look-ups find one thing of any workspace, and gives the right to nothing else", async () => {
+  it("the look-ups across workspaces find single things and leave the connection without rights", async () => {
     const key = await database.query("select count(*)::int as n from work.api_key_by_hash('nobody''s')");
     expect(key.rows[0]!.n).to.equal(0);
     for (const tenant of [ours, theirs]) expect((await tenant.ask("GET /v1/threads")).status).to.equal(200);
-    // The setting a look-up works under is its own: afterwards the connection carries nothing.
+    // A look-up sets its own rights only for itself: afterwards the connection has none.
     await database.query("select * from work.identities_by_address(array['x@y.example'])");
     expect(await seenBy(database, "identities")).to.deep.equal([]);
     const { rows } = await database.query<{ name: string }>(
@@ -239,7 +239,7 @@ describe("isolation by row level security", () => {
     expect(rows, "a definer's function without a pinned search_path").to.deep.equal([]);
   });
 
-  it("stays through a rebuild, whose rows are the same", async () => {
+  it("row level security and all rows are the same after a rebuild of the read models", async () => {
     const store = createPostgresEventStore({ connectionString: database.pool.options.connectionString! });
     const replay = { store, database, tablesSql: tablesFile, signal: new AbortController().signal };
     try {
@@ -257,7 +257,7 @@ describe("isolation by row level security", () => {
     }
   });
 
-  it("holds where one role owns the tables and works on them", async () => {
+  it("row level security holds where one role owns the tables and uses them", async () => {
     const url = database.pool.options.connectionString!.replaceAll("_service", "_owner");
     const asOwner = connectDatabase({ serviceUrl: url, ownerUrl: url });
     try {

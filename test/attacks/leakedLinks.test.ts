@@ -11,8 +11,8 @@ const agents = ["read:threads", "write:drafts", "read:identities", "read:events"
 
 type Asked = { id: string; token: string; link: string; stopLink: string; rfcMessageId: string };
 
-/** An approver's mailbox or hand sends an approval mail on to where the agent reads. */
-describe("approval links in other mail", () => {
+/** An approver, or the approver's mailbox, forwards an approval mail to the agent's address. */
+describe("approval links in mail to the agent", () => {
   let service: InProcess;
   let tenant: Workspace;
   let agent: Workspace["ask"];
@@ -37,7 +37,7 @@ describe("approval links in other mail", () => {
 
   after(() => service.stop());
 
-  /** A draft that waits for a person, and the link to approve it. */
+  /** Submits a draft that waits for a person, and returns the link to approve it. */
   async function asked(): Promise<Asked> {
     const json = { ...basedOn, body_text: `Hello ${randomBytes(6).toString("hex")}` };
     const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
@@ -77,7 +77,7 @@ describe("approval links in other mail", () => {
       mail({ id: `${randomBytes(8).toString("hex")}@boss`, text: `${decoys()}\r\n\r\n${link}` }),
   };
   for (const [how, forward] of Object.entries(forwards)) {
-    it(`are out of an agent's sight ${how}`, async () => {
+    it(`an approval link in mail to the agent is hidden from the agent: ${how}`, async () => {
       const draft = await asked();
       const nonce = nonceOf((await page(draft)).text);
       const raw = forward(draft);
@@ -90,7 +90,7 @@ describe("approval links in other mail", () => {
       expect([message.body_text, message.body_html].join(), how).to.include(mark);
       const events = await agent("GET /v1/events?limit=100");
       for (const shown of [JSON.stringify(message), events.text]) expect(shown).not.to.include(draft.token);
-      // As one phrase: a hyphen in front would ask for everything without it.
+      // Searched as one phrase, because a hyphen in front means exclusion.
       const searched = encodeURIComponent(`"${draft.token}"`);
       expect((await agent(`GET /v1/threads?q=${searched}`)).json.total).to.equal(0);
       for (const line of [`GET /v1/messages/${message.id}/raw`, `GET /v1/inbound/${entry.id}/raw`] as const) {
@@ -98,7 +98,7 @@ describe("approval links in other mail", () => {
         expect([refused.status, refused.json.error], line).to.deep.equal([401, "insufficient_scope"]);
         expect((await tenant.ask(line)).bytes.equals(Buffer.from(raw)), line).to.equal(true);
       }
-      // More than are looked up: one behind them stays good, and only who may decide can read it.
+      // There are more tokens than are looked up: the last link still works, and only a person who may decide can read it.
       if (how.includes("decoys")) return;
       expect(Object.values(await closed(draft))).to.deep.equal([{ because: "link_leaked", messageId: message.id }]);
       const pressed = await page(draft, { method: "POST", body: new URLSearchParams({ decision: "approve", nonce }) });
@@ -109,7 +109,7 @@ describe("approval links in other mail", () => {
     });
   }
 
-  it("are closed where a header has one, which is shown, or a gateway wrote it in base64", async () => {
+  it("approval links in a header or in base64 of a gateway's link are closed", async () => {
     const drafts = [await asked(), await asked()] as const;
     const gateway = `https://gw.example/?u=${Buffer.from(drafts[1].link).toString("base64url")}`;
     await service.deliver(
@@ -126,7 +126,7 @@ describe("approval links in other mail", () => {
     for (const draft of drafts) expect((await page(draft)).status).to.equal(410);
   });
 
-  it("hide and close those that stop our mail as well: an agent cannot see to it that nobody is asked", async () => {
+  it("a link that stops the service's mail is hidden and closed, so that an agent cannot stop requests", async () => {
     const { stopLink, id } = await asked();
     await service.deliver(identity.address, mail({ id: `stop-${id}@boss`, subject: "Fwd", text: `See ${stopLink} .` }));
     const [thread] = (await agent("GET /v1/threads")).json.data;
@@ -135,12 +135,12 @@ describe("approval links in other mail", () => {
     expect((await agent(`GET /v1/messages/${message.id}/raw`)).json.error).to.equal("insufficient_scope");
     const closed = await (await fetch(`${service.url}${new URL(stopLink).pathname}`)).text();
     expect(closed).to.include("This link was closed").and.not.include("Stop this mail");
-    // The next mail to the same mailbox has one that works.
+    // The next mail to the same mailbox has a link that works.
     const next = await (await fetch(`${service.url}${new URL((await asked()).stopLink).pathname}`)).text();
     expect(next).to.include("Stop this mail");
   });
 
-  it("hide links to people's accounts too, and end them: who follows one decides as that person", async () => {
+  it("links to people's accounts in mail to the agent are hidden and no longer work", async () => {
     const { links } = service.deps.accounts;
     for (const [kind, page] of [
       ["reset", "reset"],
@@ -163,7 +163,7 @@ describe("approval links in other mail", () => {
     }
   });
 
-  it("in a mail that is attached are closed too, and the attachment is for those who may decide", async () => {
+  it("an approval link in an attached mail is closed, and the attachment needs the right to decide", async () => {
     const draft = await asked();
     const enclosed = [
       "Subject: Approve?",
@@ -203,7 +203,7 @@ describe("approval links in other mail", () => {
     expect((await tenant.ask(line)).text).to.include("Subject: Approve?");
   });
 
-  it("of another workspace are closed, and nobody there learns where they were found", async () => {
+  it("an approval link of another workspace is closed, and its events do not say where it was found", async () => {
     const draft = await asked();
     await service.deliver(
       strangers.address,
@@ -222,7 +222,7 @@ describe("approval links in other mail", () => {
     for (const secret of [stranger.id, strangers.id, message.id, thread.id]) expect(told).not.to.include(secret);
   });
 
-  it("come to the same where the filing is cut off after they were closed", async () => {
+  it("a filing that fails after it closed an approval link is repeated with the same result", async () => {
     const draft = await asked();
     const { threads } = service.deps;
     const { handle } = threads;
@@ -252,7 +252,7 @@ describe("approval links in other mail", () => {
     expect(Object.keys(await closed(draft))).to.have.length(1);
   });
 
-  it("in held mail are closed before anybody is given the mail as it came, and taken out at its release", async () => {
+  it("approval links in held mail are closed before its raw form is shown, and removed at its release", async () => {
     const draft = await asked();
     const held = await service.identity(tenant.id);
     await tenant.ask(`PATCH /v1/identities/${held.id}`, { json: { status: "disabled" } });
@@ -272,7 +272,7 @@ describe("approval links in other mail", () => {
     expect((await threads()).map(({ subject }) => subject)).to.include(`Fwd ${mark}`);
   });
 
-  it("that decide nothing any more are taken out without a further word", async () => {
+  it("an approval link of a decided draft is removed from the mail, and no event is recorded", async () => {
     const draft = await asked();
     await tenant.ask(`POST /v1/drafts/${draft.id}/reject`, { json: { reason: "no" } });
     await service.deliver(
@@ -283,7 +283,7 @@ describe("approval links in other mail", () => {
     expect([message.body_text.includes(mark), await closed(draft)]).to.deep.equal([true, {}]);
   });
 
-  it("stay good in the approval mail itself, which is kept and never filed; another workspace is not shown it", async () => {
+  it("a resent approval mail is kept and not filed, its link still works, and another workspace does not see it", async () => {
     const draft = await asked();
     const resent = `Resent-From: boss@example.com\r\n${mail({ id: draft.rfcMessageId, text: draft.link })}`;
     const count = async (ask: Workspace["ask"]): Promise<number> => (await ask("GET /v1/threads")).json.total;
@@ -311,7 +311,7 @@ describe("approval links in other mail", () => {
     expect((await page(draft)).status).to.equal(200);
   });
 
-  describe("in a reply to the approval mail, which says that it decides nothing", () => {
+  describe("approval links in a reply to the approval mail", () => {
     const says = (asked: Asked, answers: string) =>
       mail({
         id: `${randomBytes(8).toString("hex")}@boss`,
@@ -319,7 +319,7 @@ describe("approval links in other mail", () => {
         text: `APPROVE. Yes, send it!\r\n\r\n> ${asked.link}\r\n> ${asked.link.replace("approve", "reject")}`,
       });
     const statusOf = async ({ id }: Asked) => (await agent(`GET /v1/drafts/${id}`)).json.status;
-    /** As what a mail was received, by its bytes. */
+    /** Returns the events that recorded a mail with these bytes. */
     const received = async (raw: string) => {
       const sql = "select type, data from es.events where type in ('ApprovalReplyReceived', 'MailReceived')";
       const { rows } = await service.database.query<{ type: string; data: { rawSha256: string; workspaceId: string } }>(
@@ -331,7 +331,7 @@ describe("approval links in other mail", () => {
         .map(({ type, data }) => ({ type, workspaceId: data.workspaceId }));
     };
 
-    it("are read by nobody who may not decide, and stay good", async () => {
+    it("a reply to an approval mail decides nothing, its raw form needs the right to decide, and its link still works", async () => {
       const draft = await asked();
       const raw = says(draft, draft.rfcMessageId);
       await service.deliver(service.deps.settings.approvalsFrom, raw, { from: "boss@example.com" });
@@ -342,7 +342,7 @@ describe("approval links in other mail", () => {
       expect((await page(draft)).status).to.equal(200);
     });
 
-    it("are in no workspace's ledger where a gateway gave the mail another Message-ID: it is kept, and decides nothing", async () => {
+    it("a reply with an unknown Message-ID to the approvals address is in no workspace's list and decides nothing", async () => {
       const draft = await asked();
       const before = (await tenant.ask("GET /v1/inbound")).json.total;
       const raw = says(draft, "changed.by.the@gateway.example");
@@ -353,7 +353,7 @@ describe("approval links in other mail", () => {
       expect((await page(draft)).status).to.equal(200);
     });
 
-    it("are closed where it goes to the agent's address instead, and the approver is asked anew", async () => {
+    it("a reply that goes to the agent's address closes its link, and the approver is asked again", async () => {
       const draft = await asked();
       await service.deliver(identity.address, says(draft, "changed.by.the@gateway.example"), {
         from: "boss@example.com",
@@ -365,7 +365,7 @@ describe("approval links in other mail", () => {
     });
   });
 
-  it("are no reason to keep back what one agent writes to another", async () => {
+  it("a mail from one agent of the service to another is filed", async () => {
     const subject = `From agent to agent ${randomBytes(4).toString("hex")}`;
     const json = { identity_id: identity.id, to: [strangers.address], subject, body_text: "Hello" };
     expect((await tenant.ask("POST /v1/emails/send", { json })).status).to.be.lessThan(300);

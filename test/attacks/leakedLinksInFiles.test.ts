@@ -13,8 +13,8 @@ type Conversation = {
 };
 type File = { name: string; type: string; bytes: Buffer };
 
-/** An approver's mail program packs an approval mail into a file, and sends that to where the agent reads. */
-describe("approval links in files of other mail", () => {
+/** An approver's mail program forwards an approval mail, packed into a file, to the agent's address. */
+describe("approval links in files sent to the agent", () => {
   let service: InProcess;
   let tenant: Workspace;
   let agent: Workspace["ask"];
@@ -40,7 +40,7 @@ describe("approval links in files of other mail", () => {
     return { basedOn: { thread_id: thread.id, based_on_message_id: id, identity_id: identity.id }, inReplyTo };
   }
 
-  /** A draft that waits for a person, and the link to approve it. */
+  /** Submits a draft that waits for a person, and returns the link to approve it. */
   async function asked({ basedOn } = first): Promise<Asked> {
     const json = { ...basedOn, body_text: `Hello ${randomBytes(6).toString("hex")}` };
     const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
@@ -54,7 +54,7 @@ describe("approval links in files of other mail", () => {
     return { id, link, token: new URL(link).pathname.slice(3) };
   }
 
-  /** Delivers a mail with this file, and returns its message and what a caller without the right to decide is answered. */
+  /** Delivers a mail with this file. Returns its message and the errors for a caller without the right to decide. */
   async function delivered({ name, type, bytes }: File, inReplyTo?: string) {
     const base64 = bytes.toString("base64").replace(/.{76}/g, "$&\r\n");
     const raw = [
@@ -116,7 +116,7 @@ describe("approval links in files of other mail", () => {
     }),
   };
   for (const [what, file] of Object.entries(files)) {
-    it(`are closed in ${what}, and its bytes are for those who may decide`, async () => {
+    it(`an approval link in ${what} is closed, and the file needs the right to decide`, async () => {
       const draft = await asked();
       const { message, refused } = await delivered(file(draft.link));
       expect([message.approval_link_removed, refused]).to.deep.equal([true, refusedAll]);
@@ -129,7 +129,7 @@ describe("approval links in files of other mail", () => {
   const note =
     "A part of the mail cannot be looked through for approval links: its source and its attachments need the scope write:approvals.";
 
-  it("may be in what nobody can look through: while one of its thread works, its bytes are for those who may decide", async () => {
+  it("an encrypted file needs the right to decide while an approval link of its thread works", async () => {
     const conversed = await conversation();
     const draft = await asked(conversed);
     const { message, refused } = await delivered(encrypted, conversed.inReplyTo);
@@ -142,7 +142,7 @@ describe("approval links in files of other mail", () => {
     expect((await fetch(`${service.url}/a/${draft.token}`)).status).to.equal(200);
   });
 
-  it("may be in what nobody can look through and opens a thread: while one of its identity works, its bytes are for those who may decide", async () => {
+  it("an encrypted file of a new thread needs the right to decide while an approval link of its identity works", async () => {
     const draft = await asked(await conversation());
     const { message, refused } = await delivered(encrypted);
     expect([refused, message.notes.includes(note)]).to.deep.equal([refusedAll, true]);
@@ -152,7 +152,7 @@ describe("approval links in files of other mail", () => {
     expect((await delivered(encrypted)).refused).to.deep.equal([null, null, null]);
   });
 
-  it("cannot be in a mail that came before they were sent, nor where none of its thread works", async () => {
+  it("an encrypted file is readable if it came before the approval link or no link of its thread works", async () => {
     const conversed = await conversation();
     const early = await delivered(encrypted, conversed.inReplyTo);
     const draft = await asked(conversed);
@@ -163,7 +163,7 @@ describe("approval links in files of other mail", () => {
     expect([late.refused, late.message.notes.includes(note)]).to.deep.equal([[null, null, null], false]);
   });
 
-  it("keep no PDF file and no archive that could be read from who may not decide", async () => {
+  it("a PDF file and a readable archive stay readable without the right to decide", async () => {
     const conversed = await conversation();
     await asked(conversed);
     const pdf = { name: "x.pdf", type: "application/pdf", bytes: Buffer.from("%PDF-1.7\n\0\0") };

@@ -10,7 +10,7 @@ import { attachmentNamed } from "#src/http/present/files.ts";
 import { createLogger } from "#src/platform/logger.ts";
 import { processorMs } from "#test/support/processorTime.ts";
 
-/** A pattern that starts again at each character takes many seconds for as much of them; a mail may have more. */
+/** Characters: a pattern that starts again at each of them takes many seconds; a mail may have more. */
 const length = 60_000;
 const mostMs = 1_500;
 
@@ -46,7 +46,7 @@ const texts = pieces.map((piece) => ({ piece, text: `a${piece.repeat(Math.floor(
 const silent = createLogger("info", { write() {} });
 const hidden = (text: string) => `<p>Hello</p><div style="display:none">${text.replaceAll("<", "&lt;")}</div>`;
 
-/** What is done on the main thread with texts that others wrote. */
+/** The work that the main thread does with others' texts. */
 const readers: Record<string, (text: string) => unknown> = {
   "looks for hints in a mail's text": (text) => hintsAbout({ subject: "", newText: text, text, html: null }),
   "looks for hints in a mail's HTML": (text) =>
@@ -63,9 +63,9 @@ const readers: Record<string, (text: string) => unknown> = {
   "writes a line of the log": (url) => silent.info({ url }, "request"),
 };
 
-describe("a long text that repeats one thing", () => {
+describe("long texts that repeat one piece", () => {
   for (const [does, read] of Object.entries(readers))
-    it(`takes no time to speak of for what ${does}`, () => {
+    it(`a long text that repeats one piece takes bounded time for code that ${does}`, () => {
       for (const { piece, text } of texts)
         expect(
           processorMs(() => read(text)),

@@ -11,7 +11,7 @@ import { longestHold } from "#test/support/processorTime.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { seeded } from "../../scripts/support/random.ts";
 
-/** Mail as strangers may make it, over SMTP: each is told 250, filed, shown without harm, and can be answered. */
+/** Mail as strangers may make it, over SMTP: each is accepted with 250, filed, shown without harm, and can be answered. */
 describe("attacks by mail", function () {
   this.timeout(600_000);
   let service: InProcess;
@@ -66,7 +66,7 @@ describe("attacks by mail", function () {
     return rows[0] as { id: string; thread_id: string };
   };
 
-  /** The thread of a mail, by default of the one handed in last, and a draft that answers it and names it. */
+  /** Returns the thread of a mail, by default the last one, and submits a draft that answers it and contains its id. */
   async function answered(given?: string | null) {
     await filed();
     const id = given === undefined ? (await inbound()).at(-1)!.message_id : given;
@@ -103,20 +103,20 @@ describe("attacks by mail", function () {
       subject: "<img src=x onerror=alert(1)>",
       text: "</div><form method=post action=//evil><button>Approve",
     }),
-    "a sender that hides recipients": `Reply-To: "a@b.example, c"@d.example, team: e@f.example;, <g@h.example>\r\n${mail({ id: "list@x" })}`,
-    "a sender of odd letters": mail({ id: "odd@x", from: "x <a\\b'|%0d%0aBcc:x@d.example>" }),
+    "a Reply-To that hides recipients": `Reply-To: "a@b.example, c"@d.example, team: e@f.example;, <g@h.example>\r\n${mail({ id: "list@x" })}`,
+    "a sender with odd characters": mail({ id: "odd@x", from: "x <a\\b'|%0d%0aBcc:x@d.example>" }),
     "an unknown charset and encoding":
       "Message-ID: <cs@x>\r\nFrom: a@b.example\r\nContent-Type: text/plain; charset=klingon-9\r\nContent-Transfer-Encoding: x-none\r\n\r\n\xff\xfe",
-    "a date that is none": mail({ id: "date@x" }).replace(/Date: .*/, "Date: Mon, 99 Foo 99999 99:99:99 +9999"),
+    "an invalid date": mail({ id: "date@x" }).replace(/Date: .*/, "Date: Mon, 99 Foo 99999 99:99:99 +9999"),
     "multiparts 2,000 deep": `Message-ID: <deep@x>\r\nFrom: a@b.example\r\n${Array.from({ length: 2_000 }, (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`).join("")}\r\nend`,
   };
 
-  describe("of an odd form", () => {
+  describe("malformed mail", () => {
     type Told = { status: number; text: string };
     type Story = Awaited<ReturnType<typeof answered>> & { page?: Told; sent?: Told };
     const stories = new Map<string, Story>();
 
-    // All at once: each step is waited for once.
+    // All mails go through each step together, so that each step is waited for once.
     before(async () => {
       const others = (await inbound()).length;
       for (const raw of Object.values(forged)) await hand(raw);
@@ -143,7 +143,7 @@ describe("attacks by mail", function () {
     }
 
     for (const name of Object.keys(forged)) {
-      it(`files ${name}, shows it and lets it be answered`, async () => {
+      it(`a mail with ${name} is filed and shown without harm, and its answer is sent or refused`, async () => {
         const { thread, draft, page, sent } = stories.get(name)!;
         expect([201, 422], draft.text.slice(0, 300)).to.include(draft.status);
         expect(JSON.stringify(thread).length).to.be.below(200_000);
@@ -157,7 +157,7 @@ describe("attacks by mail", function () {
     }
   });
 
-  it("reads one mail once, however many of an identity's addresses it names, and says what it left out", async () => {
+  it("a mail to twenty addresses of one identity is read once, filed once and names what was not read", async () => {
     const { headerReader, parser } = service.deps;
     const { read } = headerReader;
     const { parse } = parser;
@@ -184,9 +184,9 @@ describe("attacks by mail", function () {
     expect((await tenant.ask(`GET /v1/threads/${thread_id}`)).json.needs_review).to.equal(true);
   });
 
-  it("files another's mail and answers meanwhile, whatever one identity is sent", async () => {
+  it("mail to one identity is filed and requests are answered while another is sent slow mail", async () => {
     const other = await service.identity(tenant.id);
-    // The other kinds, and how long each holds anybody up, are read beside the parsers (test/mail/in/slowMails.test.ts).
+    // test/mail/in/slowMails.test.ts has the other kinds and measures how long each delays others.
     const kinds = Object.values(slowMails).slice(0, sized(3, 6));
     const all = kinds.flatMap((mails, turn) => rotated<SlowMail>(mails(), turn, 1));
     const heldMs = await longestHold(async () => {
@@ -200,7 +200,7 @@ describe("attacks by mail", function () {
     expect(reason).to.match(/^only its first \d+ lines were read$/);
   });
 
-  it("hears the customer behind 100 KB of recipients, and while slow mail is being read", async () => {
+  it("a draft whose customer wrote again is not sent, behind 100 KB of recipients and while slow mail is read", async () => {
     const recipients = Array.from({ length: 1_700 }, (_, n) => `somebody.number.${n}@a-long-name.customer.example`);
     const padding = `To: ${recipients.join(",\r\n ")}\r\n`;
     await hand(mail({ id: "asked@customer.example" }));
@@ -209,10 +209,10 @@ describe("attacks by mail", function () {
     for (const { raw } of slowMails.htmls().slice(0, sized(2, 5))) await hand(raw);
     const word = mail({ id: "word@customer.example", inReplyTo: "asked@customer.example" });
     await hand(padding + word);
-    // The same message again, by another way.
+    // The same message again, over another server.
     await hand(`Received: from elsewhere.example\r\n${padding}${word}`);
     let sent = await tenant.ask(`POST /v1/drafts/${draft.json.id}/send`);
-    // On a busy machine the mail may not be read in the time that a request waits for it: then nothing leaves either.
+    // On a busy machine the request may time out before the mail is read: then nothing is sent either.
     while (sent.status === 503) sent = await tenant.ask(`POST /v1/drafts/${draft.json.id}/send`);
     expect([sent.status, sent.json.error]).to.deep.equal([409, "stale_draft"]);
     await filed();
@@ -221,7 +221,7 @@ describe("attacks by mail", function () {
     expect(again!.disposition).to.equal("duplicate");
   });
 
-  it("believes no Message-ID of ours that we did not make, or made for somebody else", async () => {
+  it("a forged Message-ID of the service, or one made for another identity, does not put a mail into the thread", async () => {
     await hand(mail({ id: "real@customer.example" }));
     const { message } = await answered();
     const other = await service.identity(tenant.id);
@@ -241,7 +241,7 @@ describe("attacks by mail", function () {
     expect((await answered()).message.thread_id).to.equal(message.thread_id);
   });
 
-  it("files real mail with bytes broken at random", async function () {
+  it("real mail with random broken bytes is filed, quarantined or recognised as a duplicate", async function () {
     if (!hasCorpus("mime") || !hasCorpus("automatic")) return this.skip();
     const random = seeded(5);
     const [mimes, automatic] = inFull ? [60, 20] : [15, 5];

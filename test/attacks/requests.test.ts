@@ -9,7 +9,7 @@ import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { realDocument } from "#test/support/realRoutes.ts";
 import { rotated } from "#test/support/rotated.ts";
 
-/** Every route of the OpenAPI document, asked for what it must refuse. */
+/** Requests to every route of the OpenAPI document that it must refuse. */
 describe("attacks by request", function () {
   this.timeout(600_000);
   let service: InProcess;
@@ -27,7 +27,7 @@ describe("attacks by request", function () {
   after(() => service.stop());
 
   const lineOf = ({ method, path }: Operation) => `${method} ${pathOf(path, tenant)}`;
-  /** A body that the route takes. */
+  /** Returns a valid body for the route. */
   const bodyFor = ({ body }: Operation) => (body ? bodyOf(body, document.components.schemas, tenant) : {});
   const draft = () => bodyFor(operations.find(({ method, path }) => `${method} ${path}` === "POST /v1/drafts")!);
 
@@ -42,7 +42,7 @@ describe("attacks by request", function () {
       .filter(({ body }) => body !== null)
       .flatMap((operation) => hostileBodies(operation.body!).map((hostile) => ({ operation, hostile })));
 
-  /** Every field of every route, each with as many of the values made for it as have their turn; in a full run with all of them. */
+  /** Returns some of the hostile values for every field of every route; in a full run all of them. */
   const inTurn = (all: ReturnType<typeof hostiles>) => {
     const fields = new Map<string, typeof all>();
     for (const each of all) {
@@ -55,7 +55,7 @@ describe("attacks by request", function () {
   const askHostile = ({ operation, hostile }: ReturnType<typeof hostiles>[number]) =>
     tenant.ask(lineOf(operation), { json: planted(bodyFor(operation), hostile) });
 
-  it("names the field of every hostile value, on every route with a body, and does nothing [7 422 invalid_request]", async () => {
+  it("every route with a body refuses hostile values, names the field and changes nothing [7 422 invalid_request]", async () => {
     const refused = hostiles().filter(({ hostile }) => !hostile.ok);
     expect(refused.length).to.be.above(300);
     const before = await service.deps.store.head();
@@ -72,7 +72,7 @@ describe("attacks by request", function () {
     expect(rows).to.deep.equal([]);
   });
 
-  it("takes odd but allowed values without harm", async () => {
+  it("odd but allowed values in a body cause no server error", async () => {
     for (const each of inTurn(hostiles().filter(({ hostile }) => hostile.ok))) {
       const { status, text } = await askHostile(each);
       expect(status, `${lineOf(each.operation)} ${each.hostile.path}: ${text.slice(0, 300)}`).to.be.below(500);
@@ -81,7 +81,7 @@ describe("attacks by request", function () {
       expect((await tenant.ask(`GET /v1/${path}`)).status).to.equal(200);
   });
 
-  it("refuses hostile queries and filters", async () => {
+  it("every route refuses hostile values, repetitions and unknown names in its query", async () => {
     const check = createDocumentCheck(document);
     let turn = 0;
     for (const operation of operations.filter(({ method, scope }) => method === "GET" && scope !== null)) {
@@ -99,7 +99,7 @@ describe("attacks by request", function () {
     }
   });
 
-  it("takes a body for what it is: depth, syntax, type, prototype, size", async () => {
+  it("a body is refused for its depth, syntax, type, prototype or size", async () => {
     const post = (body: string, type = "application/json") =>
       fetch(`${service.url}/v1/drafts`, {
         method: "POST",
@@ -131,7 +131,7 @@ describe("attacks by request", function () {
     expect((await tenant.ask("GET /v1/workspaces/me")).status).to.equal(200);
   });
 
-  it("lets no attachment in that is not what it says", async () => {
+  it("a draft's attachment is refused for malformed base64, name, type or an unknown field", async () => {
     const file = { filename: "a.pdf", content_type: "application/pdf", content: "eA==" };
     for (const wrong of [
       { content: "eA=" },
@@ -157,7 +157,7 @@ describe("attacks by request", function () {
     }
   });
 
-  it("takes no address twice, however it is written", async () => {
+  it("a draft is refused that names one recipient twice, in any letter case", async () => {
     for (const extra of [
       { cc: ["ANN@customer.example"] },
       { cc: ["b@x.example"], bcc: ["B@X.EXAMPLE"] },
@@ -171,7 +171,7 @@ describe("attacks by request", function () {
     }
   });
 
-  it("answers requests that are hardly HTTP, in the envelope, and stays up", async () => {
+  it("malformed HTTP requests are answered in the error envelope, and the service keeps working", async () => {
     const raw = (text: string) =>
       new Promise<string>((resolve) => {
         const socket = connect(Number(new URL(service.url).port), "127.0.0.1");

@@ -6,15 +6,15 @@ import { type InProcess, startInProcess, type Workspace } from "#test/support/in
 import { realRoutes } from "#test/support/realRoutes.ts";
 import { rotated } from "#test/support/rotated.ts";
 
-/** The scopes that the contract itself has; the others are of this service. */
+/** The scopes of the contract; the service has more. */
 const ofContract = [
   ...["read:threads", "write:drafts", "write:emails", "read:identities", "write:identities"],
   ...["read:rules", "write:rules", "read:billing"],
 ];
 
 /**
- * Every route with every scope, but for those of a route that take turns in a run that is not full: what `allRoutes` declares is what is
- * asked, so that no route can be left out.
+ * Every route with every scope; in a run that is not full, scopes take turns. The routes are those that `allRoutes` declares, so
+ * that no route can be left out.
  */
 describe("routes × scopes", () => {
   const routes = realRoutes().filter(({ scope }) => scope !== null);
@@ -32,7 +32,7 @@ describe("routes × scopes", () => {
     console.log(`      ${asked} requests: ${routes.length} routes, ${allScopes.length} scopes, and keys that are none`);
   });
 
-  /** Asked for what is not there, with a field that nothing knows: whatever the scope lets through does nothing. */
+  /** The line with a missing id. The body has an unknown field, so that an allowed request changes nothing. */
   const lineOf = ({ method, path }: Route) =>
     `${method} ${path.replaceAll(/:\w+/g, "00000000-0000-7000-8000-000000000002")}`;
   const askRoute = (route: Route, key: string | null) => {
@@ -40,7 +40,7 @@ describe("routes × scopes", () => {
     return ask(lineOf(route), { key, json: route.method === "GET" ? undefined : { nothing: 1 } });
   };
 
-  /** The scopes a route is asked with: those that open it, and of the others those whose turn it is. */
+  /** The scopes to try for each route: those that open it, and some of the others. */
   const scopesOf = new Map(
     routes.map((route, turn) => {
       const opens = (scope: Scope) => route.scope === "any" || route.scope === scope;
@@ -52,7 +52,7 @@ describe("routes × scopes", () => {
 
   for (const scope of allScopes) {
     const tag = ofContract.includes(scope) ? `[5 ${scope}]` : `[d1 ${scope}]`;
-    it(`${scope} opens its own routes and no other ${tag} [5 scopes] [7 401 insufficient_scope]`, async () => {
+    it(`the scope ${scope} opens its own routes and no other ${tag} [5 scopes] [7 401 insufficient_scope]`, async () => {
       const key = await workspace.keyOf([scope]);
       await service.caughtUp();
       const asks = routes.filter((route) => scopesOf.get(route)?.has(scope));
@@ -72,12 +72,12 @@ describe("routes × scopes", () => {
     });
   }
 
-  it("every scope of the contract opens something [5 scopes]", () => {
+  it("every scope of the contract opens at least one route [5 scopes]", () => {
     const needed = new Set(routes.map(({ scope }) => scope));
     expect(ofContract.filter((scope) => !needed.has(scope as Scope))).to.deep.equal([]);
   });
 
-  it("all scopes but a route's own do not open it [5 scopes]", async () => {
+  it("a key with all scopes except a route's own does not open the route [5 scopes]", async () => {
     const keys = new Map<string, string>();
     for (const scope of allScopes) keys.set(scope, await workspace.keyOf(allScopes.filter((each) => each !== scope)));
     await service.caughtUp();
@@ -87,7 +87,7 @@ describe("routes × scopes", () => {
     }
   });
 
-  it("no key, a malformed and a revoked one open nothing [5 Authorization header] [5 401 unauthorized] [7 401 unauthorized]", async () => {
+  it("no route opens for a missing, malformed or revoked key [5 Authorization header] [5 401 unauthorized] [7 401 unauthorized]", async () => {
     const { key: revoked, id } = (await ask("POST /v1/api-keys", { json: { name: "dead" } })).json;
     await ask(`DELETE /v1/api-keys/${id}`);
     const keys = [

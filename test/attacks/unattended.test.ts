@@ -7,14 +7,14 @@ const auto = [{ type: "set_approval_mode", mode: "auto" }];
 const skip = [{ type: "skip_approval" }];
 const manual = [{ type: "set_approval_mode", mode: "manual" }];
 const eve = "eve@evil.example";
-/** The customer, with further header fields that come along. */
+/** The customer as sender, with further header fields. */
 const annWith = (...fields: string[]) => [`Ann Example <${ann}>`, ...fields].join("\r\n");
 
-describe("attacks on what leaves without a person [d14 grants]", () => {
+describe("attacks on what is sent without a person [d14 grants]", () => {
   const rules = useRules();
   type World = Awaited<ReturnType<typeof rules.world>>;
 
-  /** A person is asked, and nothing is on its way. */
+  /** Expects that the draft stays pending and was never queued. */
   async function staysPending(world: World, draftId: string): Promise<void> {
     await world.rulesApplied(draftId);
     await rules.service.caughtUp();
@@ -23,7 +23,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     expect(data.map((event: any) => event.type)).to.not.include("DraftQueued");
   }
 
-  /** The rule matched once, and what it grants was suppressed. It may have looked at other mail too, without a match. */
+  /** Expects that the rule matched once and its approval was suppressed. Evaluations without a match are ignored. */
   const suppressedBy = async (world: World, rule: any, code: string) => {
     let matches: any[] = [];
     await until(async () => {
@@ -37,7 +37,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     expect(grant.reason).to.match(new RegExp(`^${code}: \\w`));
   };
 
-  it("two rules launder a forgery: one moves the thread, the other looks at where it is", async () => {
+  it("a forged mail is not answered although one rule moves its thread and another approves by the thread's status", async () => {
     rules.say(claim);
     const world = await rules.world();
     await world.contact("trusted");
@@ -48,7 +48,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     await staysPending(world, id);
   });
 
-  it("a subject moves the thread, a draft's rule grants on where it is, and Reply-To leads elsewhere", async () => {
+  it("a mail with an uncovered Reply-To is not answered by a rule on a thread status that its subject caused", async () => {
     rules.say({ ...proof, covers: ["reply_to"] });
     const world = await rules.world();
     const moves = [{ type: "set_thread_status", status: "closed" }];
@@ -61,7 +61,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     await staysPending(world, id);
   });
 
-  it("a test of a message's rule tells of a Reply-To that its grant would not be for", async () => {
+  it("a test of a rule reports a Reply-To that its approval would not cover", async () => {
     const world = await rules.world();
     await world.mail({ subject: "magic", from: annWith("Reply-To: sales@customer.example") });
     await rules.service.caughtUp();
@@ -74,24 +74,24 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     expect(JSON.stringify(json)).to.contain("suppressed");
   });
 
-  it("a key sets the status that a rule grants on", async () => {
+  it("a forged mail is not answered by a rule on a thread status that a key set", async () => {
     rules.say(claim);
     const world = await rules.world();
     const rule = await world.rule("email.received", auto, { conditions: when("thread.status", "closed") });
     const first = await world.mail();
-    // Rules run a little after a mail is filed: those of the first have run before the thread is closed.
+    // The first mail's rules must run before the thread is closed.
     expect((await world.settled(rule)).matched).to.equal(false);
     const closed = await world.ask(`PATCH /v1/threads/${first.thread.id}`, { json: { status: "closed" } });
     expect(closed.status, closed.text).to.equal(200);
     const second = await world.mail({ inReplyTo: first.rfcId });
-    // With a draft the thread is no longer closed.
+    // A draft reopens the thread, so the rule must match first.
     await until(async () => (await world.evaluations(rule)).some(({ matched }) => matched));
     const { id } = await world.draft(second);
     await suppressedBy(world, rule, "unproven_sender");
     await staysPending(world, id);
   });
 
-  it("a list's mail passes DMARC and proves nobody", async () => {
+  it("mail of a mailing list proves no sender although it passes DMARC", async () => {
     const world = await rules.world();
     await world.contact("trusted");
     const rule = await world.rule("draft.created", skip, { conditions: trusted });
@@ -100,10 +100,10 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     await staysPending(world, id);
   });
 
-  describe("a stranger writes the words that a rule grants on", () => {
+  describe("a rule that approves by the words of a subject", () => {
     const written = { conditions: when("message.subject", "order", "contains") };
 
-    it("and is answered, alone", async () => {
+    it("a stranger whose subject has a rule's words is answered if the answer goes to the stranger alone", async () => {
       rules.say(claim);
       const world = await rules.world();
       const rule = await world.rule("email.received", auto, written);
@@ -119,7 +119,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
       ["the agent adds a cc", annWith(), { cc: [eve] }],
       ["the agent adds a bcc", annWith(), { bcc: [eve] }],
     ] as const) {
-      it(`and is not, where ${what}, also with proof that covers it`, async () => {
+      it(`a stranger whose subject has a rule's words is not answered if ${what}, even with proof that covers it`, async () => {
         rules.say({ ...proof, covers: ["to", "cc", "reply_to"] } as Authentication);
         const world = await rules.world();
         const rule = await world.rule("email.received", auto, written);
@@ -132,12 +132,12 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     }
   });
 
-  describe("a genuine mail is replayed with a Reply-To that its signature does not cover", () => {
+  describe("a genuine mail replayed with an uncovered Reply-To", () => {
     for (const [trigger, actions] of [
       ["draft.created", skip],
       ["email.received", auto],
     ] as const) {
-      it(`and nobody is answered by a rule of ${trigger}`, async () => {
+      it(`a mail with a Reply-To that its signature does not cover is not answered by a rule of ${trigger}`, async () => {
         const world = await rules.world();
         await world.contact("trusted");
         const rule = await world.rule(trigger, [...actions], { conditions: trusted });
@@ -147,7 +147,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
       });
     }
 
-    it("but one that it covers is answered", async () => {
+    it("a mail with a Reply-To that its signature covers is answered by a rule", async () => {
       rules.say({ ...proof, covers: ["reply_to"] } as Authentication);
       const world = await rules.world();
       await world.contact("trusted");
@@ -157,9 +157,9 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     });
   });
 
-  describe("the agent adds recipients of its own", () => {
+  describe("recipients that the agent adds", () => {
     for (const more of [{ cc: [eve] }, { bcc: [eve] }]) {
-      it(`${Object.keys(more)}: a grant on proof does not cover them, nor one of the same domain`, async () => {
+      it(`an approval by a rule on proof does not cover recipients that the agent adds: ${Object.keys(more)}`, async () => {
         const world = await rules.world();
         await world.contact("trusted");
         const rule = await world.rule("draft.created", skip, { conditions: trusted });
@@ -172,7 +172,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
       });
     }
 
-    it("those on the identity's list are covered, in any letters", async () => {
+    it("an approval by a rule covers recipients on the identity's list, in any letter case", async () => {
       const world = await rules.world({ coveredRecipients: ["Team@customer.example"] });
       await world.contact("trusted");
       await world.rule("draft.created", skip, { conditions: trusted });
@@ -180,7 +180,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
       await world.becomes(id, "sent");
     });
 
-    it("where nothing is asked of anybody, and under the switch, it is the operator's word for all of them", async () => {
+    it("an approval by automatic replies or by a rule without conditions on people covers all recipients", async () => {
       rules.say(claim);
       for (const autoApproveReplies of [false, true]) {
         const world = await rules.world({ autoApproveReplies });
@@ -193,7 +193,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     });
   });
 
-  it("somebody forges a trusted contact to escape the rule that asks for a person where others write", async () => {
+  it("a forged trusted contact does not escape the rule that asks for a person for strangers", async () => {
     rules.say(claim);
     for (const trigger of ["draft.created", "email.received"]) {
       const world = await rules.world({ autoApproveReplies: true });
@@ -213,7 +213,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
     }
   });
 
-  describe("what approved is switched off while sending is paused", () => {
+  describe("an automatic approval whose rule is switched off while sending is paused", () => {
     async function paused(world: World, on: boolean): Promise<void> {
       const answer = await world.ask("PATCH /v1/workspaces/me", { json: { sending_paused: on } });
       expect(answer.status, answer.text).to.equal(200);
@@ -225,7 +225,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
 
     const path = (world: World) => `PATCH /v1/identities/${world.identity.id}`;
 
-    it("resumed, a person is asked, by the switch, by a rule, and once its identity is not disabled any more", async () => {
+    it("a draft approved by a switch or rule that was changed during a pause becomes pending when sending resumes", async () => {
       const bySwitch = async () => {
         const world = await rules.world({ autoApproveReplies: true });
         await paused(world, true);
@@ -267,7 +267,7 @@ describe("attacks on what leaves without a person [d14 grants]", () => {
       );
     });
 
-    it("but what is granted still leaves, also once its identity is not disabled any more", async () => {
+    it("a draft approved during a pause is sent after it, once its identity is active again", async () => {
       const world = await rules.world({ autoApproveReplies: true });
       await paused(world, true);
       const { id } = await world.draft(await world.mail());

@@ -1,9 +1,9 @@
 /**
- * Every secret that an operator or a tenant gives the service, one line each: a new setting or field that is secret gets a line in one of the two.
- * Each is unlike any other text, so that a hit says which one it is.
+ * Every secret that operators, tenants and people give the service. A new secret setting or field gets a line here.
+ * Each is unlike any other text, so that a match identifies it.
  */
 
-/** By setting. */
+/** Secrets of the operator, by setting. */
 export const operatorSecrets = {
   SMTP_URL: "canary-smtp-password-Xq81",
   SECRETS_KEYS: Buffer.from("canary-key-ring-of-32-bytes-Lm42").toString("base64"),
@@ -16,7 +16,7 @@ export const operatorSecrets = {
   STRIPE_WEBHOOK_SECRET: "whsec_canaryStripeWebhookSecretNc74",
 } as const;
 
-/** By where it is given. */
+/** Secrets of a tenant, by the field that takes them. */
 export const tenantSecrets = {
   "telegram bot_token": "123456789:canaryTelegramBotTokenAbCdEfGhIjKlMn",
   "slack webhook_url": "canarySlackWebhookPathGf06",
@@ -25,17 +25,17 @@ export const tenantSecrets = {
   "rule's slack webhook_url": "canaryRuleWebhookPathQw88",
 } as const;
 
-/** By what a person types. */
+/** Secrets of a person. */
 export const personSecrets = {
   "a person's password": "canary herons over quay Wd84",
   "a person's next password": "canary lanterns under ice Tn27",
   "a wrong password": "canary wrong password Vb60",
 } as const;
 
-/** The ways in which a secret is written down unsealed. */
+/** Returns the forms in which an unsealed secret may be written. */
 export function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  // Basic credentials have a name before them: all three ways in which base64 may fall into step.
+  // Basic credentials have a name before the secret, so base64 can start at any of three offsets.
   const within = [0, 1, 2].map((shift) =>
     Buffer.concat([Buffer.alloc(shift), bytes])
       .toString("base64")
@@ -45,7 +45,7 @@ export function formsOf(secret: string): string[] {
   return [...new Set([secret, encodeURIComponent(secret), bytes.toString("hex"), ...within])];
 }
 
-/** Finds the names of the secrets that a text gives away. */
+/** Returns a function that names the secrets contained in a text. */
 export function finderOf(secrets: Readonly<Record<string, string>>): (text: string) => string[] {
   const forms = Object.entries(secrets).map(([name, secret]) => ({ name, forms: formsOf(secret) }));
   return (text) => forms.filter((each) => each.forms.some((form) => text.includes(form))).map(({ name }) => name);

@@ -10,15 +10,15 @@ import { startEcho } from "./echo.ts";
 
 const { SMTP_URL: smtpPassword, SECRETS_KEYS: keyRing, ...otherSettings } = operatorSecrets;
 
-/** Whatever leaves the service or lies in it: where it shows, in the words that lead to it. */
+/** A text that the service answered, logged or stored, and where. */
 type Place = [where: string, text: string];
 
 /**
- * Every secret there is, in a service whose providers all fail and repeat what they were told. None of them may show up in what is logged,
+ * Uses every secret in a service whose providers all fail and repeat what they were sent. No secret may appear in what is logged,
  * answered, measured, or stored unsealed.
  */
 for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as const)) {
-  describe(`secrets, where mail leaves by ${provider} and every provider fails aloud,`, () => {
+  describe(`secrets of a service that sends by ${provider} while every provider fails and repeats them`, () => {
     let service: InProcess;
     let relay: SmtpRelay;
     let echo: Awaited<ReturnType<typeof startEcho>>;
@@ -77,7 +77,7 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       },
     });
 
-    it("show up nowhere, whatever goes wrong", async () => {
+    it(`no secret is shown, logged or stored unsealed while ${provider} and every other provider fail`, async () => {
       const workspace = await service.workspace();
       secrets = { ...operatorSecrets, ...tenantSecrets, "API key": workspace.key };
       const asked = asking(service.url, workspace.key);
@@ -86,9 +86,9 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
         places.push([line, JSON.stringify([...answer.headers]) + answer.text]);
         return answer;
       };
-      const identity = await filled(ask, asked);
-      const drafts = await failing(ask, { identity });
-      await knockedAt(ask);
+      const identity = await giveSecrets(ask, asked);
+      const drafts = await receiveAndSubmit(ask, { identity });
+      await sendForgedRequests(ask);
       await until(async () => givenAway(echo.heard(), { token: telegram.config.bot_token }).length > 0);
       await until(async () => {
         const { json } = await asked(`GET /v1/drafts/${drafts.asked}`);
@@ -99,9 +99,9 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       await until(async () =>
         (await asked(`GET /v1/webhooks/${webhookId}/deliveries`)).json.data.some((each: any) => each.attempts > 0),
       );
-      await shown(ask, { drafts: Object.values(drafts), webhookId, identityId: identity.id });
-      await atTheDoor();
-      await stored();
+      await readEverything(ask, { drafts: Object.values(drafts), webhookId, identityId: identity.id });
+      await signUpAndReset();
+      await readTables();
       expect(places.length).to.be.above(60);
       const found = finderOf(secrets);
       const hits = places.flatMap(([where, text]) => found(text).map((name) => `${name}: ${where} ${excerpt(text)}`));
@@ -109,15 +109,15 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       expect(places.filter(([, text]) => /PRIVATE KEY/.test(text)).map(([where]) => where)).to.deep.equal([]);
     });
 
-    it("were all of them in use", () => {
+    it(`the secrets for ${provider}, Telegram and Slack were in use while the providers failed`, () => {
       const heard = echo.heard() + relay.commands.join("\n");
       const used = givenAway(heard, secrets);
       const told = ["telegram bot_token", "slack webhook_url", provider === "smtp" ? "SMTP_URL" : "SENDGRID_API_KEY"];
       expect(used).to.include.members(told);
     });
 
-    /** Gives the service every secret of a tenant, the right way and in wrong ones. */
-    async function filled(ask: Ask, unseen: Ask): Promise<Identity> {
+    /** Gives the service every secret of a tenant, in valid and in invalid requests. */
+    async function giveSecrets(ask: Ask, unseen: Ask): Promise<Identity> {
       const slack = slackChannel();
       const identity = await service.identity((await ask("GET /v1/workspaces/me")).json.id, { canSendCold: true });
       const channels = { approval_channel: telegram, secondary_approval_channel: slack, escalation_delay_minutes: 1 };
@@ -151,7 +151,7 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       const made = await ask("POST /v1/rules", { json: rule });
       expect(made.status, made.text).to.equal(200);
       await ask("POST /v1/rules/test", { json: { rule } });
-      // Only who makes a webhook or a key is shown its secret, once.
+      // The answer that creates a webhook or a key shows its secret once, and is not checked.
       const headers = { "Idempotency-Key": "canary" };
       const hook = { url: `http://127.0.0.1:${echo.port}/hook`, events: ["email.received", "draft.created"] };
       const webhook = (await unseen("POST /v1/webhooks", { json: hook, headers })).json;
@@ -162,8 +162,8 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       return identity;
     }
 
-    /** Mail comes in, an agent writes, and nobody can be reached. */
-    async function failing(ask: Ask, { identity }: { identity: Identity }) {
+    /** Receives mail and submits drafts while no provider can be reached. */
+    async function receiveAndSubmit(ask: Ask, { identity }: { identity: Identity }) {
       await service.deliver(identity.address, mail({ id: "q@customer.example" }));
       const [thread] = (await ask("GET /v1/threads")).json.data;
       const [message] = (await ask(`GET /v1/threads/${thread.id}`)).json.messages;
@@ -182,8 +182,8 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       return drafts;
     }
 
-    /** What strangers and forgers send, who know a secret's place and quote the secret itself. */
-    async function knockedAt(ask: Ask): Promise<void> {
+    /** Sends requests with true and false secrets in right and wrong places. */
+    async function sendForgedRequests(ask: Ask): Promise<void> {
       const key = secrets["API key"] as string;
       const { STRIPE_WEBHOOK_SECRET, SENDGRID_INBOUND_SECRET, SLACK_SIGNING_SECRET, METRICS_TOKEN, OUTBOX_TOKEN } =
         operatorSecrets;
@@ -212,12 +212,15 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
         ["GET /outbox.json", { key: OUTBOX_TOKEN }],
       ];
       for (const [line, options] of tries) await ask(line, options);
-      // A path quotes what was asked for: not what is held against the answer.
+      // The recorded path contains the secret because this test put it there.
       for (const place of places) place[0] = place[0].replaceAll(SENDGRID_INBOUND_SECRET, "<secret>");
     }
 
-    /** All that can be read, now that everything has gone wrong. */
-    async function shown(ask: Ask, ids: { drafts: string[]; webhookId: string; identityId: string }): Promise<void> {
+    /** Requests everything that can be read. */
+    async function readEverything(
+      ask: Ask,
+      ids: { drafts: string[]; webhookId: string; identityId: string },
+    ): Promise<void> {
       const paths = [
         ...ids.drafts.flatMap((id) => [
           `/v1/drafts/${id}`,
@@ -237,8 +240,8 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       for (const path of paths) await ask(`GET ${path}`);
     }
 
-    /** Somebody signs up, mistypes, forgets and comes back, while no mail leaves. What is mailed is caught where it is made. */
-    async function atTheDoor(): Promise<void> {
+    /** Signs up, mistypes, forgets and resets a password. Links are taken where they are issued, because no mail is sent. */
+    async function signUpAndReset(): Promise<void> {
       const { links } = service.deps.accounts;
       const issue = links.issue;
       links.issue = async (link) => {
@@ -286,8 +289,8 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
       links.issue = issue;
     }
 
-    /** Every row of every table, as text. */
-    async function stored(): Promise<void> {
+    /** Adds every row of every table to `places`. */
+    async function readTables(): Promise<void> {
       const rows = async <R extends Record<string, unknown>>(sql: string): Promise<R[]> =>
         (await service.database.query<R>(sql)).rows;
       const tables = await rows<{ name: string }>(
@@ -305,8 +308,8 @@ for (const provider of inFull ? (["smtp", "sendgrid"] as const) : (["smtp"] as c
 
 const excerpt = (text: string): string => text.slice(0, 300);
 
-describe("a canary", () => {
-  it("is found in every form in which it may be written", () => {
+describe("the search for secrets", () => {
+  it("the search for secrets finds a secret in plain, hexadecimal, URL and base64 form, and not a part of it", () => {
     const secret = "canary-of-some-length-41";
     const forms = [secret, Buffer.from(secret).toString("hex"), encodeURIComponent(secret)];
     const basic = ["", "a", "ab", "agent\0"].map((name) => Buffer.from(`${name}${secret}:x`).toString("base64"));

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /**
- * The worst provider there is, for every API that speaks HTTP: it refuses each call in turn as JSON, HTML and plain text, and repeats all it was
+ * A provider for every HTTP API that refuses each call, in turn as JSON and as HTML, and repeats all it was
  * sent, credentials included, in the words of its refusal.
  */
 export async function startEcho() {
@@ -29,7 +29,7 @@ export async function startEcho() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     port: (server.address() as AddressInfo).port,
-    /** All that callers have said so far. */
+    /** Returns everything that callers have sent so far. */
     heard: () => heard.join("\n"),
     async close() {
       server.closeAllConnections();

@@ -15,12 +15,12 @@ import type { InProcess } from "#test/support/inProcess.ts";
 
 export const roles: readonly Role[] = ["owner", "admin", "approver", "auditor"];
 
-/** What a route answered a person: as over HTTP, but for the bytes. */
+/** A route's answer to a person: as over HTTP, but without the bytes of files. */
 export type Told = { status: number; json: any };
 
 export type AskAs = (principal: SessionPrincipal, line: Line, call?: RouteCall) => Promise<Told>;
 
-/** The routes of a service asked as its pages ask them, by people that need not be members: their role alone is looked at. */
+/** Calls the routes of a service as its pages do. The people need not be members: only their role is checked. */
 export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; close(): Promise<void> } {
   const closing = new AbortController();
   const deps = httpDependencies(service.deps, {
@@ -47,7 +47,7 @@ export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; c
   };
 }
 
-/** The request that brought the person here; nothing of it matters. */
+/** A request whose content does not matter. */
 const asked = () => ({ id: "test", ip: "127.0.0.1", headers: {} }) as never;
 
 function told({ status = 200, content }: Reply): Told {
@@ -56,7 +56,7 @@ function told({ status = 200, content }: Reply): Told {
   return { status, json: undefined };
 }
 
-/** Somebody of this role in this workspace, who gave their password just now. */
+/** Makes a person with this role in this workspace who has just entered the password. */
 export const personOf = (workspaceId: string, role: Role): SessionPrincipal => ({
   kind: "session",
   id: randomUUID(),

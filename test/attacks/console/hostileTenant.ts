@@ -4,10 +4,10 @@ import { makeTenant, type Tenant } from "#test/support/examples/world.ts";
 import { type InProcess, until } from "#test/support/inProcess.ts";
 import { strangersMail, submitDraft, type Writing, writing } from "../words/story.ts";
 
-/** A tenant with one of everything, and whatever others can write in it has a payload of its own. `told`: what was written, by its name. */
+/** A tenant with one of everything, whose free texts each have a separate payload. `told`: the payloads by name. */
 export type HostileTenant = Tenant & { told: Writing };
 
-/** `ids` name the hostile ones: each page that shows one of them shows somebody's payload. */
+/** Makes a hostile tenant. `ids` are those of the things with payloads. */
 export async function makeHostileTenant(service: InProcess, document: Document): Promise<HostileTenant> {
   const tenant = await makeTenant(service, document);
   const { ids, ask: asked } = tenant;
@@ -43,7 +43,7 @@ export async function makeHostileTenant(service: InProcess, document: Document):
     attachments: message.attachments[0].id,
     contacts: contact.id,
   });
-  // A second one of the same thread is rejected, with a reason.
+  // A second draft of the same thread is rejected, with a reason.
   const rejected = await submitDraft(service, tenant, {
     ask,
     identityId: identity.id,
@@ -55,7 +55,7 @@ export async function makeHostileTenant(service: InProcess, document: Document):
   return { ...tenant, told };
 }
 
-/** Another draft like the tenant's own. */
+/** Submits another draft like the tenant's own and returns its id. */
 async function draftLike({ ask, ids }: Tenant, more: object = {}): Promise<string> {
   const original = (await ask(`GET /v1/drafts/${ids.drafts}`)).json;
   const { thread_id, identity_id, based_on_message_id, body_text, body_html } = original;
@@ -63,11 +63,11 @@ async function draftLike({ ask, ids }: Tenant, more: object = {}): Promise<strin
   return (await ask("POST /v1/drafts", { json })).json.id;
 }
 
-/** A tenant's own draft that brings a file, for the pages that have it to fetch. */
+/** Submits a draft with a file, for the pages that offer its download. */
 export const attachOne = (tenant: Tenant): Promise<string> =>
   draftLike(tenant, { attachments: [{ filename: "a.txt", content_type: "text/plain", content: "TVo=" }] });
 
-/** A tenant's own draft that was sent, for the pages about what left. */
+/** Submits and sends a draft, for the pages about sent mail. */
 export async function sendOne(service: InProcess, tenant: Tenant): Promise<string> {
   const { ask } = tenant;
   const id = await draftLike(tenant);

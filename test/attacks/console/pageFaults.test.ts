@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { cookieFaults, headerFaults, pageFaults } from "./pageFaults.ts";
 
-/** The judge of the console's pages is itself judged: each of these has to be found. */
-describe("the judge of the console's pages", () => {
+/** Tests the checks themselves: each of these faults has to be found. */
+describe("checks of console pages", () => {
   const page = (inner: string) =>
     `<!doctype html><html lang="en"><head><title>T</title></head><body><main><h1>H</h1>${inner}</main></body></html>`;
 
-  it("finds nothing wrong with a page in order", () => {
+  it("a page in order passes the checks of console pages", () => {
     const good = `<form method="post" action="/x"><input type="hidden" name="form_token" value="1"></form>
       <iframe class="letter-frame" sandbox="" title="Letter" srcdoc="&lt;p&gt;Hello&lt;/p&gt;"></iframe><a href="/threads?q=1">more</a>`;
     expect(pageFaults(page(good))).to.deep.equal([]);
@@ -34,12 +34,12 @@ describe("the judge of the console's pages", () => {
     ["<i data-zq>x</i>", /data-zq/],
     ["<!-- theirs -->", /a comment/],
   ] as [string, RegExp][]) {
-    it(`finds ${JSON.stringify(inner)}`, () => {
+    it(`the checks of console pages find ${JSON.stringify(inner)}`, () => {
       expect(pageFaults(page(inner)).join("\n")).to.match(fault);
     });
   }
 
-  it("finds what a policy lets in, and what a header leaves out", () => {
+  it("the checks of console pages find each missing header and each policy that allows too much", () => {
     const good = {
       "Content-Security-Policy":
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -68,7 +68,7 @@ describe("the judge of the console's pages", () => {
     }
   });
 
-  it("finds what a cookie lacks", () => {
+  it("the checks of console pages find each missing or wrong attribute of a cookie", () => {
     const faults = (cookie: string, https = true) => cookieFaults(new Headers({ "Set-Cookie": cookie }), { https });
     expect(faults("__Host-session=1; Path=/; HttpOnly; Secure; SameSite=Lax")).to.deep.equal([]);
     expect(faults("session=1; Path=/; HttpOnly; SameSite=Lax", false)).to.deep.equal([]);

@@ -2,13 +2,13 @@ import { Parser } from "htmlparser2";
 import { faultsOf } from "../words/hostile.ts";
 
 /**
- * What every page of the console is held against, whatever strangers wrote into it. Each function answers sentences on what is wrong; an empty
- * list is a page in order.
+ * Checks of every console page, whatever strangers wrote into it. Each function returns sentences about faults; an empty
+ * list means that the page is in order.
  */
 
 const list = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
-/** What pages of ours are made of. A new one is a decision: it is named here. */
+/** The elements that console pages may have. A new one has to be added here on purpose. */
 const ourElements =
   list(`html head meta title link script body header nav main footer aside section article div span p h1 h2 h3 h4 ul ol li dl dt dd
   a strong b em i small code pre kbd samp q blockquote del ins mark bdi abbr time br hr wbr sub sup table caption thead tbody tr th td colgroup col
@@ -22,27 +22,27 @@ const ourAttributes =
   crossorigin integrity autofocus spellcheck autocapitalize start reversed label formaction formmethod formnovalidate accesskey enterkeyhint
   translate referrerpolicy list span`);
 
-/** Attributes by their beginning. htmx's own run no code but for hx-on, hx-vals and hx-headers with js:. */
+/** Checks attributes by their prefix. Of htmx's attributes only hx-on, and hx-vals and hx-headers with js:, run code. */
 const isOurs = (name: string): boolean =>
   ourAttributes.has(name) || /^(aria-[a-z]+|data-[a-z-]+|hx-(?!on)[a-z-]+)$/.test(name);
 
-/** Where a browser goes, or what it fetches, by itself or when told to. */
+/** Attributes with addresses that a browser opens or fetches. */
 const addresses = list(
   "href src action formaction hx-get hx-post hx-put hx-patch hx-delete hx-push-url hx-replace-url cite",
 );
 
-/** One of our own paths, a place on this page, or a letter to somebody. What leads elsewhere is text. */
+/** True for a path of the console, a fragment, a mail or telephone link, or an inline picture. */
 const isOwnAddress = (address: string): boolean =>
   /^(\/(?![/\\])|[?#]|$)/.test(address) ||
   /^(mailto|tel):/i.test(address) ||
   /^data:image\/(png|jpeg|gif|webp);base64,/.test(address);
 
 export type PageOptions = {
-  /** Whether it leads to another host on purpose: the payment page. */
+  /** Addresses on other hosts that the page may link to, such as the payment page. */
   leadsTo?: RegExp;
 };
 
-/** What is wrong with a page of the console as it was sent. */
+/** Returns the faults of a console page as it was sent. */
 export function pageFaults(page: string, { leadsTo }: PageOptions = {}): string[] {
   const faults = faultsOf({ kind: "html", content: page });
   const ids = new Set<string>();
@@ -98,7 +98,7 @@ function elementFaults(name: string, attributes: Record<string, string>, leadsTo
   return faults;
 }
 
-/** In a frame strangers' own HTML stands, sanitised: nothing that runs, asks or loads. */
+/** Returns the faults of a frame's content, which is strangers' HTML after sanitising: it may not run, submit or load anything. */
 function frameFaults(framed: string): string[] {
   const faults: string[] = [];
   const parser = new Parser({
@@ -117,7 +117,7 @@ function frameFaults(framed: string): string[] {
   return faults;
 }
 
-/** A policy's directives by name. */
+/** Returns a policy's sources by directive. */
 const directivesOf = (policy: string): Map<string, string[]> =>
   new Map(
     policy
@@ -126,10 +126,10 @@ const directivesOf = (policy: string): Map<string, string[]> =>
       .map(([name = "", ...sources]) => [name, sources]),
   );
 
-/** What a directive of the policy may name: nothing, ourselves, or a text that is known by its hash. */
+/** True for a source that a directive may name: none, the service itself, or a text by its hash. */
 const isStrict = (source: string): boolean => /^'(none|self|sha(256|384|512)-[\w+/=]+)'$/.test(source);
 
-/** What is wrong with the headers that a page of the console is served with. */
+/** Returns the faults of the headers of a console page. */
 export function headerFaults(headers: Headers): string[] {
   const faults: string[] = [];
   const directives = directivesOf(headers.get("content-security-policy") ?? "");
@@ -164,7 +164,7 @@ export function headerFaults(headers: Headers): string[] {
   return faults;
 }
 
-/** What is wrong with the cookies of an answer; `https` where the service is reached by it. */
+/** Returns the faults of an answer's cookies. `https`: the service is reached by HTTPS. */
 export function cookieFaults(headers: Headers, { https }: { https: boolean }): string[] {
   return headers.getSetCookie().flatMap((cookie) => {
     const [pair = "", ...attributes] = cookie.split(/;\s*/);

@@ -3,40 +3,40 @@ import type { ConsoleRoute } from "#src/http/console/framework/page.ts";
 import { consolePages } from "#src/http/console/index.ts";
 import type { Tenant } from "#test/support/examples/world.ts";
 
-/** What every dependency is until a page is asked for, which here none is. */
+/** Stands for every dependency, because no page is requested here. */
 const nobody: any = new Proxy(() => nobody, { get: (_, name) => (name === "then" ? undefined : nobody) });
 
-/** Every page and form of the console, as it declares itself. Without the stream, which never ends. */
+/** Returns every declared page and form of the console except the event stream, which never ends. */
 export const realPages = (): ConsoleRoute[] => consolePages(nobody).filter(({ path }) => path !== "/console/events");
 
 const here = "test/attacks/console/pages.ts";
 
-/** The noun whose id stands behind a segment of a page's path, where its name is another than the API's. */
+/** The API's noun for the id after a path segment, where the segment is named differently. */
 const nouns: Record<string, string> = {
   keys: "api-keys",
   tests: "test notifications",
   review: "drafts",
 };
 
-/** Parameters that are no ids, with a value that is there for everything. */
+/** Parameters that are no ids, with a value that always exists. */
 const others: Record<string, string> = {
   version: "1",
   n: "1",
 };
 
-/** Pages that are only there for some of their noun. */
+/** Pages that exist only for some things of their noun. */
 const ofSome: Record<string, string> = {
   "/review/:id/attachments/:n": "drafts with files",
   "/drafts/:id/mail": "sent drafts",
 };
 
-/** What a page's path takes, in order. */
+/** Returns the ids in a page's path, in order. */
 export const paramsOfPage = (path: string): { name: string; noun: string }[] =>
   [...path.matchAll(/\/([\w-]+)\/:(\w+)/g)]
     .map(([, segment = "", name = ""]) => ({ name, noun: ofSome[path] ?? nouns[segment] ?? segment }))
     .filter(({ name }) => others[name] === undefined);
 
-/** The path with a tenant's own ids, but for those that are given by the parameter's name. */
+/** Returns the path with a tenant's ids, except for parameters given in `given`. */
 export function pathOfPage(path: string, { ids }: Pick<Tenant, "ids">, given: Record<string, string> = {}): string {
   const filled = Object.entries(others).reduce(
     (line, [name, value]) => line.replace(new RegExp(`:${name}\\b`), value),
@@ -51,7 +51,7 @@ export function pathOfPage(path: string, { ids }: Pick<Tenant, "ids">, given: Re
 
 export type FormSeen = { action: string; method: string; fields: [string, string][] };
 
-/** The forms of a page, filled as a browser would send them if the first button were pressed. */
+/** Returns the forms of a page with the fields that a browser would send for the first button. */
 export function formsOf(page: string): FormSeen[] {
   const forms: FormSeen[] = [];
   let open: FormSeen | undefined;
@@ -92,7 +92,7 @@ export function formsOf(page: string): FormSeen[] {
   return forms;
 }
 
-/** The right that whoever causes an event of a stream needs, by the stream's category; null: everybody has it, about themselves. */
+/** The scopes of which one is needed to cause an event, by the stream's category; null: everybody may, about themselves. */
 const rightsTo: Record<string, string[] | null> = {
   user: null,
   userEmail: null,
@@ -117,7 +117,7 @@ const rightsTo: Record<string, string[] | null> = {
   slots: ["write:keys", "write:identities", "write:rules", "write:webhooks", "write:domains"],
 };
 
-/** Whether somebody with these scopes may cause an event of this stream. */
+/** True if a person with these scopes may cause an event of this stream. */
 export function mayCause(stream: string, scopes: readonly string[]): boolean {
   const category = stream.slice(0, stream.indexOf("-"));
   const needed = rightsTo[category];

@@ -44,7 +44,7 @@ const allLooks: readonly WindowOptions[] = [
   { size: "desktop", colours: "light" },
 ];
 
-/** What people may do, by their role: in the API's routes, which the console asks, and in its pages. */
+/** What each role may do, by the API's routes and by the console's pages. */
 describe("people × routes × foreign ids", () => {
   let service: InProcess;
   let tenant: HostileTenant;
@@ -73,7 +73,7 @@ describe("people × routes × foreign ids", () => {
     await service?.stop();
   });
 
-  /** What these users caused since. */
+  /** Returns the events that these users caused after `position`. */
   async function eventsSince(position: number, users: readonly string[]): Promise<{ stream: string; type: string }[]> {
     const { rows } = await service.database.query<{ stream: string; type: string }>(
       `select stream_id as stream, type from es.events
@@ -83,7 +83,7 @@ describe("people × routes × foreign ids", () => {
     return rows;
   }
 
-  it("every role at every route, with its own ids, another workspace's and those of nothing: no hole", async () => {
+  it("no role gets more from a route than its scopes allow, for own, foreign and missing ids", async () => {
     const cells = cellsOf(world, { every: sized(3, 1) });
     const head = await service.store.head();
     const holes: string[] = [];
@@ -104,7 +104,7 @@ describe("people × routes × foreign ids", () => {
     expect(written.rows).to.deep.equal([]);
   });
 
-  it("an auditor changes nothing, an approver nothing but drafts and threads, and money and keys are the owner's", () => {
+  it("auditors change nothing, approvers only drafts and threads, and only owners change keys and billing", () => {
     const open = (role: (typeof roles)[number]) =>
       world.routes
         .filter(({ scope }) => scope !== null && personOf("", role).scopes.includes(scope))
@@ -118,7 +118,7 @@ describe("people × routes × foreign ids", () => {
     expect(personOf("", "owner").scopes).to.include.members(allScopes);
   });
 
-  it("every page, whatever strangers wrote into it, is made of our own markup and leads nowhere else, under strict headers", async () => {
+  it("every console page with hostile words has only the console's own markup and links, under strict headers", async () => {
     const owner = await deskOf(service, tenant.workspaceId, { role: "owner", name: tenant.told.write("people name") });
     const nobody = browserAt(service.url);
     const faults: string[] = [];
@@ -145,7 +145,7 @@ describe("people × routes × foreign ids", () => {
     expect(faults, faults.join("\n")).to.deep.equal([]);
   });
 
-  it("every page × role × own, foreign and missing ids: shown, refused for the role, or there is no such page", async () => {
+  it("every page shows each role its own things, or refuses; foreign ids are answered like missing ones", async () => {
     const holes: string[] = [];
     let asked = 0;
     for (const role of roles) {
@@ -169,7 +169,7 @@ describe("people × routes × foreign ids", () => {
     expect(holes, holes.join("\n")).to.deep.equal([]);
   });
 
-  it("every page is closed to who is not signed in, to who was removed, and to what is no browser", async () => {
+  it("every console page is closed to people who are signed out or removed, and to requests for JSON", async () => {
     const removed = await deskOf(service, stranger.workspaceId, { role: "admin" });
     const { memberId } = removed.user;
     await service.deps.members.handle(
@@ -187,7 +187,7 @@ describe("people × routes × foreign ids", () => {
     }
   });
 
-  it("every form × no token, another session's, another origin's, another site's, nobody's: refused, and nothing changes", async () => {
+  it("every console form refuses forged tokens, sessions, origins and sites, and changes nothing", async () => {
     const owner = await deskOf(service, stranger.workspaceId, { role: "owner" });
     const other = await deskOf(service, stranger.workspaceId, { role: "owner" });
     const tokenOf = async (browser: typeof owner) =>
@@ -223,11 +223,11 @@ describe("people × routes × foreign ids", () => {
     expect(await eventsSince(head, [owner.user.id])).to.deep.equal([]);
   });
 
-  it("every form × role × own and foreign ids: what the role does not allow has no effect, and foreign is as missing", async () => {
+  it("every console form has no effect beyond the sender's role and treats foreign ids like missing ones", async () => {
     const owner = await deskOf(service, stranger.workspaceId, { role: "owner" });
     const offered = await formsOffered(owner, stranger);
     const holes: string[] = [];
-    // Everybody may leave, and would then do nothing more.
+    // The form to leave the workspace is left out: the person could send no other form afterwards.
     const staying = forms.filter(({ path }) => path !== "/settings/members/leave");
     const senders: string[] = [];
     let sent = 0;
@@ -246,7 +246,7 @@ describe("people × routes × foreign ids", () => {
               `${role} ${route.path}: ${theirs.status} ${theirs.page.slice(0, 200)}, of a missing one ${none.status}`,
             );
         }
-        // An owner may do it all: what that comes to is the matter of the pages' own tests.
+        // Owners may send every form; the tests of the pages check the effects.
         if (role === "owner") continue;
         const { status, page } = await browser.post(pathOfPage(route.path, stranger), fields);
         sent += 1;
@@ -267,7 +267,7 @@ describe("people × routes × foreign ids", () => {
     expect(theirs.rows).to.deep.equal([]);
   });
 
-  describe("in a real browser", () => {
+  describe("console pages in a real browser", () => {
     let browser: Browser;
     before(async function () {
       needsBrowser(this);

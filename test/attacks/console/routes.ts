@@ -6,34 +6,34 @@ import { type AskAs, personOf, roles, type Told } from "./askAs.ts";
 
 type Json = Record<string, any>;
 
-/** The id of nothing. */
+/** An id that nothing has. */
 export const nothing = "00000000-0000-7000-8000-000000000001";
 
 export type RoutesWorld = {
   routes: readonly Route[];
   askAs: AskAs;
   document: Document;
-  /** Whose ids are foreign to `stranger`, which has one of everything too. */
+  /** The workspace whose ids are foreign to `stranger`. Both have one of everything. */
   tenant: Tenant;
   stranger: Tenant;
 };
 
-/** One request of the matrix, and what it has to be answered with. */
+/** One request of the matrix, and which answer is expected. */
 export type Cell = {
   said: string;
-  /** Of `route`, by somebody of the stranger's workspace with this role. */
+  /** A person of the stranger's workspace. */
   person: SessionPrincipal;
   route: Route;
   kind: "closed" | "own" | "nothing" | "foreign path" | "foreign body" | "foreign filter";
   ask(): Promise<Told>;
-  /** The same about what is nowhere; only where a foreign id is asked for. */
+  /** The same request with a missing id; only for foreign ids. */
   askMissing?: () => Promise<Told>;
 };
 
 /**
- * Roles × routes × own and foreign ids, made from what `routes` declares. A route that the role's scopes do not open is asked about the workspace's
- * own things, with a body that it takes; one that they open, about what is not there and about what is another workspace's, in every place that
- * takes an id. So nothing that is asked changes anything. Of each role's cells one in `every` is returned, others for each role.
+ * Roles × routes × own and foreign ids, made from what `routes` declares. A route closed to the role's scopes is asked about the workspace's
+ * own things, with a valid body; an open one is asked about missing things and those of another workspace, in every place that
+ * takes an id. So no request changes anything. One in `every` cells is returned, different ones for each role.
  */
 export function cellsOf(world: RoutesWorld, { every }: { every: number }): Cell[] {
   return roles.flatMap((role) => {
@@ -77,7 +77,7 @@ function cellsOfRoute(world: RoutesWorld, route: Route, person: SessionPrincipal
   const nowhere = Object.fromEntries(ids.map(({ name }) => [name, nothing]));
   return [
     ...(route.method === "GET" ? [cell("own", "", () => ({ params: own }))] : []),
-    // With a field that nothing knows: what has no id in its path does nothing either.
+    // The unknown field makes a route without an id in its path refuse the request.
     cell("nothing", "of nothing", () => ({ params: nowhere, ...(route.method !== "GET" && { body: { nothing: 1 } }) })),
     ...ids.map(({ name, noun }) =>
       foreign("foreign path", { what: name, noun }, (id) => ({ params: { ...own, [name]: id }, body: body() })),
@@ -100,7 +100,7 @@ function cellsOfRoute(world: RoutesWorld, route: Route, person: SessionPrincipal
 const operationOf = ({ document }: RoutesWorld, { method, path }: Route): Json =>
   (document.paths as Json)[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()] ?? {};
 
-/** As documented; of what only people may ask, as declared. */
+/** The schema of the document, or of the declaration for routes that only people may use. */
 const bodySchemaOf = (world: RoutesWorld, route: Route): Json | undefined =>
   operationOf(world, route).requestBody?.content["application/json"].schema ??
   (route.method !== "GET" && Object.keys((route.body as Json).properties ?? {}).length > 0 ? route.body : undefined);
@@ -110,7 +110,7 @@ const filtersOf = (world: RoutesWorld, route: Route): string[] =>
     .filter((each: Json) => route.method === "GET" && each.in === "query" && each.schema.format === "uuid")
     .map(({ name }: Json) => name);
 
-/** What is wrong with how a cell was answered; undefined if nothing is. */
+/** Returns what is wrong with the answer to a cell, or undefined. */
 export async function holeIn({ said, kind, route, ask, askMissing }: Cell): Promise<string | undefined> {
   const told = await ask();
   const found = `${said}: ${told.status} ${JSON.stringify(told.json)?.slice(0, 200)}`;

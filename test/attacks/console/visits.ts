@@ -10,17 +10,17 @@ type Browser = ReturnType<typeof browserAt>;
 export const pages: readonly ConsoleRoute[] = realPages().filter(({ method }) => method === "GET");
 export const forms: readonly ConsoleRoute[] = realPages().filter(({ method }) => method === "POST");
 
-/** The pages at the door, which need nobody to be signed in, as src/http/auth/pageRouter.ts has them. */
+/** The pages that need no sign-in, read from src/http/auth/pageRouter.ts. */
 export const doors: readonly string[] = [
   ...textOf("src/http/auth/pageRouter.ts").matchAll(/\bat\("(\/[\w-]+(\/:token)?)"/g),
 ].map(([, path = ""]) => path.replace(":token", "x".repeat(43)));
 
-/** Whether a page's path names a file to be kept, not to be looked at. */
+/** True if a page's path is a download. */
 export const isFile = (path: string): boolean => /\/(raw|attachments\/:\w+)$/.test(path);
 
 export const isHtml = ({ headers }: DeskPage): boolean => (headers.get("content-type") ?? "").startsWith("text/html");
 
-/** What is wrong with a file that a page offers: strangers made it, so a browser is to keep it and open nothing. */
+/** Returns the faults of a download: strangers made the file, so a browser must save it and not open it. */
 export function fileFaults({ headers }: DeskPage): string[] {
   return [
     ...(headers.get("x-content-type-options") === "nosniff" ? [] : ["a browser may guess what it is"]),
@@ -32,7 +32,7 @@ export function fileFaults({ headers }: DeskPage): string[] {
   ];
 }
 
-/** An answer without what differs from one to the next: ids that were asked for, tokens. */
+/** Returns an answer without the requested id and the tokens, so that answers can be compared. */
 export const shapeOf = ({ status, location, text }: DeskPage, id: string): string =>
   JSON.stringify([
     status,
@@ -40,7 +40,7 @@ export const shapeOf = ({ status, location, text }: DeskPage, id: string): strin
     text.replaceAll(id, "ID").replace(/(name="(form_token|once)" value=")[^"]*/g, "$1"),
   ]);
 
-/** The ids of each page with ids, given in turn: another workspace's, and those of nothing in the same place. */
+/** Returns the page's path with each id replaced in turn by another workspace's and by a missing one. */
 export const foreignPaths = (
   path: string,
   own: Tenant,
@@ -51,11 +51,11 @@ export const foreignPaths = (
     return { id, foreign: pathOfPage(path, own, { [name]: id }), missing: pathOfPage(path, own, { [name]: nothing }) };
   });
 
-/** Whether a form on a page leads to this route. */
+/** True if a form's action is this route. */
 export const leadsTo = ({ path }: ConsoleRoute, action: string): boolean =>
   new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`).test(action.split("?")[0] as string);
 
-/** The forms of all pages that a person is shown, by the route each leads to. One that no page offers stands with no fields. */
+/** Returns the forms of all pages that a person is shown, by route. */
 export async function formsOffered(browser: Browser, tenant: Tenant): Promise<Map<ConsoleRoute, FormSeen>> {
   const found = new Map<ConsoleRoute, FormSeen>();
   for (const { path } of pages) {
@@ -69,7 +69,7 @@ export async function formsOffered(browser: Browser, tenant: Tenant): Promise<Ma
   return found;
 }
 
-/** What a form holds, without what shows that it is one of ours. */
+/** Returns a form's fields without its token. */
 export function fieldsOf(form: FormSeen | undefined): Record<string, string[]> {
   const fields: Record<string, string[]> = {};
   for (const [name, value] of form?.fields ?? []) {

@@ -1,6 +1,6 @@
 type Json = Record<string, any>;
 
-/** What has a form that leaves no room for words, although its schema does not say so. */
+/** Fields whose form allows no free text, although their schema does not say so. */
 const noWords: Record<string, string> = {
   "domains domain_name": "a name of DNS",
   "domains inbound_subdomain": "a name of DNS",
@@ -13,14 +13,14 @@ const noWords: Record<string, string> = {
 };
 const ownForms = ["uuid", "email-address", "local-part", "date-or-time"];
 
-/** A string by the noun that keeps it, whichever request writes it: `POST /v1/emails/send` makes a draft, too. */
+/** Names a field by the noun that stores it, whichever request writes it: `POST /v1/emails/send` makes a draft, too. */
 export function nameOf(path: string, field: string): string {
   const noun = path.split("/")[2] as string;
   if (noun === "emails") return `drafts ${field === "subject" ? "subject_override" : field}`;
   return `${noun} ${field.replace(/^rule\./, "")}`;
 }
 
-/** Every field of a request that takes words: `rules name`. Ids, secrets and addresses of channels are none. */
+/** Returns every request field that takes free text, such as `rules name`, without ids, secrets and channel addresses. */
 export function freeStrings(document: Json): string[] {
   const resolve = (schema: Json): Json =>
     schema.$ref

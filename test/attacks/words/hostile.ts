@@ -1,11 +1,11 @@
 import { Parser } from "htmlparser2";
 
 /**
- * Words that try to be more than words. Each string that somebody else may write has one of its own, so that a place that shows it can be told
+ * Hostile payloads. Each string that others may write has its own, so that a place that shows it can be told
  * from one that does not.
  */
 
-/** What no reader may be given raw: control characters (a terminal obeys them), invisible ones, and those that turn the order of letters. */
+/** Characters that no reader may be shown: control characters (a terminal obeys them), invisible ones, and direction marks. */
 const ranges = [
   [0x00, 0x08],
   [0x0b, 0x1f],
@@ -22,17 +22,17 @@ const ranges = [
 
 const isUnsafe = (code: number): boolean => ranges.some(([from, to]) => code >= from && code <= to);
 
-/** The markup that would show that some was let through. */
+/** Markup that must not take effect. */
 const markup = `<i data-zq onclick=zq>"'</title></style></script></textarea><img data-zq src=x>`;
 
 const turning = "\u202e\u200b\u2066";
 const terminal = "\u001b[2J\u0007\u009b31m";
 
-/** A mark, and everything that is to stay harmless around it. `several`: on more than one line, the second of which looks like a header. */
+/** Returns a mark with hostile text around it. `several`: on several lines, the second of which looks like a header. */
 export const payload = (mark: string, { several = false } = {}): string =>
   `${mark}${turning}${markup}&amp;${several ? `${terminal}\r\nBcc: ${mark}@evil.example\r\n\r\n` : ""}${mark}`;
 
-/** Marks are letters alone: whatever is escaped around them, they are found as they are. */
+/** Returns a mark of letters only, which no escaping changes. */
 export const markOf = (n: number): string =>
   `zq${String(n)
     .split("")
@@ -41,7 +41,7 @@ export const markOf = (n: number): string =>
 
 export type Shown = { kind: "html" | "text" | "terminal"; content: string };
 
-/** What is wrong with how a place shows what strangers wrote; empty if nothing is. */
+/** Returns the faults in how a place shows strangers' words. */
 export function faultsOf({ kind, content }: Shown): string[] {
   if (kind === "html") return inHtml(content);
   const allowed = kind === "text" ? content.replace(/\r\n/g, "\n") : content;
@@ -55,7 +55,7 @@ function unsafeIn(text: string): string[] {
   return [`U+${[...text][at]?.codePointAt(0)?.toString(16)} in ${JSON.stringify(around)}`];
 }
 
-/** No element and no attribute of theirs, and nothing unseen: neither in the page nor in what its frames show. */
+/** Returns strangers' elements and attributes and unsafe characters, in the page and in its frames. */
 function inHtml(page: string): string[] {
   const faults: string[] = [];
   const parser = new Parser({

@@ -4,11 +4,11 @@ import { type InProcess, until, type Workspace } from "#test/support/inProcess.t
 import { nameOf } from "./freeStrings.ts";
 import { markOf, payload } from "./hostile.ts";
 
-/** How much of a payload a field lets through at its door: all of it, one line of it, what can be seen of that, or none of it. */
+/** How much of a payload a field accepts: all of it, one line, its visible characters, or only the mark. */
 const levels = ["all of it", "one line", "what can be seen", "a mark alone"] as const;
 type Level = (typeof levels)[number];
 
-/** Strings that somebody else may write, by name: the noun and its field, or the part of a mail. */
+/** Strings that others may write, by name: the noun and its field, or the part of a mail. */
 export type Words = Map<string, { mark: string; level: Level }>;
 
 const atLevel: Record<Level, (mark: string) => string> = {
@@ -22,7 +22,7 @@ const atLevel: Record<Level, (mark: string) => string> = {
 export const approver = "boss@example.com";
 export const second = "second@example.com";
 
-/** Everything that somebody can write into the service is written with a payload of its own, as far as the field takes it. */
+/** Writes a separate payload into each field, as much of it as the field accepts. */
 export function writing(workspace: Pick<Workspace, "ask">) {
   const words: Words = new Map();
   const said = (name: string): { mark: string; level: Level } => {
@@ -36,8 +36,8 @@ export function writing(workspace: Pick<Workspace, "ask">) {
   };
 
   /**
-   * Sends a request whose fields `hostile` have payloads. What the service refuses by name is tried again with less of it, so that what is
-   * kept is as hostile as can be. Field names as the errors have them, such as `attachments[0].filename`.
+   * Sends a request whose fields have payloads. A field that the service refuses is tried again with less of its payload, so that what is
+   * stored is as hostile as possible. Field names are those of the errors, such as `attachments[0].filename`.
    */
   async function ask(line: string, make: (write: (field: string) => string) => object) {
     const nameIn = (field: string): string => nameOf(line.split(" ")[1] as string, field);
@@ -60,7 +60,7 @@ export type Writing = ReturnType<typeof writing>;
 
 const encoded = (text: string): string => `=?utf-8?B?${Buffer.from(text).toString("base64")}?=`;
 
-/** A stranger's mail with a payload in everything of it that anybody can be shown. `name`: which mail it is. */
+/** Makes a stranger's mail with payloads in all parts that are shown. `name` identifies the mail. */
 export function strangersMail(
   write: Writing["write"],
   name: string,
@@ -95,7 +95,7 @@ export function strangersMail(
   ].join("\r\n");
 }
 
-/** A draft that answers the newest message of the newest thread, with everything that an agent can say in it. */
+/** Submits a draft on the newest message of the newest thread, with payloads in all fields. */
 export async function submitDraft(
   service: InProcess,
   workspace: Pick<Workspace, "ask">,
@@ -129,11 +129,11 @@ export async function submitDraft(
 const reviewLinks = ({ text }: Caught): string[] =>
   (text.match(/https?:\/\/\S+\/a\/\S+/g) ?? []).map((link) => new URL(link).pathname);
 
-/** The mails to an address that ask for a decision, oldest first. */
+/** Returns the approval mails to an address, oldest first. */
 export const requestsTo = async (service: InProcess, address: string): Promise<Caught[]> =>
   (await approvalMails(service)).filter((mail) => mail.to.includes(address) && reviewLinks(mail).length > 0);
 
-/** The links of the newest request to an address, once there are so many requests to it. */
+/** Waits for `count` approval mails to an address, and returns the links of the newest. */
 export async function linksTo(service: InProcess, address: string, count: number): Promise<string[]> {
   let links: string[] = [];
   await until(async () => {
@@ -146,13 +146,13 @@ export async function linksTo(service: InProcess, address: string, count: number
 
 export type Caught = { id: number; to: string[]; from: string; subject: string; text: string; html: string | null };
 
-/** What the service itself has written to people, oldest first. */
+/** Returns the service's own mail, oldest first. */
 export async function approvalMails(service: InProcess): Promise<Caught[]> {
   const all = (await (await fetch(`${service.url}/outbox.json`)).json()) as Caught[];
   return all.filter(({ from }) => from === service.deps.settings.approvalsFrom);
 }
 
-/** Presses a button of a review page, as a person does. */
+/** Presses a button of a review page. */
 export async function press(service: InProcess, path: string, fields: Record<string, string>): Promise<string> {
   const page = await (await fetch(service.url + path)).text();
   const form = page.slice(0, page.indexOf(`value="${fields.decision}"`));

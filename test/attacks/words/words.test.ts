@@ -16,7 +16,7 @@ import {
   writing,
 } from "./story.ts";
 
-/** Shown to programs alone: agents, webhooks, exports. */
+/** Strings that only programs are shown: agents, webhooks, exports. */
 const shownToNobody = [
   "api-keys name",
   "assistants name",
@@ -33,10 +33,10 @@ const shownToNobody = [
 ];
 
 /**
- * Every string that a stranger, a tenant, an agent or an approver can write, times every place where a person reads it: no markup of theirs
- * works there, no header, and no character that is not seen or turns the order of letters.
+ * Every string that a stranger, a tenant, an agent or an approver can write, times every place where people read it: no markup
+ * takes effect, no header is added, and no invisible character or direction mark is shown.
  */
-describe("words of others, wherever people read them", () => {
+describe("hostile words in every place where people read them", () => {
   let service: InProcess;
   let workspace: Workspace;
   let told: Writing;
@@ -53,14 +53,14 @@ describe("words of others, wherever people read them", () => {
   const show = (place: string, kind: Shown["kind"], content: string) => void places.set(place, { kind, content });
   const page = async (path: string) => (await fetch(service.url + path)).text();
 
-  /** Two drafts are asked about in one mail, which leads to the page that lists them; then one of them is rejected, with a reason. */
+  /** Has approvers asked about two drafts in one mail, opens the page that lists them, and rejects one with a reason. */
   async function inOneMail(answering: Parameters<typeof submitDraft>[2]) {
     service.deps.settings.mostMailedAlone = 0;
     for (let n = 0; n < 2; n++) await submitDraft(service, workspace, answering);
     let list = "";
     let minutes = 0;
     await until(async () => {
-      // Not for so long that the second channel is asked too.
+      // Less than an hour, so that the second channel is not asked.
       if (minutes++ < 30) service.clock.advance(60_000);
       const [link = ""] = (await approvalMails(service)).flatMap(({ text }) => text.match(/\/l\/[\w-]{43}/g) ?? []);
       list = link;
@@ -75,7 +75,7 @@ describe("words of others, wherever people read them", () => {
     show("the page that lists drafts, one of them decided", "html", await page(list));
   }
 
-  it("are written", async () => {
+  it("hostile words are written into every field that takes them", async () => {
     const { ask, write } = told;
     await ask("PATCH /v1/workspaces/me", (field) => ({ name: field("name") }));
     const paused = (field: (name: string) => string) => ({ sending_paused_reason: field("sending_paused_reason") });
@@ -101,7 +101,7 @@ describe("words of others, wherever people read them", () => {
     await ask("POST /v1/rules", (field) => ({ ...always, name: field("name") }));
 
     const answering = { ask, identityId: identity.id as string };
-    // The first is edited, then rejected with a reason; the second goes stale; the third is approved.
+    // The first draft is edited, then rejected with a reason; the second goes stale; the third is approved.
     await service.deliver(identity.email_address, strangersMail(write, "a mail", { to: identity.email_address }));
     const first = await submitDraft(service, workspace, answering);
     const [old = ""] = await linksTo(service, approver, 1);
@@ -150,7 +150,7 @@ describe("words of others, wherever people read them", () => {
     }
   });
 
-  it("leave every mail of the service's own, every page and every line of the log in order", async () => {
+  it("hostile words work as markup, header or control character in no mail, page or log line of the service", async () => {
     for (const { id, to, subject, text, html } of await approvalMails(service)) {
       const mail = `mail ${id} to ${to.join()}`;
       show(`${mail}: subject`, "text", subject);
@@ -183,7 +183,7 @@ describe("words of others, wherever people read them", () => {
     expect(nowhere).to.have.members(shownToNobody);
   });
 
-  it("are all of those that the API takes", async () => {
+  it("every field of the API that takes free words is among those tried", async () => {
     const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as object;
     const known = new Set([...told.words.keys()]);
     expect(freeStrings(document).filter((name) => !known.has(name))).to.deep.equal([]);
