@@ -26,7 +26,7 @@ const changed = (raw: string, change: (text: string) => string): string =>
   });
 
 if (existsSync(folder))
-  describe("mail that went wrong somewhere, over SMTP", () => {
+  describe("mail that was once read wrongly, over SMTP", () => {
     let service: InProcess;
     let workspace: Workspace;
     let relay: SmtpRelay;
@@ -92,7 +92,7 @@ if (existsSync(folder))
     }
 
     for (const [name, isRight] of Object.entries(caseExpectations)) {
-      it(`${name} is read as it was meant`, () => isRight(received.get(name)!));
+      it(`the mail ${name} is shown with the right content`, () => isRight(received.get(name)!));
     }
 
     for (const [name, recipient] of Object.entries({
@@ -100,12 +100,12 @@ if (existsSync(folder))
       "14f-from-idn-utf8": "ada@xn--bcher-kva.example",
       "14m-from-two-dots": '"yui..tanaka"@mobile.example',
     })) {
-      it(`${name} is answered at ${recipient}`, async () => {
+      it(`the sender of ${name} is answered at ${recipient}`, async () => {
         expect((await replyTo(received.get(name)!)).to).to.deep.equal([recipient]);
       });
     }
 
-    it("rules read words that were in the HTML alone", async () => {
+    it("a rule matches words that a mail has only in its HTML", async () => {
       const priorityOf = async (name: string) =>
         (await workspace.ask(`GET /v1/threads/${received.get(name)!.thread_id}`)).json.priority;
       for (const name of ["23a-empty-plain-part-full-html", "23c-plain-part-says-use-html"]) {
@@ -118,7 +118,7 @@ if (existsSync(folder))
       ["cancel order 5", "23a-empty-plain-part-full-html"],
       ["call about the contract", "09a-outlook-invite-empty-body"],
     ] as const) {
-      it(`a search for ${q} finds ${name}`, async () => {
+      it(`a search for ${q} finds the thread of ${name}`, async () => {
         const { json } = await workspace.ask(`GET /v1/threads?limit=100&q=${encodeURIComponent(q)}`);
         expect(json.data.map(({ id }: Message) => id)).to.include(received.get(name)!.thread_id);
       });
@@ -128,7 +128,7 @@ if (existsSync(folder))
       ["05a-references-null", "05b-references-null"],
       ["05c-references-bracket-null", "05d-references-bracket-null"],
     ]) {
-      it(`${pair.join(" and ")} are two conversations`, async () => {
+      it(`the mails ${pair.join(" and ")} open two threads`, async () => {
         const { id, address } = await service.identity(workspace.id);
         for (const name of pair) await send(textOfCase(name), address);
         await service.filed();
@@ -137,7 +137,7 @@ if (existsSync(folder))
     }
 
     for (const name of ["plain", "rtf", "smime_opaque", "tnef"]) {
-      it(`21-${name}-approval-link closes the link in it, and its bytes are for those who may decide`, async () => {
+      it(`the approval link in 21-${name}-approval-link is closed, and its raw form needs the right to decide`, async () => {
         const approvalChannel = { type: "email", config: { to: "boss@approver.example" } } as const;
         const { id, address } = await service.identity(workspace.id, { approvalChannel });
         const words = `Question ${randomUUID()}`;
@@ -174,7 +174,7 @@ if (existsSync(folder))
       "22-base64report-report": "bounced",
       "22-m365-report": "bounced",
     })) {
-      it(`${name} joins the thread of the mail that it is about, which is ${status}`, async () => {
+      it(`the report ${name} joins the thread of its mail, which becomes ${status}`, async () => {
         const { address, id } = await service.identity(workspace.id, { canSendCold: true });
         const words = `Offer ${randomUUID()}`;
         const json = { identity_id: id, to: ["gone@customer.example"], subject: "Offer", body_text: words };
@@ -190,7 +190,7 @@ if (existsSync(folder))
       });
     }
 
-    it("24-plustag is answered to all of its people, and at none of our own addresses", async () => {
+    it("a reply to all of 24-plustag goes to the other people and to no address of the identity", async () => {
       const { id, address } = await service.identity(workspace.id, { localPart: "plus" });
       const [localPart, domain] = address.split("@") as [string, string];
       const raw = textOfCase("24-plustag")
@@ -206,7 +206,7 @@ if (existsSync(folder))
       expect(["To", "Cc"].map((field) => new RegExp(`^${field}: (.*)$`, "m").exec(header)?.[1])).to.deep.equal(people);
     });
 
-    it("25-smtp-senders.sh is answered 250 for every line", async () => {
+    it("every line of 25-smtp-senders.sh is answered with 250", async () => {
       const { address } = await service.identity(workspace.id);
       const script = `${folder}25-smtp-senders.sh`;
       const { stdout } = await promisify(execFile)("bash", [script, String(service.smtpPort), address]);

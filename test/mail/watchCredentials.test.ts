@@ -3,7 +3,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { watchCredentials } from "#src/mail/watchCredentials.ts";
 
-describe("a provider whose credentials are watched", () => {
+describe("watchCredentials", () => {
   let answer: Error | undefined;
   let tries: number;
   let discarded: number;
@@ -34,7 +34,7 @@ describe("a provider whose credentials are watched", () => {
     [answer, tries, discarded, now] = [undefined, 0, 0, 0];
   });
 
-  it("says so while they are refused, until a connection is let in", async () => {
+  it("refused credentials are reported until a connection is accepted", async () => {
     const watched = await refused();
     expect(watched.trouble()).to.equal("535 no");
     answer = undefined;
@@ -42,14 +42,14 @@ describe("a provider whose credentials are watched", () => {
     expect(watched.trouble()).to.equal(undefined);
   });
 
-  it("takes a relay that is away for no proof of either", async () => {
+  it("a relay that is away changes nothing about refused credentials", async () => {
     const watched = await refused();
     answer = new Unavailable("away");
     await watched.connect().catch(() => {});
     expect(watched.trouble()).to.equal("535 no");
   });
 
-  it("tries them again by itself, once a minute however often it is asked", async () => {
+  it("refused credentials are tried again at most once a minute", async () => {
     const watched = await refused();
     watched.trouble();
     expect(tries).to.equal(1);

@@ -26,8 +26,8 @@ async function twoDrafts({ human = true } = {}) {
   return { world, one: await world.submit(), other: await world.submit() };
 }
 
-describe("a message that was answered meanwhile", () => {
-  it("gets one answer of two drafts that people approve at the same moment: the other one is asked about again", async () => {
+describe("two drafts on one message", () => {
+  it("of two drafts approved by people at the same moment one is sent, and the other becomes pending again", async () => {
     const { world, one, other } = await twoDrafts();
     await Promise.all([approve(world, one, ann), approve(world, other, bob)]);
     await leave(world);
@@ -40,7 +40,7 @@ describe("a message that was answered meanwhile", () => {
     await expectSound(world, [sent, pending], ["sent", "pending"]);
   });
 
-  it("gets one answer where two instances queue both at once", async () => {
+  it("of two drafts on one message that two instances queue concurrently one is queued", async () => {
     const { world, one, other } = await twoDrafts();
     await Promise.all([approve(world, one, ann), approve(world, other, bob)]);
     world.sleepThrough(10_000);
@@ -54,7 +54,7 @@ describe("a message that was answered meanwhile", () => {
     expect(world.log.all.filter(({ type }) => type === "DraftQueued")).to.have.length(1);
   });
 
-  it("gets the second answer too once that was approved again: the approvers are asked once", async () => {
+  it("the second of two drafts is sent after it was approved again, and its approvers are asked once", async () => {
     const { world, one, other } = await twoDrafts();
     await approve(world, one);
     await approve(world, other);
@@ -67,7 +67,7 @@ describe("a message that was answered meanwhile", () => {
     await expectSound(world, [one, other], ["sent", "sent"]);
   });
 
-  it("gets what a person approves after it was answered, without another question", async () => {
+  it("a draft that a person approves after its message was answered is sent without another question", async () => {
     const { world, one, other } = await twoDrafts();
     await approve(world, one);
     await leave(world);
@@ -77,7 +77,7 @@ describe("a message that was answered meanwhile", () => {
     await expectSound(world, [one, other], ["sent", "sent"]);
   });
 
-  it("gets what a key sends, whoever answered before, and the approval given before that is asked about again", async () => {
+  it("a key sends a draft although its message was answered; an approval given before becomes pending again", async () => {
     const { world, one, other } = await twoDrafts({ human: false });
     await approve(world, one);
     await world.drain();
@@ -90,7 +90,7 @@ describe("a message that was answered meanwhile", () => {
     await expectSound(world, [one, other, third], ["pending", "sent", "sent"]);
   });
 
-  it("is answered again by a grant: a setting's approval is no person's, and stands", async () => {
+  it("a draft that a setting approved is sent although its message was answered", async () => {
     const world = await createSendWorld();
     await world.changeIdentity({ autoApproveReplies: true });
     const one = await world.submit();
@@ -102,7 +102,7 @@ describe("a message that was answered meanwhile", () => {
     await expectSound(world, [one, other], ["sent", "sent"]);
   });
 
-  it("is no reason to ask again where the other send was given up", async () => {
+  it("a draft is sent without another question if the other draft's send was given up", async () => {
     const { world, one, other } = await twoDrafts();
     const { state: draft } = await world.node.drafts.load(one);
     await approve(world, other);

@@ -68,7 +68,7 @@ describe("approval channels of pending drafts", () => {
     (await workspace.ask(`GET /v1/drafts/${draftId}/history?limit=100`)).json.data.map(({ type }: any) => type);
 
   for (const channel of [slack]) {
-    it(`of type ${channel.type} cannot be reached here: the draft says so at once, in a sentence`, async () => {
+    it(`a draft whose ${channel.type} channel cannot be reached shows that at once`, async () => {
       const { draftId } = await pending({ approvalChannel: channel });
       await until(async () => (await draftOf(draftId)).notification_status.state !== "none");
       await until(async () => (await draftOf(draftId)).notification_status.state === "failed");
@@ -79,7 +79,7 @@ describe("approval channels of pending drafts", () => {
     });
   }
 
-  it("escalate to the secondary one all the same, whose own link decides; the draft shows that it was told [d7 escalation]", async () => {
+  it("a draft escalates from an unreachable channel to the secondary one, whose link decides [d7 escalation]", async () => {
     const to = "second@approvers.example";
     const settings = { approvalChannel: slack, secondaryApprovalChannel: email(to), escalationDelayMinutes: soon };
     const { draftId } = await pending(settings);
@@ -94,7 +94,7 @@ describe("approval channels of pending drafts", () => {
     expect(await mailsTo(to)).to.have.length(1);
   });
 
-  it("escalate at once where the first one's mailbox sends the approval mail back", async () => {
+  it("a draft escalates at once if the approval mail to its first approver bounces", async () => {
     const [gone, second] = ["gone@approvers.example", "instead@approvers.example"];
     const settings = {
       approvalChannel: email(gone),
@@ -113,7 +113,7 @@ describe("approval channels of pending drafts", () => {
     ]);
   });
 
-  it("keep the first one's link as good after the escalation, until somebody decides", async () => {
+  it("the first approver's link still works after an escalation, until a decision", async () => {
     const [first, second] = ["both-a@approvers.example", "both-b@approvers.example"];
     const settings = {
       approvalChannel: email(first),
@@ -127,7 +127,7 @@ describe("approval channels of pending drafts", () => {
     expect(await typesOf(draftId)).to.include("DraftEscalated");
   });
 
-  it("that change ask their new approvers about what waits; the old ones' links have run out", async () => {
+  it("changing the approval channel asks the new approver about pending drafts and closes the old links", async () => {
     const [old, now] = ["old@approvers.example", "new@approvers.example"];
     const { identity, draftId } = await pending({ approvalChannel: email(old) });
     await until(async () => (await mailsTo(old)).length === 1);
@@ -138,7 +138,7 @@ describe("approval channels of pending drafts", () => {
     expect((await press(tokenIn((await mailsTo(now))[0]!))).kind).to.equal("approved");
   });
 
-  it("that change while a press waits for mail to be filed have that press judged anew", async () => {
+  it("an approval during a change of the approval channel is judged by the new channel", async () => {
     const { identity, draftId } = await pending({ approvalChannel: email("leaving@approvers.example") });
     await until(async () => (await mailsTo("leaving@approvers.example")).length === 1);
     const { drafts } = service.deps;
@@ -166,7 +166,7 @@ describe("approval channels of pending drafts", () => {
     expect({ ...later.met, kind: again.kind }).to.deep.equal({ changed: true, kind: "approved" });
   });
 
-  it("that are set only later reach what waits: a first one at once, a secondary one after its delay", async () => {
+  it("an approval channel set later is asked about pending drafts, a secondary one after its delay", async () => {
     const [first, second] = ["later-a@approvers.example", "later-b@approvers.example"];
     const { identity, draftId } = await pending({});
     expect((await draftOf(draftId)).notification_status.state).to.equal("none");
@@ -177,7 +177,7 @@ describe("approval channels of pending drafts", () => {
     expect((await typesOf(draftId)).filter((type) => type === "DraftEscalated")).to.have.length(1);
   });
 
-  it("that are taken over by another secondary one after the escalation ask that one", async () => {
+  it("a changed secondary channel is asked about a draft that had escalated", async () => {
     const [old, now] = ["second-old@approvers.example", "second-new@approvers.example"];
     const settings = { secondaryApprovalChannel: email(old), escalationDelayMinutes: soon };
     const { identity } = await pending(settings);
@@ -188,7 +188,7 @@ describe("approval channels of pending drafts", () => {
   });
 });
 
-describe("approval channels that are named while somebody is asked", () => {
+describe("an approval channel changed while it is being asked", () => {
   const asked: string[] = [];
   const isAsked = withResolvers();
   const mayAnswer = withResolvers();
@@ -217,7 +217,7 @@ describe("approval channels that are named while somebody is asked", () => {
     return rows[0]!.at_work;
   };
 
-  it("have them asked once, however often they are named", async () => {
+  it("an approver is asked once although the channel is changed away and back while the first request is sent", async () => {
     const workspace = await service.workspace();
     const [first, other] = ["first@approvers.example", "other@approvers.example"];
     const { id } = (await pendingOn(service, workspace, { approvalChannel: email(first) })).identity;

@@ -23,28 +23,28 @@ import {
 } from "./standingWorld.ts";
 
 type Change = (world: StandingWorld, ruleId: string) => Promise<unknown>;
-/** What approves, and everything after which it does so no more. */
+/** What approves, and the changes that end its approval. */
 type Approver = { ruleId?: string; setUp(world: StandingWorld): Promise<string>; changes: Record<string, Change> };
 
 const elsewhere: Partial<RuleSettings> = {
   conditions: { operator: "AND", conditions: [{ field: "identity.id", op: "equals", value: "another" }] },
 };
 const ofRule: Record<string, Change> = {
-  "the rule deleted": (world, id) => world.deleteRule(id),
-  "the rule switched off": (world, id) => world.changeRule(id, { status: "inactive" }),
-  "the rule narrowed": (world, id) => world.changeRule(id, elsewhere),
-  "the rule made another identity's": (world, id) => world.changeRule(id, { identityId: "another" }),
-  "the contact not trusted any more": (world) => world.contact("unknown"),
-  "a rule made that asks for a person": (world) => world.rule({ actions: [manual], priority: 200 }),
+  "the rule is deleted": (world, id) => world.deleteRule(id),
+  "the rule is switched off": (world, id) => world.changeRule(id, { status: "inactive" }),
+  "the rule is narrowed": (world, id) => world.changeRule(id, elsewhere),
+  "the rule is another identity's": (world, id) => world.changeRule(id, { identityId: "another" }),
+  "the contact is no longer trusted": (world) => world.contact("unknown"),
+  "a new rule asks for a person": (world) => world.rule({ actions: [manual], priority: 200 }),
 };
 
 const approvers: Record<string, Approver> = {
   "the switch": {
     setUp: async () => "",
     changes: {
-      "the switch off": (world) => world.changeIdentity({ autoApproveReplies: false }),
-      "a rule made that asks for a person": (world) => world.rule({ actions: [manual] }),
-      "a rule of the message made that asks for a person": (world) =>
+      "the switch is off": (world) => world.changeIdentity({ autoApproveReplies: false }),
+      "a new rule asks for a person": (world) => world.rule({ actions: [manual] }),
+      "a new rule of the message asks for a person": (world) =>
         world.rule({ actions: [manual], triggerEvent: "email.received" }),
     },
   },
@@ -59,7 +59,7 @@ const approvers: Record<string, Approver> = {
 };
 
 const ways = ["straight", "after a retry", "after a pause", "after a restart"] as const;
-/** Every second one by turns, so that each change and each approver meets them all with its neighbours; in a full run all of them. */
+/** Returns every second way, alternating by turn; in a full run all of them. */
 const waysOf = (turn: number) => [...ways.entries()].filter(([number]) => inFull || (number + turn) % 2 === 0);
 
 async function prepared(by: string, deliveries = 2): Promise<{ world: StandingWorld; ruleId: string }> {
@@ -79,9 +79,9 @@ const submit = (world: StandingWorld, by: string) => world.submit({ autoApproved
 const isOver = async (world: StandingWorld, draftId: string) =>
   ["sent", "pending", "failed"].includes((await world.state.draft(draftId)).status);
 
-describe("an approval that nobody gave by hand [d14 grants]", () => {
+describe("an automatic approval [d14 grants]", () => {
   for (const [nth, by] of Object.keys(approvers).entries()) {
-    it(`of ${by} leaves where nothing changes`, async () => {
+    it(`a draft approved by ${by} is sent if nothing changes`, async () => {
       const { world } = await prepared(by);
       const draftId = await submit(world, by);
       await world.run();
@@ -90,12 +90,12 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     });
 
     for (const [turn, [what, change]] of Object.entries((approvers[by] as Approver).changes).entries()) {
-      it(`of ${by} sends nothing once there is ${what}, at any point up to the first byte`, async () => {
+      it(`a draft approved by ${by} is not sent once ${what}, at any append up to the first byte`, async () => {
         for (const [nthWay, [number, way]] of waysOf(nth + turn).entries()) {
-          // One way takes every second append, and the next one those between; in a full run each takes all.
+          // One way uses every second append, and the next one those between; in a full run each uses all.
           const step = inFull ? 1 : 2;
           for (let at = inFull ? 1 : 1 + ((nthWay + turn) % 2), reached = true; reached; at += step) {
-            // Before and after each append is the same moment but for a crash: by turns.
+            // Before and after each append alternate: they differ only for a crash.
             const when = (Math.floor(at / step) + number) % 2 === 0 ? "before" : "after";
             reached = await changedAt({ at, when, way }, by, change);
             expect(at).to.be.below(80);
@@ -103,7 +103,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
         }
       });
 
-      it(`of ${by} sends nothing once there is ${what}, while the provider waits for the first byte`, async () => {
+      it(`a draft approved by ${by} is not sent once ${what} while the provider waits for the first byte`, async () => {
         const { world, ruleId } = await prepared(by);
         let changing: Promise<unknown> | undefined;
         world.onWrite(() => {
@@ -120,7 +120,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     }
   }
 
-  /** False where the world came to its end before that point. */
+  /** Returns false if everything was done before that point. */
   async function changedAt(
     { at, when, way }: { at: number; when: "before" | "after"; way: (typeof ways)[number] },
     by: string,
@@ -152,7 +152,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
       return false;
     }
     expect(world.hands.length, `handed over after the change; ${told}`).to.equal(handsThen);
-    // A process that died after it had begun may have handed it over: nobody knows.
+    // A process that died after the start may have handed the mail over.
     const begun = way === "after a restart" && world.log.all.some(({ type }) => type === "DeliveryStarted");
     const codes = begun ? ["approval_withdrawn", "unconfirmed"] : ["approval_withdrawn"];
     if (status === "failed") expect(codes, told).to.include(failureCode);
@@ -160,13 +160,13 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     return true;
   }
 
-  it("counts no try where it was withheld, and leaves when it is granted again in time", async () => {
+  it("an automatic approval withdrawn before the first byte costs no try, and the draft is sent once it is back", async () => {
     const { world } = await prepared("the switch");
     let again: Promise<void> | undefined;
     world.onWrite(async () => {
       if (again) return;
       await world.changeIdentity({ autoApproveReplies: false });
-      // Held before it is recorded that nothing was handed over.
+      // Paused before it is recorded that nothing was handed over.
       const { reached, release } = world.node.faulty.pause("delivery");
       again = reached.then(() => world.changeIdentity({ autoApproveReplies: true })).then(release);
     });
@@ -178,7 +178,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("is asked for before a hand-over begins: switched off while a connection is opened, none does", async () => {
+  it("an automatic approval is checked before the hand-over: withdrawn while connecting, no delivery starts", async () => {
     const { world } = await prepared("the switch");
     world.onConnect(() => world.changeIdentity({ autoApproveReplies: false }));
     const draftId = await submit(world, "the switch");
@@ -188,7 +188,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     await expectSound(world, [draftId], ["failed"]);
   });
 
-  it("is judged by the facts of its evaluation: a thread that went on since changes nothing", async () => {
+  it("an automatic approval by a rule stays valid although the thread's status changed after its evaluation", async () => {
     const { world, ruleId } = await prepared("a rule of the draft");
     const status = { operator: "AND" as const, conditions: [{ field: "thread.status", op: "equals" as const }] };
     const pending = { ...status, conditions: [{ ...status.conditions[0], value: "draft_pending" }] };
@@ -204,7 +204,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("is asked for at a retry before anything is claimed anew", async () => {
+  it("an automatic approval is checked at a retry before a new claim", async () => {
     const { world } = await prepared("the switch");
     world.answer(later);
     const draftId = await submit(world, "the switch");
@@ -217,7 +217,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     await expectSound(world, [draftId], ["failed"]);
   });
 
-  it("is asked for again by a pause that ends: switched off meanwhile, a person is asked", async () => {
+  it("an automatic approval is checked after a pause: withdrawn during it, the draft becomes pending", async () => {
     const { world } = await prepared("the switch");
     await world.pause(true);
     const draftId = await submit(world, "the switch");
@@ -232,7 +232,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     expect(world.hands).to.deep.equal([]);
   });
 
-  it("stands while one of two that granted it does so still", async () => {
+  it("an automatic approval stays valid while one of the two that gave it still does", async () => {
     for (const gone of ["the switch", "the rule"] as const) {
       const { world, ruleId } = await prepared("a rule of the draft");
       await world.pause(true);
@@ -246,7 +246,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     }
   });
 
-  it("is no concern of a rule that grants now and did not then", async () => {
+  it("an automatic approval is not kept by a rule that approves now and did not then", async () => {
     const { world, ruleId } = await prepared("a rule of the draft");
     await world.pause(true);
     const draftId = await submit(world, "a rule of the draft");
@@ -258,7 +258,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     expect((await world.state.draft(draftId)).status).to.equal("pending");
   });
 
-  it("waits for an identity that was disabled, and is asked for again when it is active", async () => {
+  it("an automatically approved draft waits for a disabled identity and is checked again when it is active", async () => {
     for (const [change, status] of [
       [{ autoApproveReplies: false }, "pending"],
       [{}, "sent"],
@@ -275,7 +275,7 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
     }
   });
 
-  it("waits for an identity whose domain is not verified, or that the plan has no room for, until it may send", async () => {
+  it("an automatically approved draft waits while its domain is unverified or the plan has no room for its identity", async () => {
     type Step = (world: StandingWorld) => Promise<unknown>;
     const at = "2026-01-01T00:00:00.000Z";
     const append = async (world: StandingWorld, stream: string, events: { type: string; data: object }[]) => {
@@ -335,13 +335,13 @@ describe("an approval that nobody gave by hand [d14 grants]", () => {
       expect((await world.state.draft(draftId)).status, what).to.equal("sending");
       expect(world.hands, what).to.deep.equal([]);
       await goes(world);
-      // Set aside under what ends it: no time passes.
+      // The draft is set aside under the obstacle's stream, so no time has to pass.
       await world.drain();
       await expectSound(world, [draftId], ["sent"]);
     }
   });
 
-  it("gives way to a person's or a key's word, which is not asked again", async () => {
+  it("a key's send replaces an automatic approval, which is then not checked again", async () => {
     const { world } = await prepared("the switch");
     await world.changeIdentity({ status: "disabled" });
     const draftId = await submit(world, "the switch");

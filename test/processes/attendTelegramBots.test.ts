@@ -6,7 +6,7 @@ import { refused } from "#test/support/telegram/front.ts";
 const token = botToken(200_001);
 const chat = "-77";
 
-describe("where Telegram cannot call, the service fetches what its bots are told:", () => {
+describe("updates fetched from Telegram, where Telegram cannot call the service", () => {
   let telegram: Telegram;
   let service: InProcess;
   let workspace: Workspace;
@@ -22,7 +22,7 @@ describe("where Telegram cannot call, the service fetches what its bots are told
 
   const fetches = () => telegram.calls.filter(({ method }) => method === "getUpdates");
 
-  it("a press is decided once, though it is fetched again and Telegram is away in between", async () => {
+  it("a Telegram button pressed twice decides once, although fetching fails in between", async () => {
     let away = 2;
     // A leftover webhook of before stands in the way of fetching.
     telegram.answers(({ method }) =>
@@ -55,7 +55,7 @@ describe("where Telegram cannot call, the service fetches what its bots are told
     expect(telegram.shown(token, chat).find(({ id }) => id === question.id)!.buttons).to.deep.equal([]);
   });
 
-  it("a token that Telegram does not know keeps no update from the others who name its bot, whoever they are", async () => {
+  it("a token that Telegram refuses does not keep updates from other identities with the same bot", async () => {
     const live = botToken(200_002);
     const dead = ["x", "y", "z"].map((letter) => `200002:${letter.repeat(35)}`);
     telegram.answers(({ token: shown }) => (dead.includes(shown) ? refused(401, "Unauthorized") : undefined));
@@ -72,7 +72,7 @@ describe("where Telegram cannot call, the service fetches what its bots are told
     });
   });
 
-  it("what is done with is told to Telegram once, and no number of before is held against it later", async () => {
+  it("a handled Telegram update is confirmed once, and later requests name no old offset", async () => {
     const before = fetches().length;
     await until(async () => {
       service.clock.advance(2_000);

@@ -9,7 +9,7 @@ import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("authenticating filed mail [d5 authentication]", () => {
+describe("the authentication of filed mail [d5 authentication]", () => {
   let dns: DnsServer;
   let service: InProcess;
   let workspace: Workspace;
@@ -75,7 +75,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
   const eventsOf = async (threadId: string) =>
     (await service.deps.store.read(threadStream(threadId))).filter(({ type }) => type === "MessageAuthenticated");
 
-  it("shows on the message what it proves, and on its event who wrote it", async () => {
+  it("a message shows its authentication, and its event says who wrote it", async () => {
     const id = newId();
     await received(await sign(mail({ id })));
     const { authentication, thread } = await authenticated(id);
@@ -93,7 +93,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     expect(event!.data.authentication).to.include({ arc: "none", aligned: true });
   });
 
-  it("asks for review where a mail that joins a thread does not prove its sender, not where it opens one", async () => {
+  it("a thread needs review if an unproven mail joins it, and not if it opens the thread", async () => {
     const opening = newId();
     await received(mail({ id: opening }));
     const first = await authenticated(opening);
@@ -110,7 +110,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     expect([thread.id, thread.needs_review]).to.deep.equal([first.thread.id, true]);
   });
 
-  it("is not held up by senders whose DNS says nothing, however many mails they send", async () => {
+  it("a mail is authenticated while many senders' DNS does not answer", async () => {
     const { authenticator } = service.deps;
     const { authenticate } = authenticator;
     let goOn = (): void => {};
@@ -130,7 +130,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     authenticator.authenticate = authenticate;
   });
 
-  it("does not ask for review because of a machine's mail", async () => {
+  it("an unproven automatic reply does not make its thread need review", async () => {
     const [opening, answer] = [newId(), newId()];
     await received(await sign(mail({ id: opening })));
     await authenticated(opening);
@@ -139,7 +139,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     expect([message.classification, thread.needs_review]).to.deep.equal(["auto_reply", false]);
   });
 
-  it("is done once for each mail, also when it is done twice at the same moment", async () => {
+  it("a mail is authenticated once, also if several handlers do it concurrently", async () => {
     const id = newId();
     dns.trouble("_dmarc.customer.example", "silent");
     await received(await sign(mail({ id })));
@@ -156,7 +156,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     expect(await eventsOf(threadId)).to.have.length(1);
   });
 
-  it("follows a mail whose thread was merged meanwhile", async () => {
+  it("the authentication of a mail is recorded on the thread into which its thread was merged", async () => {
     const [one, two, both] = [newId(), newId(), newId()];
     await received(await sign(mail({ id: one })));
     await authenticated(one);
@@ -173,7 +173,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     expect(await eventsOf(merged.merged_into)).to.have.length(3);
   });
 
-  it("holds up neither filing nor a send, however long it takes", async () => {
+  it("a slow authentication delays neither filing nor sending", async () => {
     const id = newId();
     const { deps } = service;
     const real = deps.authenticator;
@@ -199,7 +199,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     expect((await authenticated(id)).authentication).to.include({ dmarc: "pass", aligned: true });
   });
 
-  it("says temperror where DNS did not answer", async () => {
+  it("a mail is authenticated as temperror if DNS fails", async () => {
     const id = newId();
     dns.trouble("*", "servfail");
     try {
@@ -211,7 +211,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     }
   });
 
-  it("comes also for mail that cannot be read, and for one without a sender", async () => {
+  it("mail that cannot be read, and mail without a sender or with two, is authenticated too", async () => {
     const unreadable = newId();
     const parts = Array.from(
       { length: 120 },
@@ -230,7 +230,7 @@ describe("authenticating filed mail [d5 authentication]", () => {
     expect((await authenticated(two)).authentication).to.include({ dkim: "pass", dmarc: "permerror", aligned: false });
   });
 
-  it("is told to approvers: whether the sender is verified", async () => {
+  it("an approval mail says whether the sender of the answered mail is verified", async () => {
     const approver = { type: "email", config: { to: "approver@office.example" } } as const;
     const own = await service.identity(workspace.id, { approvalChannel: approver });
     for (const [raw, said] of [

@@ -37,8 +37,8 @@ const statusIn = async (world: SendWorld, draftId: string) => (await world.state
 const typesOf = (world: SendWorld, draftId: string): string[] =>
   world.log.all.filter(({ stream }) => stream === `draft-${draftId}`).map(({ type }) => type);
 
-describe("an auto-approved draft and the rules of its creation [d9 set_approval_mode]", () => {
-  it("is sent once they have run, though there are none", async () => {
+describe("an automatically approved draft and its rules [d9 set_approval_mode]", () => {
+  it("an automatically approved draft is sent after its rules were applied, even if there are none", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit({ autoApproved: true });
     await world.run();
@@ -48,7 +48,7 @@ describe("an auto-approved draft and the rules of its creation [d9 set_approval_
     expect(world.hands).to.have.length(1);
   });
 
-  it("is not sent before, and goes to a person after five minutes if their turn did not come", async () => {
+  it("an automatically approved draft becomes pending if its rules do not begin within five minutes", async () => {
     const world = await withoutRules();
     const draftId = await world.submit({ autoApproved: true });
     await world.advance(299_000);
@@ -65,7 +65,7 @@ describe("an auto-approved draft and the rules of its creation [d9 set_approval_
     [100_000, 30_000],
     [290_000, 10_000],
   ] as const) {
-    it(`goes to a person ${lastsMs / 1000} s after their turn, if that came after ${comesAfterMs / 1000} s and they could not be run`, async () => {
+    it(`a draft whose rules began after ${comesAfterMs / 1000} s and fail becomes pending ${lastsMs / 1000} s later`, async () => {
       const { world, turn } = await withLateTurn();
       const draftId = await world.submit({ autoApproved: true });
       await world.advance(comesAfterMs - 1_000);
@@ -80,7 +80,7 @@ describe("an auto-approved draft and the rules of its creation [d9 set_approval_
     });
   }
 
-  it("is not sent before either where another send of it was cut off and is taken back", async () => {
+  it("an automatically approved draft is not sent before its rules ran although another send of it was undone", async () => {
     const world = await withoutRules();
     const draftId = await world.submit({ autoApproved: true });
     const doomed = world.createNode({ at: 1, when: "after", how: "crash" });
@@ -91,7 +91,7 @@ describe("an auto-approved draft and the rules of its creation [d9 set_approval_
     expect(world.hands).to.deep.equal([]);
   });
 
-  it("is a person's from then on: rules that run late send nothing", async () => {
+  it("an automatically approved draft that became pending is not sent by rules that run late", async () => {
     const world = await withoutRules();
     const draftId = await world.submit({ autoApproved: true });
     await world.run();

@@ -16,8 +16,8 @@ async function withoutFiling() {
   return { world, draftId };
 }
 
-describe("a send that waits at the barrier", () => {
-  it("files the inbox itself where nobody else does, and leaves", async () => {
+describe("a send that waits for unfiled mail", () => {
+  it("a send files its identity's mail itself if no other process does, and is sent", async () => {
     const { world, draftId } = await withoutFiling();
     await world.acknowledge(2);
     await send(world, draftId);
@@ -27,14 +27,14 @@ describe("a send that waits at the barrier", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("is judged by what it has filed itself", async () => {
+  it("a send is stale because of mail that it filed itself", async () => {
     const { world, draftId } = await withoutFiling();
     await world.acknowledge(2, [first]);
     expect(await refusal(send(world, draftId))).to.equal("stale_draft");
     expect(world.hands).to.deep.equal([]);
   });
 
-  it("is judged so right before the hand-over too", async () => {
+  it("a send is stale because of mail that it filed itself right before the hand-over", async () => {
     const { world, draftId } = await withoutFiling();
     await send(world, draftId);
     await world.acknowledge(2, [first]);
@@ -43,7 +43,7 @@ describe("a send that waits at the barrier", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("files beside whoever else is at it, and every mail stands in its thread once", async () => {
+  it("concurrent sends and filings put every mail into its thread once", async () => {
     const { world } = await withoutFiling();
     const drafts = await Promise.all(Array.from({ length: 4 }, () => world.submit()));
     for (const number of [2, 3, 4, 5]) await world.acknowledge(number);
@@ -58,7 +58,7 @@ describe("a send that waits at the barrier", () => {
     await expectSound(world, drafts, ["sent"]);
   });
 
-  it("gives up in bounded time where filing is stuck, and goes on when it is not", async () => {
+  it("a send gives up in bounded time while mail cannot be filed, and is sent once it can", async () => {
     const { world, draftId } = await withoutFiling();
     const { blobs } = world;
     const get = blobs.get.bind(blobs);

@@ -16,8 +16,8 @@ const minute = 60_000;
 const hour = 60 * minute;
 const email = (to: string) => ({ type: "email" as const, config: { to } });
 
-describe("requests to an approver who has many", () => {
-  /** So many come each in a mail of its own here; 30 where nothing else is said. */
+describe("approval mails about several drafts", () => {
+  /** The number of approval requests that are mailed separately here; the default is 30. */
   const alone = 1;
   let service: InProcess;
   let workspace: Workspace;
@@ -30,7 +30,7 @@ describe("requests to an approver who has many", () => {
   });
   after(() => service.stop());
 
-  /** Each with its own approver. */
+  /** Makes an identity with a separate approver. */
   async function identityFor(to = `approver${++made}@x.example`, settings: Partial<NewIdentity> = {}) {
     const identity = await service.identity(workspace.id, { approvalChannel: email(to), ...settings });
     return { ...identity, to };
@@ -74,7 +74,7 @@ describe("requests to an approver who has many", () => {
   const typesOf = async (draftId: string): Promise<string[]> => (await eventsOf(draftId)).map(({ type }) => type);
   const draftOf = async (id: string) => (await service.deps.drafts.load(id)).state;
 
-  /** The newest version of each was asked about: by itself, or it waits for the others. */
+  /** True if the approver was asked about the newest version, or it waits for a mail with others. */
   const isAsked = async (draftId: string): Promise<boolean> => {
     const { notified, version } = await draftOf(draftId);
     const asked = Object.values(notified.open).filter((each) => each.version === version);
@@ -91,11 +91,11 @@ describe("requests to an approver who has many", () => {
   const untilAll = (ids: readonly string[], isSo: (id: string) => Promise<boolean>) =>
     until(async () => (await Promise.all(ids.map(isSo))).every(Boolean));
 
-  /** Time passes until it is so, from one moment to the next at which what waits is looked at. */
+  /** Advances the clock from timer to timer until the condition holds. */
   const inTime = (isSo: () => Promise<boolean>) =>
     until(async () => {
       if (await isSo()) return true;
-      // What was asked by now is to be known when its time comes.
+      // Requests made so far must be projected before the timer is due.
       await service.caughtUp();
       const { rows } = await service.database.query<{ due_at: Date }>(
         "select due_at from work.items where process = 'askInBundles' and timer is not null order by due_at limit 1",
@@ -113,7 +113,7 @@ describe("requests to an approver who has many", () => {
   const page = async (path: string, method = "GET") => workspace.ask(`${method} ${path}`, { key: null });
   const onList = (text: string): string[] => linksIn(text, /\/a\/[\w-]{43}/g);
 
-  /** What an approver can decide about: the bodies of all pages that some link in these mails leads to and that have a button. */
+  /** Returns the pages with a button that the links in these mails lead to. */
   async function decidable(mails: readonly CaughtMail[]): Promise<string[]> {
     const links = new Set(reviewLinks(mails));
     for (const list of listLinks(mails)) for (const link of onList((await page(list)).text)) links.add(link);
@@ -123,7 +123,7 @@ describe("requests to an approver who has many", () => {
 
   type Morning = { drafts: number; burst: number; everyMinutes: number };
 
-  /** Drafts come in bursts to one approver, whose mailbox forwards all it gets to the identity. */
+  /** Submits drafts in bursts to one approver, whose mailbox forwards every mail to the identity. */
   async function morning({ drafts, burst, everyMinutes }: Morning) {
     const identity = await identityFor();
     const ids: string[] = [];
@@ -170,7 +170,7 @@ describe("requests to an approver who has many", () => {
 
   const isBundle = ({ subject }: CaughtMail) => /^\d+ drafts wait for your decision$/.test(subject);
 
-  it("ask in few mails, lose nothing and make no loop, in a morning of many drafts with an edit of the identity and a mailbox that forwards all", async () => {
+  it("a busy approver gets few mails about many drafts, can decide on all, and forwarding makes no loop", async () => {
     const [drafts, most] = [sized(4, 40), sized(1, 30)];
     service.deps.settings.mostMailedAlone = most;
     const { ids, bodies, mails } = await morning({ drafts, burst: sized(2, 5), everyMinutes: 30 });
@@ -180,7 +180,7 @@ describe("requests to an approver who has many", () => {
       console.log(
         `      ${drafts} drafts in bursts: ${single} mails about one, ${bundles.map(({ subject }) => Number.parseInt(subject, 10))} in bundles`,
       );
-    // Before the edit as many as that; after it each draft is open in its new version.
+    // At most `most` mails before the edit; after it each draft is open in its new version.
     expect(single).to.be.within(most, most + drafts / 2);
     expect(bundles.length).to.be.within(1, 1 + drafts / sized(2, 5));
     for (const id of ids) expect((await draftOf(id)).status).to.equal("pending");
@@ -194,17 +194,20 @@ describe("requests to an approver who has many", () => {
     }
   });
 
-  itInFull("ask the same where each draft comes by itself, every six minutes", async () => {
-    service.deps.settings.mostMailedAlone = 30;
-    const { ids, mails } = await morning({ drafts: 40, burst: 1, everyMinutes: 6 });
-    const bundles = mails.filter(isBundle);
-    console.log(
-      `      40 drafts one by one: ${mails.length - bundles.length} mails about one, ${bundles.length} bundles`,
-    );
-    expect(mails.length).to.be.below(ids.length + 3);
-  });
+  itInFull(
+    "a busy approver gets no more mails than drafts, apart from two, if a draft comes every six minutes",
+    async () => {
+      service.deps.settings.mostMailedAlone = 30;
+      const { ids, mails } = await morning({ drafts: 40, burst: 1, everyMinutes: 6 });
+      const bundles = mails.filter(isBundle);
+      console.log(
+        `      40 drafts one by one: ${mails.length - bundles.length} mails about one, ${bundles.length} bundles`,
+      );
+      expect(mails.length).to.be.below(ids.length + 3);
+    },
+  );
 
-  /** An identity with as many open drafts as go each in a mail, and a few that wait for one with others. */
+  /** An identity with as many open drafts as are mailed separately, and a few that wait for a mail together. */
   async function crowded(waiting: number) {
     service.deps.settings.mostMailedAlone = alone;
     const identity = await identityFor();
@@ -216,7 +219,7 @@ describe("requests to an approver who has many", () => {
     return { identity, based, mailed, ids };
   }
 
-  /** The rule by itself, on a channel of the test's own; the service's own comes to it when its timers are due. */
+  /** Runs the process by hand on the test's channel; the service's own run follows when its timers are due. */
   function byHand(askTogether: Channel["askTogether"], ask: Channel["ask"] = async () => ({ reached: true })) {
     const channel = { ask, ...(askTogether && { askTogether }) };
     const process = askInBundles(service.deps, { email: channel, telegram: channel, slack: channel });
@@ -237,7 +240,7 @@ describe("requests to an approver who has many", () => {
   const failures = async (draftId: string) =>
     (await eventsOf(draftId)).filter(({ type }) => type === "NotificationFailed").map(({ data }: any) => data.final);
 
-  it("lead to a page that lists them, each behind a link of its own, and that shows what became of them", async () => {
+  it("a mail about several drafts links to a page with a link for each, which shows their outcomes", async () => {
     const { identity, ids } = await crowded(3);
     await untilReached(ids);
     const bundle = (await mailsTo(identity.to)).at(-1) as CaughtMail;
@@ -253,7 +256,7 @@ describe("requests to an approver who has many", () => {
     expect(await service.store.head()).to.equal(head);
     const links = onList(shown.text);
     expect(links).to.have.length(3);
-    // None of the list's tokens opens anything else than what it was made for.
+    // Each token of the list opens only its own page.
     expect((await page(list.replace("/l/", "/a/"))).status).to.equal(404);
     expect((await page(links[0]!.replace("/a/", "/l/"))).status).to.equal(404);
     expect((await page(`${list}?page=2`)).status).to.equal(404);
@@ -270,14 +273,14 @@ describe("requests to an approver who has many", () => {
     for (const link of onList(after.text)) expect((await page(link)).status).to.equal(200);
   });
 
-  it("are listed without a count of their warnings where they are long", async () => {
+  it("a long draft in a list is shown without a count of its warnings", async () => {
     const { identity, based } = await crowded(0);
     await untilReached(await Promise.all([submit(based, "word ".repeat(5_000)), submit(based, "Short.")]));
     const [list] = listLinks(await mailsTo(identity.to)).slice(-1) as [string];
     expect((await page(list)).text).to.include("It is long: its page shows whether there are warnings.");
   });
 
-  it("die with their list: after 72 hours, and where another mailbox approves", async () => {
+  it("the links of a list expire after 72 hours and are closed when another mailbox approves", async () => {
     const { identity, ids } = await crowded(2);
     await untilReached(ids);
     const [list] = listLinks(await mailsTo(identity.to)) as [string];
@@ -293,7 +296,7 @@ describe("requests to an approver who has many", () => {
     for (const link of [list, ...links]) expect((await page(link)).status).to.equal(410);
   });
 
-  it("are mailed as ever where nobody waits beside them", async () => {
+  it("a draft that waits alone is mailed as a single approval mail", async () => {
     const { identity, ids } = await crowded(1);
     expect(await typesOf(ids[0]!))
       .to.include("ApproversAsked")
@@ -304,7 +307,7 @@ describe("requests to an approver who has many", () => {
     expect((await page(reviewLinks(mails.slice(-1))[0]!)).status).to.equal(200);
   });
 
-  it("leave out what was decided or edited while it waited", async () => {
+  it("a mail about several drafts omits those decided or edited while it waited", async () => {
     const { identity, ids } = await crowded(3);
     await workspace.ask(`POST /v1/drafts/${ids[0]}/reject`, { json: {} });
     await workspace.ask(`PATCH /v1/drafts/${ids[1]}`, { json: { body_text: "Better." } });
@@ -315,14 +318,14 @@ describe("requests to an approver who has many", () => {
     expect(onList((await page(listLinks(mails)[0]!)).text)).to.have.length(2);
   });
 
-  it("are asked about again where the mail was not taken, as often as one draft is, and then given up", async () => {
+  it("a mail about several drafts that is refused is tried again on the usual schedule and then given up", async () => {
     const { identity, ids } = await crowded(2);
     const asked: BundleRequest[] = [];
     const fireHere = byHand(async (request) => {
       asked.push(request);
       return { reached: false, again: true, error: "busy" };
     });
-    // A wait for room is no try, so all of them are left after it.
+    // A wait for room is no try, so all tries are left after it.
     const full = byHand(async () => ({ reached: false, again: true, error: "full", inMs: 90_000 }));
     expect(await full(identity.to)).to.have.length(1);
     const pauses: number[] = [];
@@ -337,18 +340,21 @@ describe("requests to an approver who has many", () => {
     expect(asked).to.have.length(5);
   });
 
-  itInFull("wait for room in the service's own measure however long it takes, and nobody is left unasked", async () => {
-    const { identity, ids } = await crowded(2);
-    const full = byHand(async () => ({ reached: false, again: true, error: "full", inMs: 90_000 }));
-    for (let waits = 0; waits < 6; waits++) {
-      const [timer] = await full(identity.to);
-      expect(timer!.dueAt.getTime() - service.clock.now().getTime()).to.be.within(80_000, 90_000);
-    }
-    for (const id of ids) expect(await failures(id)).to.deep.equal(Array(6).fill(false));
-    await untilReached(ids);
-  });
+  itInFull(
+    "a mail about several drafts waits for room in the hourly limit as long as needed and is then sent",
+    async () => {
+      const { identity, ids } = await crowded(2);
+      const full = byHand(async () => ({ reached: false, again: true, error: "full", inMs: 90_000 }));
+      for (let waits = 0; waits < 6; waits++) {
+        const [timer] = await full(identity.to);
+        expect(timer!.dueAt.getTime() - service.clock.now().getTime()).to.be.within(80_000, 90_000);
+      }
+      for (const id of ids) expect(await failures(id)).to.deep.equal(Array(6).fill(false));
+      await untilReached(ids);
+    },
+  );
 
-  it("are shown as not reached where the service itself fails again and again, and their threads ask for a person", async () => {
+  it("drafts in a list that fails repeatedly are shown as not notified, and their threads need review", async () => {
     const { identity, based, ids } = await crowded(2);
     const { givingUp } = askInBundles(service.deps, {} as Channels);
     const due = { key: "by hand", name: "soon", dueAt: service.clock.now() };
@@ -365,7 +371,7 @@ describe("requests to an approver who has many", () => {
     await until(async () => (await workspace.ask(`GET /v1/threads/${based.thread_id}`)).json.needs_review === true);
   });
 
-  it("are asked about once more where the service ended before it could record that its mail was taken", async () => {
+  it("drafts in a list are mailed again if the service ended before it recorded the mail", async () => {
     const { identity, ids } = await crowded(2);
     const links: string[] = [];
     const ends = byHand(async ({ link }) => {
@@ -384,7 +390,7 @@ describe("requests to an approver who has many", () => {
       expect(onList((await page(list)).text)).to.have.length(2);
   });
 
-  it("of an identity's edit come in one mail, soon after, and alone where only one draft is open", async () => {
+  it("drafts changed by an identity's edit are mailed together, and alone if only one is open", async () => {
     service.deps.settings.mostMailedAlone = 30;
     const identity = await identityFor();
     const based = await received(identity);
@@ -404,7 +410,7 @@ describe("requests to an approver who has many", () => {
     expect(mails.map(({ subject }) => subject)).to.deep.equal(["2 drafts wait for your decision"]);
   });
 
-  it("are kept apart by workspace", async () => {
+  it("a list has no drafts of another workspace", async () => {
     const { identity, ids } = await crowded(2);
     const other = await service.workspace();
     const stranger = await service.identity(other.id, { approvalChannel: email(identity.to) });
@@ -419,7 +425,7 @@ describe("requests to an approver who has many", () => {
     expect(lists.map(({ text }) => onList(text).length)).to.deep.equal([2]);
   });
 
-  it("are closed with their list where its link comes in as mail, and asked about anew", async () => {
+  it("a list whose link is mailed to the agent is closed with all its links, and the approver is asked again", async () => {
     const { identity, ids } = await crowded(2);
     await untilReached(ids);
     const [list] = listLinks(await mailsTo(identity.to)) as [string];
@@ -434,7 +440,7 @@ describe("requests to an approver who has many", () => {
     for (const link of anew) expect((await page(link)).text).to.include("<button");
   });
 
-  it("are not reached, all of them, where their mail comes back", async () => {
+  it("a bounced mail about several drafts marks all of them as not notified", async () => {
     const { identity, ids } = await crowded(2);
     await untilReached(ids);
     const { messageId } = (await mailsTo(identity.to)).at(-1) as CaughtMail;
@@ -444,7 +450,7 @@ describe("requests to an approver who has many", () => {
     for (const id of ids) expect(await failures(id)).to.deep.equal([true]);
   });
 
-  it("come each by itself where a code is asked for", async () => {
+  it("drafts of an identity with confirmation codes are each mailed alone", async () => {
     service.deps.settings.mostMailedAlone = 0;
     const identity = await identityFor(undefined, { confirmCode: true });
     const ids = await submitMany(await received(identity), 2);
@@ -452,7 +458,7 @@ describe("requests to an approver who has many", () => {
     expect(listLinks(await mailsTo(identity.to))).to.deep.equal([]);
   });
 
-  it("come each by itself and with its code where a code is asked for while they wait", async () => {
+  it("waiting drafts are each mailed alone with a code if confirmation codes are switched on meanwhile", async () => {
     const { identity, mailed, ids } = await crowded(2);
     await change(identity.id, { confirmCode: true });
     await untilReached(ids);

@@ -95,7 +95,7 @@ describe("a send after its identity changed", () => {
 
   for (const [order, run] of orders) {
     describe(`where ${order}`, () => {
-      it("is refused where another version was approved, until somebody decides [d3 content_changed]", async () => {
+      it(`a send is refused with content_changed until the new version is decided, where ${order} [d3 content_changed]`, async () => {
         for (const decide of ["approve", "If-Match"] as const) {
           const { made, draftId } = await world({ approve: true });
           const first = await run(made, draftId, null);
@@ -113,21 +113,21 @@ describe("a send after its identity changed", () => {
         }
       });
 
-      it("is refused where it names the version of before [d3 version_mismatch]", async () => {
+      it(`a send that names the old version is refused, where ${order} [d3 version_mismatch]`, async () => {
         const { made, draftId } = await world({ approve: true });
         expect(await run(made, draftId, 1)).to.deep.equal({ code: "version_mismatch", details: { version: 2 } });
         await made.run();
         expect(made.hands).to.have.length(0);
       });
 
-      it("hears of the change first, whatever else stands in the way of sending", async () => {
+      it(`a send reports the changed content before any other obstacle, where ${order}`, async () => {
         const { made, draftId } = await world({ approve: true });
         await updateWorkspace(made.node, { workspaceId, sendingPaused: true }, cause);
         expect((await run(made, draftId, null)).code).to.equal("content_changed");
         expect((await send(made, draftId, 2)).code).to.equal("sending_paused");
       });
 
-      it("sends the new version of a draft that was never approved", async () => {
+      it(`a send of a draft that was never approved sends the new version, where ${order}`, async () => {
         const { made, draftId } = await world();
         expect((await run(made, draftId, null)).code).to.equal("queued");
         await made.run();
@@ -140,7 +140,7 @@ describe("a send after its identity changed", () => {
     });
   }
 
-  it("that meets the new version only after its claim is judged anew on it", async () => {
+  it("a send that meets the new version only after its claim is judged by that version", async () => {
     for (const approve of [true, false]) {
       const made = await createSendWorld();
       const draftId = await made.submit();
@@ -159,7 +159,7 @@ describe("a send after its identity changed", () => {
     }
   });
 
-  it("that wrote the mail itself holds for it under the new signature, wherever the change comes", async () => {
+  it("a mail written and sent in one call has the new signature, wherever the identity changes", async () => {
     for (const meets of ["draft", "thread", "quota"] as const) {
       const made = await createSendWorld();
       const [draftId, changing, node] = [systemIds.uuid(), made.createNode(), made.createNode()];

@@ -45,7 +45,7 @@ describe("checking domains", () => {
   };
   const eventsOf = async (id: string) => (await service.deps.store.read(domainStream(id))).map(({ type }) => type);
 
-  it("goes from pending to verified by itself, once its records are there [3 domain status] [d7 schedule]", async () => {
+  it("a domain becomes verified without a request once its DNS records exist [3 domain status] [d7 schedule]", async () => {
     const domain = await add(name());
     expect(domain).to.include({ status: "pending", verified_at: null });
     const first = await readUntil(domain.id, ({ verification_attempts }) => verification_attempts >= 1);
@@ -62,7 +62,7 @@ describe("checking domains", () => {
     expect((await eventsOf(domain.id)).filter((type) => type === "DomainVerified")).to.have.length(1);
   });
 
-  it("of a verified domain are lost after three failing checks in a row, and not before [3 domain status] [d7 lost]", async () => {
+  it("a verified domain is lost after three failed checks in a row, not before [3 domain status] [d7 lost]", async () => {
     const domain = await verified();
     dns.remove(domain.dns_records[0].fqdn);
     const lost = await readUntil(domain.id, ({ status }) => status === "failed");
@@ -81,7 +81,7 @@ describe("checking domains", () => {
     await readUntil(domain.id, ({ status }) => status === "verified");
   });
 
-  it("keep the status where nobody answers, and do not count [d7 temporary_failure]", async () => {
+  it("a domain keeps its status while DNS does not answer, and such checks do not count as failed [d7 temporary_failure]", async () => {
     const domain = await verified();
     dns.trouble(domain.dns_records[0].fqdn, "servfail");
     const troubled = await readUntil(
@@ -95,7 +95,7 @@ describe("checking domains", () => {
     await readUntil(domain.id, ({ dns_records }) => dns_records[0].status === "verified");
   });
 
-  it("verify a name in one workspace only [d7 verified elsewhere]", async () => {
+  it("a domain name is verified in one workspace only, and in another after the first deletes it [d7 verified elsewhere]", async () => {
     const other = await service.workspace();
     const contested = name();
     const [mine, theirs] = [await add(contested), await add(contested, other)];
@@ -122,7 +122,7 @@ describe("checking domains", () => {
     await readUntil(theirs.id, ({ status }) => status === "verified", other);
   });
 
-  it("of one moment, on two instances, count once", async () => {
+  it("concurrent checks of a domain by two instances count once", async () => {
     const domain = await verified();
     // Both set out from the same state, however busy the machine is.
     const stood = await service.deps.domains.load(domain.id);
@@ -139,7 +139,7 @@ describe("checking domains", () => {
     expect(events.filter(({ type }) => type === "DomainVerified")).to.have.length(1);
   });
 
-  it("end with the domain, whose name is free again", async () => {
+  it("the checks of a deleted domain end, and its name can be added again", async () => {
     const domain = await verified();
     expect((await workspace.ask(`DELETE /v1/domains/${domain.id}`)).json).to.deep.equal({
       id: domain.id,

@@ -37,28 +37,31 @@ describeInFull("checking domains with two instances, one of them killed", () => 
     return service;
   };
 
-  itInFull("goes on by itself, counts each check once, and verifies once [d7 schedule]", async () => {
-    const one = await start();
-    const two = await start();
-    const apiKey = one.apiKey!;
-    const clientOf = (service: TestService): Client => createClient({ ...service, apiKey });
-    const added = await clientOf(two).api("POST /v1/domains", { domain_name: "takeover.example" });
-    expect(added.status, JSON.stringify(added.body)).to.equal(200);
-    const { id, dns_records } = added.body;
-    const attempts = async () => (await clientOf(two).api(`GET /v1/domains/${id}`)).body.verification_attempts ?? 0;
-    await until(async () => (await attempts()) >= 2, 60_000);
-    // The first to start is the one that holds the processes.
-    await one.kill("SIGKILL");
-    const before = await attempts();
-    dns.publish(dns_records);
-    await until(async () => (await clientOf(two).api(`GET /v1/domains/${id}`)).body.status === "verified", 90_000);
-    const { rows } = await sql.query(
-      "select type, (data->>'attempt')::int as attempt from es.events where stream_id = $1 order by revision",
-      [`domain-${id}`],
-    );
-    const checked = rows.filter(({ type }) => type === "DomainChecked").map(({ attempt }) => attempt);
-    expect(checked).to.deep.equal(checked.map((_, index) => index + 1));
-    expect(checked.length).to.be.greaterThan(before);
-    expect(rows.filter(({ type }) => type === "DomainVerified")).to.have.length(1);
-  });
+  itInFull(
+    "the domain's checks continue after an instance is killed, count once each, and verify it once [d7 schedule]",
+    async () => {
+      const one = await start();
+      const two = await start();
+      const apiKey = one.apiKey!;
+      const clientOf = (service: TestService): Client => createClient({ ...service, apiKey });
+      const added = await clientOf(two).api("POST /v1/domains", { domain_name: "takeover.example" });
+      expect(added.status, JSON.stringify(added.body)).to.equal(200);
+      const { id, dns_records } = added.body;
+      const attempts = async () => (await clientOf(two).api(`GET /v1/domains/${id}`)).body.verification_attempts ?? 0;
+      await until(async () => (await attempts()) >= 2, 60_000);
+      // The instance that started first runs the processes.
+      await one.kill("SIGKILL");
+      const before = await attempts();
+      dns.publish(dns_records);
+      await until(async () => (await clientOf(two).api(`GET /v1/domains/${id}`)).body.status === "verified", 90_000);
+      const { rows } = await sql.query(
+        "select type, (data->>'attempt')::int as attempt from es.events where stream_id = $1 order by revision",
+        [`domain-${id}`],
+      );
+      const checked = rows.filter(({ type }) => type === "DomainChecked").map(({ attempt }) => attempt);
+      expect(checked).to.deep.equal(checked.map((_, index) => index + 1));
+      expect(checked.length).to.be.greaterThan(before);
+      expect(rows.filter(({ type }) => type === "DomainVerified")).to.have.length(1);
+    },
+  );
 });

@@ -54,9 +54,9 @@ async function writeAndSend(world: SendWorld, draftId: string, by: Cause) {
   return sendDirectly(world.node, draft, by);
 }
 
-describe("an approval while its identity comes to require two", () => {
+describe("an approval while its identity is changed to require two", () => {
   for (const [what, by] of Object.entries({ "a person": approve(ann), "a person's edit": edit, "a key": approveByKey }))
-    it(`is one of two: ${what}`, async () => {
+    it(`an approval by ${what} counts as one of two if two become required while it is recorded`, async () => {
       const { world, draftId } = await openDraft();
       await whileAppended(
         world,
@@ -70,7 +70,7 @@ describe("an approval while its identity comes to require two", () => {
     });
 
   for (const [what, by] of Object.entries({ "a person": ann, "a key": cause }))
-    it(`is one of two, or none, where it comes with the mail that it is for: ${what}`, async () => {
+    it(`a mail that ${what} writes and sends stays pending if two approvals become required meanwhile`, async () => {
       const world = await createSendWorld();
       const draftId = systemIds.uuid();
       await whileAppended(
@@ -83,7 +83,7 @@ describe("an approval while its identity comes to require two", () => {
       expect(world.hands).to.deep.equal([]);
     });
 
-  it("is one of three where a key sends what two had to approve", async () => {
+  it("a key's send counts as one of three approvals if three become required while it is recorded", async () => {
     const { world, draftId } = await openDraft();
     await required(world, 2);
     await approve(ann)(world, draftId);
@@ -93,8 +93,8 @@ describe("an approval while its identity comes to require two", () => {
   });
 });
 
-describe("the send of a key while its identity comes to require two approvals", () => {
-  it("is one of two, and leaves nothing claimed and no quota reserved", async () => {
+describe("a key's send while its identity is changed to require two approvals", () => {
+  it("a key's send counts as one of two approvals and leaves no claim and no reserved quota", async () => {
     const { world, draftId } = await openDraft();
     const sending = () => refusal(send(world, draftId));
     expect(await whileAppended(world, sending, () => required(world, 2))).to.equal("approvals_missing");
@@ -105,7 +105,7 @@ describe("the send of a key while its identity comes to require two approvals", 
     expect(world.hands).to.deep.equal([]);
   });
 
-  it("is queued all the same where its identity changes in something else", async () => {
+  it("a key's send is queued if another setting of the identity changes meanwhile", async () => {
     const { world, draftId } = await openDraft();
     await whileAppended(
       world,
@@ -117,8 +117,8 @@ describe("the send of a key while its identity comes to require two approvals", 
   });
 });
 
-describe("an approval by two people and the keys", () => {
-  it("falls with one of the two where a person has come to be required: the keys' takes nobody's place", async () => {
+describe("an approval by two people and a key", () => {
+  it("a removed member's approval is not replaced by a key's if a person has become required", async () => {
     const { world, draftId } = await openDraft();
     await required(world, 3);
     await approveByKey(world, draftId);
@@ -137,7 +137,7 @@ describe("an approval by two people and the keys", () => {
 });
 
 describe("the second of two approvals", () => {
-  it("does not count beside the keys' where a person comes to be required meanwhile", async () => {
+  it("an approval next to a key's is not enough if a person becomes required while it is recorded", async () => {
     const { world, draftId } = await openDraft();
     await required(world, 2);
     await approveByKey(world, draftId);
@@ -153,7 +153,7 @@ describe("the second of two approvals", () => {
     expect(world.hands).to.have.length(1);
   });
 
-  it("does not count beside that of a member who is removed meanwhile", async () => {
+  it("an approval is not enough if the first approver is removed as a member while it is recorded", async () => {
     const { world, draftId } = await openDraft();
     await required(world, 2);
     await approve(ann)(world, draftId);

@@ -22,11 +22,12 @@ const hinder = {
     world.elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: on }, cause),
   "paused by the operator": (world: SendWorld, on: boolean) =>
     on ? pauseInstallation(world.elsewhere(), null, cause) : resumeInstallation(world.elsewhere(), null, cause),
-  disabled: (world: SendWorld, on: boolean) => world.changeIdentity({ status: on ? "disabled" : "active" }),
+  "disabled for its identity": (world: SendWorld, on: boolean) =>
+    world.changeIdentity({ status: on ? "disabled" : "active" }),
 };
 const hindrances = Object.entries(hinder);
 
-/** Acknowledged and filed, while the dispatcher is busy with a hand-over. */
+/** Acknowledges and files a customer's mail while the dispatcher is busy with a hand-over. */
 async function customerWrites(world: SendWorld, filed = true): Promise<void> {
   await world.acknowledge(2, [first]);
   const event = world.log.all.at(-1)!;
@@ -39,7 +40,7 @@ const deliverOn = (world: SendWorld, node = world.node) => {
   return tell(process, event)!;
 };
 
-/** As the runner does it when the event has failed too often. */
+/** Gives up as the runner does when the event has failed too often. */
 async function giveUpOn({ node }: SendWorld, event: Recorded<any>): Promise<void> {
   const { givingUp } = node.processes.find(({ name }) => name === "deliver")!;
   if (typeof givingUp !== "function") throw new Error("it would just be parked");
@@ -47,9 +48,9 @@ async function giveUpOn({ node }: SendWorld, event: Recorded<any>): Promise<void
   await givingUp(event, given);
 }
 
-describe("the look right before a hand-over", () => {
+describe("the check right before a hand-over", () => {
   for (const seconds of [6, 25]) {
-    it(`lets a relay that is ready after ${seconds} s have the mail, once and without another claim`, async () => {
+    it(`a relay that is ready after ${seconds} s gets the mail once, without another claim`, async () => {
       const { world, draftId } = await queued();
       world.onConnect(() => world.sleepThrough(seconds * 1000));
       await world.run();
@@ -59,7 +60,7 @@ describe("the look right before a hand-over", () => {
     });
   }
 
-  it("lets everything leave that has waited for a minute, without another claim", async () => {
+  it("fifty drafts that waited for a minute are all sent without another claim", async () => {
     const world = await createSendWorld({ cap: 100, deliveries: 1 });
     const drafts: string[] = [];
     for (let n = 0; n < 50; n++) {
@@ -74,7 +75,7 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, drafts, ["sent"]);
   });
 
-  it("makes a draft stale whose customer writes while a connection is opened, and gives everything back", async () => {
+  it("a draft whose customer writes while the connection is opened becomes stale and gives everything back", async () => {
     const { world, draftId } = await queued();
     world.onConnect(() => customerWrites(world));
     await world.run();
@@ -83,7 +84,7 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("waits for mail that is acknowledged and not filed yet", async () => {
+  it("a hand-over waits for mail that is acknowledged and not yet filed", async () => {
     const { world, draftId } = await queued({ tickMs: 1_000 });
     let writes = 0;
     world.onConnect(() => customerWrites(world, ++writes > 1));
@@ -93,10 +94,10 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("sees what is acknowledged and filed while the thread is read", async () => {
+  it("a hand-over notices mail that is acknowledged and filed while the thread is read", async () => {
     const { world, draftId } = await queued();
     const { threads, store } = world.node;
-    // Judged by fresh states alone.
+    // Only fresh states are used.
     Object.assign(store, { guards: false });
     const fresh = threads.fresh.bind(threads);
     world.onConnect(() => {
@@ -114,7 +115,7 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("is repeated before the first byte once it is five seconds old", async () => {
+  it("the check before the first byte is repeated after five seconds and finds the customer's new mail", async () => {
     const { world, draftId } = await queued();
     world.onWrite(async () => {
       world.sleepThrough(5_500);
@@ -126,7 +127,7 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("is repeated however long the relay took until then, and the mail leaves at the first try", async () => {
+  it("the check before the first byte is repeated after a slow relay, and the mail is sent at the first try", async () => {
     const { world, draftId } = await queued();
     world.onWrite(() => world.sleepThrough(40_000));
     await world.run();
@@ -135,13 +136,13 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("counts as a try where the repeated one is over ten seconds old too, and nothing is written", async () => {
+  it("a try fails without a byte if the repeated check is over ten seconds old too", async () => {
     const { world, draftId } = await queued();
     world.onWrite(() => {
       world.sleepThrough(6_000);
       const { deliveries } = world.node;
       const loadDelivery = deliveries.fresh.bind(deliveries);
-      // The process is stopped in the middle of the repeated look.
+      // The process is stopped in the middle of the repeated check.
       deliveries.fresh = async (id) => {
         deliveries.fresh = loadDelivery;
         world.sleepThrough(11_000);
@@ -156,7 +157,7 @@ describe("the look right before a hand-over", () => {
   });
 
   for (const [what, set] of hindrances) {
-    it(`writes nothing where sending came to be hindered while the relay took its time: ${what}`, async () => {
+    it(`a hand-over writes nothing if sending becomes ${what} while the relay is slow, and is sent afterwards`, async () => {
       const { world, draftId } = await queued();
       let paused = false;
       world.onWrite(async () => {
@@ -175,7 +176,7 @@ describe("the look right before a hand-over", () => {
     });
   }
 
-  it("writes nothing where another instance has taken the attempt over meanwhile", async () => {
+  it("a hand-over writes nothing if another instance has taken over the attempt", async () => {
     const { world, draftId } = await queued();
     world.onWrite(async () => {
       world.onWrite(() => undefined);
@@ -193,7 +194,7 @@ describe("the look right before a hand-over", () => {
 
 describe("a later try", () => {
   for (const when of ["before", "after"] as const) {
-    it(`that crashes ${when} any of its appends is taken up where it was left`, async () => {
+    it(`a later try that crashes ${when} any append is continued by the next instance`, async () => {
       for (let at = 1, reached = true; reached; at++) {
         const { world, draftId } = await queued();
         world.answer(later);
@@ -216,9 +217,9 @@ describe("a later try", () => {
   }
 });
 
-describe("an obstacle", () => {
+describe("an obstacle to a send", () => {
   for (const [what, set] of hindrances) {
-    it(`starts nothing once it was answered: ${what} while a connection is opened`, async () => {
+    it(`no delivery starts if sending is ${what} while the connection is opened`, async () => {
       const { world, draftId } = await queued();
       world.onConnect(() => set(world, true));
       await world.run();
@@ -229,7 +230,7 @@ describe("an obstacle", () => {
       await expectSound(world, [draftId], ["sent"]);
     });
 
-    it(`starts nothing once it was answered: ${what} in the moment before the start is recorded`, async () => {
+    it(`no delivery starts if sending is ${what} right before the start is recorded`, async () => {
       const { world, draftId } = await queued();
       const { reached, release } = world.node.faulty.pause("delivery");
       const handled = world.run();
@@ -244,7 +245,7 @@ describe("an obstacle", () => {
       await expectSound(world, [draftId], ["sent"]);
     });
 
-    it(`sets a draft aside without a timer, and its end brings the draft back: ${what}`, async () => {
+    it(`a draft is set aside without a timer while sending is ${what}, and sent when that ends`, async () => {
       const { world, draftId } = await queued();
       await set(world, true);
       await world.drain();
@@ -255,7 +256,7 @@ describe("an obstacle", () => {
       await expectSound(world, [draftId], ["sent"]);
     });
 
-    it(`is named with the revision it was seen at, so that its end is not missed while a draft is set aside: ${what}`, async () => {
+    it(`a draft set aside because sending is ${what} names the revision it saw, so that the end is not missed`, async () => {
       const { world } = await queued();
       await set(world, true);
       const { setAside } = (await deliverOn(world)) as SetAside;
@@ -266,7 +267,7 @@ describe("an obstacle", () => {
       expect(setAside.some(hasMoved)).to.equal(true);
     });
 
-    it(`that begins and ends between the look and the start costs nothing: ${what}`, async () => {
+    it(`an obstacle that begins and ends before the start is recorded costs no try: ${what}`, async () => {
       const { world, draftId } = await queued();
       const { reached, release } = world.node.faulty.pause("delivery");
       const handled = world.run();
@@ -280,7 +281,7 @@ describe("an obstacle", () => {
     });
   }
 
-  it("ends a draft that is set aside when its identity is deleted", async () => {
+  it("a draft that is set aside fails when its identity is deleted", async () => {
     for (const [, set] of hindrances) {
       const { world, draftId } = await queued();
       await set(world, true);
@@ -292,7 +293,7 @@ describe("an obstacle", () => {
     }
   });
 
-  it("holds an approved draft aside without a timer, and its end sends it", async () => {
+  it("an approved draft is set aside without a timer during a pause, and sent when that ends", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await hinder.paused(world, true);
@@ -307,7 +308,7 @@ describe("an obstacle", () => {
 });
 
 describe("a hand-over that was begun", () => {
-  it("by an instance that is gone is unknown at once", async () => {
+  it("a hand-over by an instance that died is unknown at once", async () => {
     const { world, draftId } = await queued();
     world.answer("crash after");
     const before = world.clock.now().getTime();
@@ -325,7 +326,7 @@ describe("a hand-over that was begun", () => {
     await expectSound(world, [draftId], ["failed"]);
   });
 
-  it("is not touched while it is under way here, and taken over by another instance it is settled by its answer", async () => {
+  it("a hand-over in progress is left alone on its instance; taken over by another, it is settled by its answer", async () => {
     for (const other of [false, true]) {
       const { world, draftId } = await queued();
       let go = () => {};
@@ -341,7 +342,7 @@ describe("a hand-over that was begun", () => {
       const handing = deliverOn(world);
       await writing;
       const second = deliverOn(world, other ? world.createNode() : world.node);
-      // The one that waits here ends only with the hand-over.
+      // The second handler on the same instance ends only with the hand-over.
       await Promise.race([second, new Promise((resolve) => setTimeout(resolve, 20))]);
       go();
       await Promise.all([handing, second]);
@@ -352,7 +353,7 @@ describe("a hand-over that was begun", () => {
     }
   });
 
-  it("is unknown when its time is over, and a later answer settles it", async () => {
+  it("a hand-over that exceeds its time is unknown, and a late answer settles it", async () => {
     const { world, draftId } = await queued({ handOverSeconds: 0.2 });
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -369,7 +370,7 @@ describe("a hand-over that was begun", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("is unknown when it fails again and again, and one that never began fails with everything given back", async () => {
+  it("a hand-over that fails repeatedly is unknown if it was begun, and otherwise fails with everything given back", async () => {
     for (const started of [false, true]) {
       const { world, draftId } = await queued();
       const event = structuredClone(world.log.all.find(({ type }) => type === "DraftQueued")!);
@@ -388,7 +389,7 @@ describe("a hand-over that was begun", () => {
     }
   });
 
-  it("settles under its draft's key, and what was settled before it named its draft under its own", async () => {
+  it("a settled delivery is handled under its draft's id, or its own if the event names no draft", async () => {
     const { world, draftId } = await queued();
     world.answer(unknown);
     await world.run();
@@ -400,9 +401,9 @@ describe("a hand-over that was begun", () => {
   });
 });
 
-describe("what a hand-over waits for that does not come", () => {
-  /** The first of them stays away until `come` is called. */
-  function stayingAway<T>(ask: () => Promise<T>) {
+describe("a hand-over that waits for something", () => {
+  /** Delays the first call until `come` is called. */
+  function delayingFirstCall<T>(ask: () => Promise<T>) {
     let come = (): void => {};
     const arrival = new Promise<void>((resolve) => {
       come = resolve;
@@ -424,23 +425,23 @@ describe("what a hand-over waits for that does not come", () => {
   }
 
   const missing = {
-    "the word that what came in is filed": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
+    "the filing of received mail": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
       world.sendThrough({ name: "outbox", connect, close: async () => {} });
       const { filings } = world.node;
       const fresh = filings.fresh.bind(filings);
-      const away = stayingAway(async () => {});
+      const away = delayingFirstCall(async () => {});
       Object.assign(filings, { kept: () => undefined, fresh: (id: string) => away.ask().then(() => fresh(id)) });
       return away;
     },
     "a connection": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
-      const away = stayingAway(connect);
+      const away = delayingFirstCall(connect);
       world.sendThrough({ name: "outbox", connect: away.ask, close: async () => {} });
       return away;
     },
-    "the place where its mail is stored": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
+    "the blob store": (world: SendWorld, connect: () => Promise<ReadyConnection>) => {
       world.sendThrough({ name: "outbox", connect, close: async () => {} });
       const put = world.blobs.put.bind(world.blobs);
-      const away = stayingAway(async () => {});
+      const away = delayingFirstCall(async () => {});
       world.blobs.put = async (bytes) => {
         if (bytes.includes("Message-ID:")) await away.ask();
         return put(bytes);
@@ -451,7 +452,7 @@ describe("what a hand-over waits for that does not come", () => {
 
   for (const [what, missIn] of Object.entries(missing)) {
     for (const then of ["sent at the next try", "given up on"] as const) {
-      it(`${what}: it ends when it is told to, is ${then}, and starts nothing when that comes after all`, async () => {
+      it(`a hand-over ends on request while it waits for ${what}, is ${then}, and starts nothing late`, async () => {
         const { world, draftId } = await queued();
         const event = structuredClone(world.log.all.find(({ type }) => type === "DraftQueued")!);
         const sent: string[] = [];

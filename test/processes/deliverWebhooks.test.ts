@@ -9,7 +9,7 @@ import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWo
 
 const allOfDrafts = ["draft.created", "draft.updated", "draft.stale", "draft.rejected"];
 
-describe("delivering webhooks [d11 webhooks]", () => {
+describe("webhook delivery [d11 webhooks]", () => {
   let service: InProcess;
   let tenant: Workspace;
   /** One that waits long before it tries again, for the tests that ask for it. */
@@ -25,7 +25,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     tenant = await service.workspace();
   });
 
-  it("[6 webhook draft.stale] tells of a draft that went stale, with the message that made it so", async () => {
+  it("[6 webhook draft.stale] a webhook reports a stale draft with the message that made it stale", async () => {
     const receiver = await startReceiver();
     const { secret } = await webhook(tenant.ask, receiver.url, ["draft.stale"]);
     const { draftId, threadId, identityId, next } = await begunDraft(service.deps, tenant.id);
@@ -46,7 +46,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("[6 webhook draft.rejected] tells of a rejection with its reason", async () => {
+  it("[6 webhook draft.rejected] a webhook reports a rejection with its reason", async () => {
     const receiver = await startReceiver();
     await webhook(tenant.ask, receiver.url, ["draft.rejected"]);
     const { draftId, next } = await begunDraft(service.deps, tenant.id);
@@ -57,7 +57,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("[6 draft.approved] tells both events of an auto-approved submission, in order", async () => {
+  it("[6 draft.approved] a webhook reports both events of an automatically approved draft in order", async () => {
     const receiver = await startReceiver();
     await webhook(tenant.ask, receiver.url, ["draft.created", "draft.approved"]);
     const { draftId } = await begunDraft(service.deps, tenant.id, { autoApproved: true });
@@ -69,7 +69,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("takes in what is about one draft, thread or domain one after another, whichever stream says it [d11 order]", () => {
+  it("webhook events about one draft, thread or domain are handled in order, from whichever stream [d11 order]", () => {
     const { keyOf, on } = queueWebhooks(service.deps, { deliveries: {} as never, onQueued: () => undefined });
     const key = (stream: string, data: object = {}) => keyOf({ stream, data } as never);
     expect(key("draft-d1")).to.equal("d1");
@@ -78,7 +78,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     expect(Object.keys(on)).to.include.members(["DraftMarkedStale", "DeliveryBounced", "MessageAuthenticated"]);
   });
 
-  it("keeps each draft's order while a third of all tries fails, and tells everything [d11 order]", async () => {
+  it("each draft's webhook events arrive in order although a third of all tries fail [d11 order]", async () => {
     const tries = new Map<string, number>();
     const receiver = await startReceiver(async ({ id }) => {
       const number = (tries.get(id) ?? 0) + 1;
@@ -115,7 +115,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("holds back the later ones of a subject that fails, and of no other; the list says so [d11 order]", async () => {
+  it("a failing webhook event delays the later ones of its draft and no others, and the list shows that [d11 order]", async () => {
     let broken = true;
     const slowly = await withWaits();
     const other = await slowly.workspace();
@@ -148,7 +148,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await failing.stop();
   });
 
-  it("tries once, then once for each entry of the schedule, then goes on with the next [d11 schedule]", async () => {
+  it("a webhook event is tried once and once for each entry of the schedule; then the next one follows [d11 schedule]", async () => {
     const receiver = await startReceiver(({ body }) => (body.type === "draft.updated" ? 500 : 200));
     const { id } = await webhook(tenant.ask, receiver.url, allOfDrafts);
     const { next } = await begunDraft(service.deps, tenant.id);
@@ -167,7 +167,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("stops for good where the receiver answers 410, and says so", async () => {
+  it("a webhook is disabled after the answer 410, with that reason", async () => {
     const receiver = await startReceiver(() => 410);
     const { id } = await webhook(tenant.ask, receiver.url, allOfDrafts);
     const { next } = await begunDraft(service.deps, tenant.id);
@@ -186,7 +186,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("signs with both secrets after a rotation", async () => {
+  it("a webhook is signed with both secrets after a rotation", async () => {
     const receiver = await startReceiver();
     const { id, secret } = await webhook(tenant.ask, receiver.url, ["draft.created"]);
     const rotated = await tenant.ask(`POST /v1/webhooks/${id}/rotate-secret`);
@@ -197,7 +197,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("is not held up for others by a receiver that never answers", async () => {
+  it("a webhook receiver that never answers does not delay others", async () => {
     const stuck = await startReceiver(() => () => undefined);
     const quick = await startReceiver();
     const other = await service.workspace();
@@ -212,7 +212,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await Promise.all([stuck.stop(), quick.stop()]);
   });
 
-  it("has 8 tries of one webhook under way at once, and a thousand that wait behind them hold up no other webhook and nothing else", async () => {
+  it("a webhook has at most 8 concurrent tries, and a thousand waiting ones delay nothing else", async () => {
     let underWay = 0;
     let most = 0;
     const stuck = await startReceiver(() => {
@@ -241,7 +241,7 @@ describe("delivering webhooks [d11 webhooks]", () => {
     await Promise.all([stuck.stop(), quick.stop()]);
   });
 
-  it("drops what waits for a webhook that is deleted", async () => {
+  it("waiting deliveries of a deleted webhook are dropped", async () => {
     const receiver = await startReceiver(() => 500);
     const slowly = await withWaits();
     const other = await slowly.workspace();

@@ -20,8 +20,8 @@ async function sent(world: SendWorld): Promise<{ draftId: string; attemptId: str
 const typesOn = (world: SendWorld, stream: string) =>
   world.log.all.filter((event) => event.stream === stream).map(({ type }) => type);
 
-describe("reports of what became of a mail", () => {
-  it("are recorded once each, and a bounce after a delivery too", async () => {
+describe("delivery reports", () => {
+  it("each delivery report is recorded once, also a bounce after a delivery", async () => {
     const world = await createSendWorld();
     const { attemptId } = await sent(world);
     for (const outcome of ["delivered", "bounced", "delivered", "bounced", "complained"] as const) {
@@ -36,7 +36,7 @@ describe("reports of what became of a mail", () => {
     ]);
   });
 
-  it("say nothing of an attempt that never started", async () => {
+  it("a report about an attempt that never started records nothing", async () => {
     const world = await createSendWorld();
     const length = world.log.all.length;
     const report = { attemptId: "33333333-3333-7333-8333-333333333333", outcome: "delivered", evidence: "?" } as const;
@@ -50,7 +50,7 @@ describe("reports of what became of a mail", () => {
     for (const event of world.log.all) await tell(process, event);
   };
 
-  it("settle what nobody knew: the draft is sent", async () => {
+  it("a delivery report settles an unknown hand-over, and the draft is sent", async () => {
     const world = await createSendWorld();
     world.answer(unknown);
     const { draftId, attemptId } = await sent(world);
@@ -59,7 +59,7 @@ describe("reports of what became of a mail", () => {
     expect((await world.state.draft(draftId)).status).to.equal("sent");
   });
 
-  it("are evidence for one that had failed as unconfirmed, once", async () => {
+  it("a delivery report about an unconfirmed draft is recorded once as late evidence", async () => {
     const world = await createSendWorld();
     world.answer(unknown);
     const { draftId, attemptId } = await sent(world);
@@ -72,7 +72,7 @@ describe("reports of what became of a mail", () => {
     expect(world.log.all.filter(({ type }) => type === "LateEvidence")).to.have.length(1);
   });
 
-  it("come at once from a provider that is the mailbox, and from no other", async () => {
+  it("only a provider that is the mailbox itself reports a delivery at once", async () => {
     for (const isMailbox of [true, undefined] as const) {
       const world = await createSendWorld();
       const { attemptId } = await sent(world);
@@ -86,7 +86,7 @@ describe("reports of what became of a mail", () => {
 });
 
 describe("a bounce of an approval mail", () => {
-  it("waits for the read model that says which drafts a mail asked about", async () => {
+  it("a bounce of an approval mail waits for the read model of drafts", async () => {
     const world = await createSendWorld();
     const headers = { classification: "bounce", reportedMessageIds: [] };
     const event = {
@@ -102,14 +102,14 @@ describe("a bounce of an approval mail", () => {
   });
 });
 
-describe("delivery_status of an outbound message", () => {
+describe("delivery_status", () => {
   let service: InProcess;
   before(async () => {
     service = await startInProcess();
   });
   after(() => service.stop());
 
-  it("becomes delivered, then bounced by the report of our own mail, and stays so [d5 bounce]", async () => {
+  it("a sent message becomes delivered and, after a bounce of it, stays bounced [d5 bounce]", async () => {
     const { ask, id } = await service.workspace();
     const identity = await service.identity(id);
     await service.deliver(identity.address, mail({ id: "question@x.example" }));

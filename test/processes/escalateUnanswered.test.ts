@@ -19,8 +19,8 @@ async function waiting(minutes = 30) {
 const escalations = (world: SendWorld) =>
   world.log.all.filter(({ type }) => type === "DraftEscalated").map(({ data }) => data.version);
 
-describe("escalation of a draft that nobody decides about [d7 escalation]", () => {
-  it("comes when the delay is over, once, however often everything is told again", async () => {
+describe("the escalation of an undecided draft [d7 escalation]", () => {
+  it("an undecided draft escalates once after its delay, however often events are repeated", async () => {
     const { world } = await waiting();
     await world.advance(30 * minute - 1);
     expect(escalations(world)).to.deep.equal([]);
@@ -32,7 +32,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
     expect(escalations(world)).to.deep.equal([1]);
   });
 
-  it("starts anew with a new version, and comes once for each [d13 new version]", async () => {
+  it("a new version of a draft starts the escalation delay again and escalates once [d13 new version]", async () => {
     const { world, draftId } = await waiting();
     await world.advance(20 * minute);
     await world.edit(draftId, "Another answer.");
@@ -45,7 +45,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
     expect(escalations(world)).to.deep.equal([2, 3]);
   });
 
-  it("comes once for a version that was approved and went back to pending", async () => {
+  it("a version that was approved and became pending again escalates once", async () => {
     const { world, draftId } = await waiting();
     await world.advance(30 * minute);
     const approve = { ifVersion: null, contentSha256: null, sendRequested: false, tokenSha256: null };
@@ -56,7 +56,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
   });
 
   for (const decision of ["approve", "reject"] as const) {
-    it(`never comes after a decision to ${decision}, not even where its time has come already`, async () => {
+    it(`a draft never escalates after a decision to ${decision}, even if its delay is over`, async () => {
       const { world, draftId } = await waiting();
       await world.drain();
       world.sleepThrough(31 * minute);
@@ -81,7 +81,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
     [...world.timers.values()].find(({ process, timer }) => process === "escalateUnanswered" && timer.key === draftId)!
       .timer;
 
-  it("comes once where two instances have the same timer", async () => {
+  it("a draft escalates once if two instances have the same timer", async () => {
     const { world, draftId } = await waiting();
     const timer = timerOf(world, draftId);
     world.sleepThrough(30 * minute);
@@ -92,7 +92,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
 
   for (const when of ["before", "after"] as const) {
     for (const how of ["crash", "unavailable"] as const) {
-      it(`comes once after a ${how} ${when} its append`, async () => {
+      it(`a draft escalates once after a fault (${how}) ${when} its append`, async () => {
         const { world, draftId } = await waiting();
         const timer = timerOf(world, draftId);
         world.sleepThrough(30 * minute);

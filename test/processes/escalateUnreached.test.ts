@@ -18,7 +18,7 @@ const gone: ChannelAnswer = { reached: false, error: "550 no such user", again: 
 const busy: ChannelAnswer = { reached: false, error: "busy", again: true };
 const measured: ChannelAnswer = { reached: false, error: "our own measure", again: true, inMs: 60_000 };
 
-/** Approvers behind mailboxes that answer so; `secondary` false: an identity with one channel alone. */
+/** Makes a world whose mailboxes give these answers. `secondary` false: an identity with one channel. */
 async function world(answers: Record<string, ChannelAnswer> = {}, { secondary = true } = {}) {
   const made = await createSendWorld();
   const changes = {
@@ -48,7 +48,7 @@ async function world(answers: Record<string, ChannelAnswer> = {}, { secondary = 
   let timers: [Process, Timer][] = [];
   let position = made.log.all.length;
 
-  /** Hands every new event to every process, twice, as may happen; then what it led to. */
+  /** Hands every new event, and the events that follow from it, to every process twice. */
   async function tellNew(): Promise<void> {
     for (; position < made.log.all.length; position++) {
       const event = made.log.all[position] as Recorded;
@@ -92,7 +92,7 @@ async function world(answers: Record<string, ChannelAnswer> = {}, { secondary = 
       await made.node.drafts.handle(draftId, command, cause);
       await tellNew();
     },
-    /** A bounce that reports the mail of this question. */
+    /** Receives a bounce of this request's mail. */
     async bounce(messageId: string) {
       const headers = mailHeaders({ classification: "bounce", reportedMessageIds: [messageId] });
       const deliveryId = made.node.ids.uuid();
@@ -120,8 +120,8 @@ async function world(answers: Record<string, ChannelAnswer> = {}, { secondary = 
   };
 }
 
-describe("a question that nobody got", () => {
-  it("goes to the secondary channel at once, and once", async () => {
+describe("an approval request that reached no approver", () => {
+  it("an unreached approval request escalates to the secondary channel at once, and once", async () => {
     const { submitted, to, count, needsReview, timers, tellAgain } = await world({ [first]: gone });
     await submitted();
     expect([to(), timers(), await needsReview()]).to.deep.equal([["second v1"], [], false]);
@@ -130,8 +130,10 @@ describe("a question that nobody got", () => {
   });
 
   for (const secondary of [true, false]) {
-    const where = secondary ? "goes to the secondary channel" : "asks for a person, where there is no other channel";
-    it(`${where}, also where somebody else had the question who approves no more`, async () => {
+    const where = secondary
+      ? "an unreached request escalates"
+      : "an unreached request without second channel needs review";
+    it(`${where}, also if a former approver was reached`, async () => {
       const other = "other@approvers.example";
       const { submitted, changeIdentity, tellNew, fireTimer, to, needsReview } = await world(
         { [other]: gone },
@@ -148,7 +150,7 @@ describe("a question that nobody got", () => {
     });
   }
 
-  it("goes there after the last try, not before", async () => {
+  it("an approval request escalates after the last try, not before", async () => {
     const { submitted, to, fireTimer, timers } = await world({ [first]: busy });
     await submitted();
     for (let tries = 0; tries < 4; tries++) {
@@ -158,14 +160,14 @@ describe("a question that nobody got", () => {
     expect([to(), timers()]).to.deep.equal([["second v1"], []]);
   });
 
-  it("goes there where it would wait in our own measure of mail; without a secondary channel it waits, and no wait is a try", async () => {
+  it("a request without room in the hourly limit escalates, or waits without a try if there is no secondary channel", async () => {
     const both = await world({ [first]: measured });
     await both.submitted();
     expect([both.to(), both.timers()]).to.deep.equal([["second v1"], []]);
     const alone = await world({ [first]: measured }, { secondary: false });
     await alone.submitted();
     for (let waits = 0; waits < 6; waits++) await alone.fireTimer();
-    // Longer than anything else is news.
+    // Longer than the day after which other notifications are dropped.
     alone.sleepThrough(25 * 3_600_000);
     await alone.fireTimer();
     expect([alone.to(), await alone.needsReview()]).to.deep.equal([[], false]);
@@ -174,7 +176,7 @@ describe("a question that nobody got", () => {
     expect([alone.to(), alone.timers()]).to.deep.equal([["first v1"], []]);
   });
 
-  it("is on record only once there is room in our own measure: each wait before costs a timer", async () => {
+  it("a request that waits for room in the hourly limit is recorded only once it has room", async () => {
     const { submitted, log, fireTimer, answers, to, givenBack } = await world(
       { [first]: measured },
       { secondary: false },
@@ -190,7 +192,7 @@ describe("a question that nobody got", () => {
     expect(log.all.slice(before).map(({ type }) => type)).to.deep.equal(["ApproversAsked", "ApproversNotified"]);
   });
 
-  it("gives its room back where the draft was decided before it was asked about", async () => {
+  it("a request gives its room in the hourly limit back if the draft was decided meanwhile", async () => {
     const { submitted, node, fireTimer, answers, to, givenBack, elsewhere } = await world(
       { [first]: busy },
       { secondary: false },
@@ -210,7 +212,7 @@ describe("a question that nobody got", () => {
     expect(givenBack).to.have.length(1);
   });
 
-  it("waits for room in our own measure where its version has gone to the secondary channel before", async () => {
+  it("a request waits for room in the hourly limit if its version has already escalated", async () => {
     const { submitted, answers, node, tellNew, to, timers, fireTimer } = await world({ [first]: gone, [second]: gone });
     const draftId = await submitted();
     answers[first] = measured;
@@ -223,7 +225,7 @@ describe("a question that nobody got", () => {
     expect([to(), timers()]).to.deep.equal([["first v1"], []]);
   });
 
-  it("has its thread ask for a person again where it is asked once more, and again in vain on both channels", async () => {
+  it("a thread needs review again if a repeated request fails on both channels", async () => {
     const { submitted, node, tellNew, needsReview, seen, count } = await world({ [first]: gone, [second]: gone });
     const draftId = await submitted();
     await seen();
@@ -237,7 +239,7 @@ describe("a question that nobody got", () => {
     ["both channels fail", { [first]: gone, [second]: gone }, true],
     ["the only channel fails", { [first]: gone }, false],
   ] as const) {
-    it(`has its thread ask for a person where ${name}; what a person answered to that stands`, async () => {
+    it(`a thread needs review once if ${name}, and not again after a person cleared it`, async () => {
       const { submitted, needsReview, seen, tellAgain, state } = await world(answers, { secondary });
       const draftId = await submitted();
       expect([await needsReview(), (await state.draft(draftId)).status]).to.deep.equal([true, "pending"]);
@@ -247,7 +249,7 @@ describe("a question that nobody got", () => {
     });
   }
 
-  it("does not escalate once it is decided, or a newer version is there", async () => {
+  it("an unreached request about a decided draft or an older version does not escalate", async () => {
     for (const decide of [true, false]) {
       const { submit, edit, approve, tellNew, log, node, count, needsReview } = await world({ [first]: gone });
       const draftId = await submit();
@@ -267,8 +269,8 @@ describe("a question that nobody got", () => {
   });
 });
 
-describe("an approval mail that came back", () => {
-  it("reached nobody: the draft says so, and it escalates at once", async () => {
+describe("a bounced approval mail", () => {
+  it("a bounced approval mail is shown on the draft and escalates at once", async () => {
     const { submitted, asked, bounce, to, state, log, tellAgain } = await world();
     const draftId = await submitted();
     expect(to()).to.deep.equal(["first v1"]);
@@ -286,7 +288,7 @@ describe("an approval mail that came back", () => {
     ]);
   });
 
-  it("changes nothing where its question was asked once more and got through, was decided, or is nobody's", async () => {
+  it("a bounce changes nothing if a later request got through, the draft was decided, or the mail is unknown", async () => {
     const { submitted, asked, bounce, to, approve, advance, state, node, tellNew, count } = await world();
     const draftId = await submitted();
     await node.drafts.handle(draftId, { type: "RequestNotify", at: "2026-01-01T00:00:00Z", throttleSeconds: 0 }, cause);
@@ -310,7 +312,7 @@ describe("an approval mail that came back", () => {
     ]);
   });
 
-  it("while its draft was approved, is asked again once the approval is taken back, and then escalates", async () => {
+  it("a bounce while the draft is approved leads to a new request once the approval is undone", async () => {
     const { submitted, asked, bounce, to, node, tellNew, count } = await world();
     const draftId = await submitted();
     const ann = { ...cause, actor: { kind: "session" as const, id: "ann", name: "Ann", email: "ann@people.example" } };
@@ -325,7 +327,7 @@ describe("an approval mail that came back", () => {
   });
 });
 
-describe("a draft that escalated, and was approved when its second approver was to be asked", () => {
+describe("a draft approved while its escalation was pending", () => {
   const ann = { ...cause, actor: { kind: "session" as const, id: "ann", name: "Ann", email: "ann@people.example" } };
 
   async function takenBack(answers: Record<string, ChannelAnswer>) {
@@ -341,14 +343,14 @@ describe("a draft that escalated, and was approved when its second approver was 
     return { ...made, before };
   }
 
-  it("has that one asked once the approval is taken back, and the first one not again", async () => {
+  it("the second approver is asked once the approval is undone, and the first is not asked again", async () => {
     const { before, to, bounce, asked, needsReview } = await takenBack({});
     expect([before, to()]).to.deep.equal([["first v1"], ["first v1", "second v1"]]);
     await bounce(asked[0]!.messageId);
     expect([to(), await needsReview()]).to.deep.equal([["first v1", "second v1"], false]);
   });
 
-  it("has its thread ask for a person where that one cannot be reached either", async () => {
+  it("the thread needs review if the second approver cannot be reached after the approval is undone", async () => {
     const { before, to, bounce, asked, needsReview } = await takenBack({ [second]: gone });
     expect([before, to()]).to.deep.equal([["first v1"], ["first v1"]]);
     await bounce(asked[0]!.messageId);
@@ -356,9 +358,9 @@ describe("a draft that escalated, and was approved when its second approver was 
   });
 });
 
-describe("a link that was closed", () => {
+describe("a closed approval link", () => {
   for (const because of ["link_leaked", "wrong_codes"] as const) {
-    it(`because of ${because}: its channel is asked anew once, then the other one, and the thread asks for a person`, async () => {
+    it(`a link closed because of ${because} leads to one new request, then escalation and review, and no loop`, async () => {
       const { submitted, close, to, needsReview, tellAgain, count } = await world();
       const draftId = await submitted();
       await close(draftId, because, "mail 1");
@@ -373,7 +375,7 @@ describe("a link that was closed", () => {
     });
   }
 
-  it("asks for a person where there is no other channel, and each new version is asked about again", async () => {
+  it("without a secondary channel a closed link leads to review, and each new version is asked about again", async () => {
     const { submitted, edit, close, to, needsReview, tellNew } = await world({}, { secondary: false });
     const draftId = await submitted();
     await close(draftId, "link_leaked", "mail 1");

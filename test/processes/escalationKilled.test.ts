@@ -11,14 +11,14 @@ import { askQuestion, openTenant, type Question } from "#test/support/tenant.ts"
 const minute = 60_000;
 const approvers = Array.from({ length: 5 }, (_, n) => `second-${n}@approvers.example`);
 
-describeInFull("escalation by two instances, one killed on the way [d7 escalation]", () => {
+describeInFull("escalation by two instances, one of them killed [d7 escalation]", () => {
   let installation: Installation;
   before(async () => {
     installation = await openInstallation();
   });
   after(() => installation.close());
 
-  /** Submitted nearly a minute ago, so that nobody has to wait for the contract's shortest delay. */
+  /** Submits a draft as of nearly a minute ago, so that the test need not wait for the shortest delay. */
   const submitEarlier = (workspaceId: string, { threadId, messageId, identityId }: Question): Promise<string> =>
     installation.withCommands(async (deps) => {
       const clock = { ...deps.clock, now: () => new Date(Date.now() - minute + 6_000) };
@@ -30,7 +30,7 @@ describeInFull("escalation by two instances, one killed on the way [d7 escalatio
       return (await submitDraft(earlier, request, operator(workspaceId))).draftId;
     });
 
-  itInFull("asks each secondary channel once, also where its holder is gone when the time comes", async () => {
+  itInFull("each secondary channel is asked once although the instance that held the timers is killed", async () => {
     const [first, second] = [await installation.start(), await installation.start()];
     const mailer = await openMailer(second.smtpPort);
     const waiting: { workspaceId: string; question: Question }[] = [];

@@ -30,8 +30,8 @@ function countExchanges({ node }: SendWorld): () => number {
   return () => exchanges;
 }
 
-describe("what a reply asks the log", () => {
-  it("is asked in few rounds: one to queue it, nine to hand it over", async () => {
+describe("reads of the event log for a reply", () => {
+  it("a reply needs one round of reads to be queued and nine to be handed over", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const { processes } = world.node;
     // From the second reply on, what a send rests on is kept.
@@ -50,8 +50,8 @@ describe("what a reply asks the log", () => {
   });
 });
 
-describe("an instance that knows where an inbox ended", () => {
-  it("asks what came since: another instance may have received it", async () => {
+describe("an instance that knows an inbox's last position", () => {
+  it("an instance finds mail that another instance received since its last read", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const { node } = world;
@@ -63,7 +63,7 @@ describe("an instance that knows where an inbox ended", () => {
   });
 });
 
-describe("a draft that changed while it was asked for, together with its identity", () => {
+describe("a draft that changes while it is read together with its identity", () => {
   /** The draft answers this instance later than all that is asked with it: `between` is done then, by another instance. */
   async function draftAnswersLate({ node }: SendWorld, draftId: string, between: () => Promise<unknown>) {
     await waitUntilFiled(node, identityId);
@@ -81,7 +81,7 @@ describe("a draft that changed while it was asked for, together with its identit
     };
   }
 
-  it("is never taken back to how the identity was", async () => {
+  it("a draft refreshed by another instance keeps the identity's new name", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const other = world.createNode();
@@ -96,7 +96,7 @@ describe("a draft that changed while it was asked for, together with its identit
     expect(await world.state.draft(draftId)).to.deep.include({ status: "sending", version: 2 });
   });
 
-  it("needs the person whom its identity wanted before it changed", async () => {
+  it("a send is refused for a person if the identity required one before the draft's edit was read", async () => {
     const world = await createSendWorld();
     const { node } = world;
     const draftId = await world.submit();
@@ -111,7 +111,7 @@ describe("a draft that changed while it was asked for, together with its identit
     expect(world.hands).to.deep.equal([]);
   });
 
-  it("is not approved by a key where its identity wanted a person before it changed", async () => {
+  it("a key's approval is refused if the identity required a person before the draft's edit was read", async () => {
     const world = await createSendWorld();
     const { node } = world;
     const draftId = await world.submit();
@@ -125,8 +125,8 @@ describe("a draft that changed while it was asked for, together with its identit
   });
 });
 
-describe("a look at what a reply has done itself", () => {
-  it("adds nothing: its thread has heard of it, and its claim is queued", async () => {
+describe("the later check of a reply", () => {
+  it("the checks after a sent reply record nothing, because thread and claim already know of it", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await send(world, draftId);
@@ -141,7 +141,7 @@ describe("a look at what a reply has done itself", () => {
   });
 });
 
-describe("mail that is acknowledged between two looks", () => {
+describe("mail acknowledged between two reads", () => {
   /** Acknowledges a mail as soon as this instance has read the thread, once. */
   function whenThreadIsRead({ node, acknowledge }: SendWorld): void {
     const readPage = node.store.readPage.bind(node.store);
@@ -155,7 +155,7 @@ describe("mail that is acknowledged between two looks", () => {
     };
   }
 
-  it("stops the hand-over where it came after the thread was read", async () => {
+  it("mail acknowledged after the thread was read stops the hand-over", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await send(world, draftId);
@@ -171,7 +171,7 @@ describe("mail that is acknowledged between two looks", () => {
   });
 
   for (const by of ["this instance", "another instance"])
-    it(`stops the hand-over where it came after the start was judged: acknowledged by ${by}`, async () => {
+    it(`mail acknowledged by ${by} after the start was judged stops the hand-over`, async () => {
       const world = await createSendWorld();
       const draftId = await world.submit();
       await send(world, draftId);
@@ -188,7 +188,7 @@ describe("mail that is acknowledged between two looks", () => {
       await expectSound(world, [draftId], ["stale"]);
     });
 
-  it("refuses the send where it came before the claim: the inbox is looked at again after it", async () => {
+  it("mail acknowledged before the claim refuses the send, because the inbox is read again after it", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const { reached, release } = world.node.faulty.pause("thread");

@@ -17,12 +17,12 @@ const delivering = ({ processes }: Node, { log }: SendWorld) => {
   return tell(processes.find(({ name }) => name === "deliver")!, structuredClone(queued) as Recorded<any>);
 };
 
-describe("a send, by a wall clock that jumps", () => {
+describe("a send while the clock jumps", () => {
   for (const [way, byMs] of [
     ["back", -hourMs],
     ["ahead", hourMs],
   ] as const) {
-    it(`a clock that jumps an hour ${way} before any append of a send delays nothing: the mail is handed over at its first try`, async () => {
+    it(`a clock that jumps an hour ${way} before any append of a send delays nothing: it is handed over at once`, async () => {
       for (let at = 1, reached = true; reached; at++) {
         const world = await createSendWorld();
         const draftId = await world.submit();
@@ -41,7 +41,7 @@ describe("a send, by a wall clock that jumps", () => {
     });
   }
 
-  it("a clock that is set back while the relay is slow makes no old check of the thread valid: the draft gets stale", async () => {
+  it("a clock that is set back while the relay is slow makes no old check of the thread valid: the draft is stale", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await queueSend(world.node, { draftId, kind: "api_key" }, cause);
@@ -57,7 +57,7 @@ describe("a send, by a wall clock that jumps", () => {
   });
 });
 
-describe("a send, through a provider that is late", () => {
+describe("a send through a late provider", () => {
   it("a provider that asks to write after the hand-over's time writes nothing, and everything is given back", async () => {
     const world = await createSendWorld({ handOverSeconds: 0.05 });
     const draftId = await world.submit();
@@ -77,7 +77,7 @@ describe("a send, through a provider that is late", () => {
   });
 });
 
-describe("a send, whose lane two instances hold", () => {
+describe("a send in a lane that two instances hold", () => {
   for (const late of ["while the first hands over", "after the first is done"]) {
     it(`a lane that two instances hold has its mail handed over once: the second start, ${late}, is refused`, async () => {
       const world = await createSendWorld();
@@ -104,7 +104,7 @@ describe("a send, whose lane two instances hold", () => {
   }
 });
 
-describe("a send, from a blob store that loses bytes", () => {
+describe("a send while the blob store loses bytes", () => {
   const faults = {
     "has lost": async () => undefined,
     "holds other bytes for": async () => Promise.reject(new BlobCorrupt("the blob holds other bytes")),
@@ -149,7 +149,7 @@ describe("a send, from a blob store that loses bytes", () => {
         await expectSound(world, [draftId], ["sent"]);
       });
 
-      it(`a blob store that ${fault} ${part} for good fails the draft: nothing is handed over, and everything is given back`, async () => {
+      it(`a blob store that ${fault} ${part} for good fails the draft: nothing is handed over, all is given back`, async () => {
         const { world, draftId, rule, event, error } = await queued();
         if (typeof rule.givingUp !== "function") throw new Error("it would just be parked");
         await rule.givingUp(event, { key: draftId, cause: causeOf("deliver", event), error });

@@ -12,7 +12,7 @@ describe("the hand-over", () => {
     return { world, draftId };
   };
 
-  it("never repeats an unknown one: failed as unconfirmed after its time, its quota kept", async () => {
+  it("an unknown hand-over is never repeated: after its time the draft fails as unconfirmed and keeps its quota", async () => {
     const { world, draftId } = await queued();
     world.answer(unknown);
     await world.drain();
@@ -25,7 +25,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId]);
   });
 
-  it("is settled by evidence", async () => {
+  it("evidence from the provider settles an unknown hand-over", async () => {
     for (const evidence of ["accepted", "refused"] as const) {
       const { world, draftId } = await queued();
       world.answer(unknown);
@@ -38,7 +38,7 @@ describe("the hand-over", () => {
     }
   });
 
-  it("uses the claim it was queued under, however old that is", async () => {
+  it("a hand-over uses the claim it was queued under, however old", async () => {
     const { world, draftId } = await queued();
     const { attemptId } = await world.state.draft(draftId);
     world.sleepThrough(3_600_000);
@@ -48,7 +48,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("takes as long as it needs to write a mail", async () => {
+  it("a hand-over has unlimited time to write the mail before it starts", async () => {
     const { world, draftId } = await queued();
     const { blobs } = world;
     const put = blobs.put.bind(blobs);
@@ -63,7 +63,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("uses a claim that another process made", async () => {
+  it("a hand-over uses a claim that another instance made", async () => {
     const { world, draftId } = await queued();
     world.useNode(world.createNode());
     await world.run();
@@ -72,7 +72,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("begins nothing once its claim was taken back elsewhere while it waited for a connection", async () => {
+  it("a hand-over does not start if its claim was released while it waited for a connection", async () => {
     const { world, draftId } = await queued({ deliveries: 1 });
     const { attemptId } = await world.state.draft(draftId);
     const release = { type: "ReleaseClaim", draftId, attemptId: attemptId as string, because: "test" } as const;
@@ -84,7 +84,7 @@ describe("the hand-over", () => {
     expect(world.hands).to.deep.equal([]);
   });
 
-  it("uses a claim whose recording took long", async () => {
+  it("a hand-over uses a claim that took long to record", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const { reached, release } = world.node.faulty.pause("thread");
@@ -98,7 +98,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("writes nothing once the look at the thread got too old on the way, and tries again", async () => {
+  it("a hand-over writes nothing after an outdated check of the thread, and is tried again", async () => {
     const { world, draftId } = await queued();
     let slept = false;
     world.onWrite(() => {
@@ -120,7 +120,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("fails when its schedule is used up, and gives the quota back [3 sending -> failed]", async () => {
+  it("a draft fails after the last retry and gives its quota back [3 sending -> failed]", async () => {
     const { world, draftId } = await queued();
     world.answer(later, "no connection", later);
     await world.run();
@@ -130,7 +130,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId]);
   });
 
-  it("may still end stale before a later try", async () => {
+  it("a draft can become stale before a later try", async () => {
     const { world, draftId } = await queued();
     world.answer(later);
     await world.drain();
@@ -141,7 +141,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId]);
   });
 
-  it("waits while sending is paused or the identity disabled, then goes on [3 identity disabled]", async () => {
+  it("a queued draft waits while sending is paused or its identity disabled, and is sent afterwards [3 identity disabled]", async () => {
     for (const wait of ["paused", "disabled"] as const) {
       const { world, draftId } = await queued();
       const set = (on: boolean) =>
@@ -163,7 +163,7 @@ describe("the hand-over", () => {
     }
   });
 
-  it("carries an approval out when the pause ends", async () => {
+  it("an approved draft is sent when the pause ends", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const pause = (sendingPaused: boolean) =>
@@ -178,7 +178,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("fails a queued draft whose identity was deleted", async () => {
+  it("a queued draft fails if its identity is deleted", async () => {
     const { world, draftId } = await queued();
     await world.node.identities.handle(identityId, { type: "DeleteIdentity", mayLoosen: false }, cause);
     await world.run();
@@ -187,7 +187,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId]);
   });
 
-  it("puts a draft back to pending whose identity changed after the approval", async () => {
+  it("an approved draft whose identity changed becomes pending again when it is sent", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await world.node.drafts.handle(
@@ -203,7 +203,7 @@ describe("the hand-over", () => {
     expect(await world.state.quota()).to.equal(0);
   });
 
-  it("does not let a key send what an edit put back to pending, where people decide", async () => {
+  it("a key cannot send a pending draft if a person has to decide", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await requireHuman(world);
@@ -212,7 +212,7 @@ describe("the hand-over", () => {
     );
   });
 
-  it("does not send what a key or a rule approved before people had to decide: it goes back to them [d2 require_human_approval]", async () => {
+  it("a draft approved by a key or a rule before a person was required becomes pending again [d2 require_human_approval]", async () => {
     for (const kind of ["api_key", "rule"] as const) {
       const world = await createSendWorld();
       const draftId = await world.submit();
@@ -231,7 +231,7 @@ describe("the hand-over", () => {
     }
   });
 
-  it("hands over once where two deliverers have the same events at once", async () => {
+  it("a draft is handed over once if two handlers have its event concurrently", async () => {
     for (const same of [true, false]) {
       const { world, draftId } = await queued();
       const other = same ? world.node : world.createNode();
@@ -243,7 +243,7 @@ describe("the hand-over", () => {
     }
   });
 
-  it("keeps an attempt out of the reach of an older attempt's timers", async () => {
+  it("an older attempt's timer does not affect the current attempt", async () => {
     const { world, draftId } = await queued();
     const [old] = [...world.log.all].filter(({ type }) => type === "DraftQueued");
     world.answer(later, accepted);

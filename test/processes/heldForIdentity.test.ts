@@ -30,8 +30,8 @@ const submitted = ({ log }: SendWorld): string | undefined => {
 /** What is left to come by itself, but for what gives up on rules that were run. */
 const sendTimers = ({ timers }: SendWorld): string[] => [...timers.keys()].filter((name) => name.endsWith("/again"));
 
-describe("a draft that nobody approved, of an identity that is disabled", () => {
-  it("is set aside without a timer until the identity is enabled: no time passes before it leaves", async () => {
+describe("an automatically approved draft of a disabled identity", () => {
+  it("a draft of a disabled identity is set aside without a timer and sent at once when it is enabled", async () => {
     const world = await disabled();
     const draftId = await world.submit({ autoApproved: true });
     expect(await world.state.draft(draftId)).to.include({ status: "approved", held: "identity_not_active" });
@@ -41,7 +41,7 @@ describe("a draft that nobody approved, of an identity that is disabled", () => 
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("stays held once the identity is deleted, and is waited for no more", async () => {
+  it("a draft of a disabled identity stays held after the identity is deleted, and no longer waits", async () => {
     const world = await disabled();
     const draftId = await world.submit({ autoApproved: true });
     await deleted.happens(world);
@@ -50,7 +50,7 @@ describe("a draft that nobody approved, of an identity that is disabled", () => 
     expect(await answerTo(world, "DraftRulesApplied")).to.equal(undefined);
   });
 
-  it("is set aside under the revision at which that was seen, so that its end is not missed meanwhile", async () => {
+  it("a draft set aside for its identity names the revision it saw, so that enabling is not missed", async () => {
     const world = await disabled();
     await world.submit({ autoApproved: true });
     const { setAside } = (await answerTo(world, "DraftRulesApplied"))!;
@@ -62,7 +62,7 @@ describe("a draft that nobody approved, of an identity that is disabled", () => 
     expect(setAside.some(hasMoved)).to.equal(true);
   });
 
-  it("is set aside as well where another send of it was taken back meanwhile", async () => {
+  it("a draft of a disabled identity is set aside again after another send of it was undone", async () => {
     const world = await disabled();
     const draftId = await world.submit({ autoApproved: true });
     const abandon = { type: "AbandonSend", attemptId: identityId, because: "cut off" } as const;
@@ -70,7 +70,7 @@ describe("a draft that nobody approved, of an identity that is disabled", () => 
     expect((await answerTo(world, "SendAbandoned"))?.setAside).to.have.length(1);
   });
 
-  it("leaves on a person's word that came meanwhile, whatever it was set aside with", async () => {
+  it("a draft of a disabled identity is sent by a person's approval that came while it was set aside", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     await world.changeIdentity({ status: "disabled" });
     const draftId = await world.submit();
@@ -92,7 +92,7 @@ describe("a draft that nobody approved, of an identity that is disabled", () => 
 
   for (const end of [enabled, deleted]) {
     for (const how of ["go on", "crash"] as const) {
-      it(`comes to the same end wherever the identity is ${end.name} meanwhile${how === "crash" ? ", with a crash there" : ""}`, async () => {
+      it(`a draft ends the same wherever its identity is ${end.name} meanwhile${how === "crash" ? ", with a crash" : ""}`, async () => {
         for (const when of ["before", "after"] as const) {
           for (let at = 1, reached = true; reached; at++) {
             reached = await endsAt({ at, when, how, end });

@@ -13,7 +13,7 @@ const sampled = "filing:threaded:2";
 const crashPoints = inFull ? ["filing:decided", sampled] : [sampled];
 const titled = ["filing:decided", sampled];
 
-describe("held mail, its release killed", () => {
+describe("the release of held mail by an instance that is killed", () => {
   let database: TestDatabase;
   let running: Beside | undefined;
   let doomed: TestService | undefined;
@@ -25,7 +25,7 @@ describe("held mail, its release killed", () => {
     apiKey ??= running.apiKey as string;
     return asking(running.url, apiKey);
   };
-  /** None yet while the read models of a service that has just begun are not caught up: it answers 503. */
+  /** Empty while a new service answers 503 because its read models are not caught up. */
   const entriesOf = async (ask: Ask, id: string): Promise<any[]> =>
     (await ask(`GET /v1/inbound?identity_id=${id}`)).json.data?.toReversed() ?? [];
   const areAll = async (ask: Ask, id: string, disposition: string) => {
@@ -63,7 +63,7 @@ describe("held mail, its release killed", () => {
 
   for (const crashAt of titled) {
     (crashAt === sampled ? it : itInFull)(
-      `with kill -9 at ${crashAt} is released all the same, each message once, in order [d5 held]`,
+      `held mail whose release is killed at ${crashAt} is released, each message once, in order [d5 held]`,
       async () => {
         const { id } = identities.get(crashAt)!;
         doomed = await startService({ database, env: { ...testSettings, CRASH_AT: crashAt } });
@@ -93,7 +93,7 @@ describe("held mail, its release killed", () => {
   }
 });
 
-/** At once, of all there were: nobody lives. */
+/** Ends the leases of all instances, which are dead. */
 async function endLeases({ ownerUrl }: TestDatabase): Promise<void> {
   const sql = new pg.Client({ connectionString: ownerUrl });
   await sql.connect();

@@ -26,10 +26,10 @@ async function expectWithdrawn(world: StandingWorld, draftId: string): Promise<v
   await expectSound(world, [draftId], ["failed"]);
 }
 
-describe("what a key has queued when a person's approval comes to be required", () => {
+describe("a draft queued by a key when human approval becomes required", () => {
   for (const [of, require] of Object.entries(requirers)) {
     for (const [how, queue] of Object.entries(byKey)) {
-      it(`for the ${of} does not leave after a pause: ${how}`, async () => {
+      it(`a draft queued by a key (${how}) is not sent after a pause in which the ${of} came to require a person`, async () => {
         const world = await createStandingWorld();
         const draftId = await world.submit();
         await queue(world, draftId);
@@ -42,7 +42,7 @@ describe("what a key has queued when a person's approval comes to be required", 
       });
     }
 
-    it(`for the ${of} does not leave at a retry, before which nothing is claimed`, async () => {
+    it(`a draft queued by a key is neither claimed nor sent at a retry once the ${of} requires a person`, async () => {
       const world = await createStandingWorld();
       world.answer(later);
       const draftId = await world.submit();
@@ -54,7 +54,7 @@ describe("what a key has queued when a person's approval comes to be required", 
       expect(world.log.all.filter(({ type }) => type === "SendClaimed")).to.have.length(1);
     });
 
-    it(`for the ${of} does not begin to leave once a connection is opened`, async () => {
+    it(`a draft queued by a key does not start once the ${of} requires a person while connecting`, async () => {
       const world = await createStandingWorld();
       world.onConnect(() => require(world));
       const draftId = await world.submit();
@@ -64,7 +64,7 @@ describe("what a key has queued when a person's approval comes to be required", 
       expect(world.log.all.map(({ type }) => type)).to.not.include("DeliveryStarted");
     });
 
-    it(`for the ${of} is kept back right before the first byte`, async () => {
+    it(`a draft queued by a key is withheld before the first byte once the ${of} requires a person`, async () => {
       const world = await createStandingWorld();
       world.onWrite(() => require(world));
       const draftId = await world.submit();
@@ -74,7 +74,7 @@ describe("what a key has queued when a person's approval comes to be required", 
     });
   }
 
-  it("leaves where a person had approved it, whoever sent it", async () => {
+  it("a draft that a person approved and a key queued is sent although a person became required", async () => {
     const world = await createStandingWorld();
     const draftId = await world.submit();
     const press = { ifVersion: 1, contentSha256: null, tokenSha256: "a person's", sendRequested: false } as const;

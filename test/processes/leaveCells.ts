@@ -12,7 +12,7 @@ import { createStandingWorld, isTrusted, openStandingWorld, type StandingWorld, 
 
 type Do = (world: StandingWorld) => Promise<unknown>;
 
-/** How a draft comes to be approved. `sends`: nothing is sent until a key asks for it. */
+/** A way to approve a draft. `sends`: the draft is not sent until a key asks for it. */
 type Way = {
   setUp?: Do;
   autoApproved?: true;
@@ -56,7 +56,7 @@ const nobody: WayName[] = ["a rule", "a setting"];
 export const moments = ["queued", "connected", "started", "first byte", "late first byte", "queued again"] as const;
 export type Cell = { way: WayName; moment: (typeof moments)[number] };
 
-/** How a draft rests: with the code of what holds it, or that it failed with. A send by key that was refused leaves it `held null`. */
+/** A draft's final status with the code that holds or failed it. A send by key that was refused leaves it `held null`. */
 type End = "pending" | `held ${string}` | `failed ${string}` | "stale" | "sending" | "sent";
 
 /**
@@ -65,10 +65,10 @@ type End = "pending" | `held ${string}` | `failed ${string}` | "stale" | "sendin
  */
 export type Question = { change: Do; ways?: WayName[]; end: (cell: Cell) => End; undone?: Do };
 
-/** It goes back to its approvers as long as it is approved, and fails once it is being sent. */
+/** The draft becomes pending while it is approved, and fails once it is being sent. */
 const withdrawn: Question["end"] = ({ moment }) => (moment === "queued" ? "pending" : "failed approval_withdrawn");
 
-/** A question that was asked less than 5 s ago is not asked again for the first byte. */
+/** A question asked less than 5 s before is not asked again for the first byte. */
 const unlessJustAsked =
   (end: Question["end"]): Question["end"] =>
   (cell) =>
@@ -129,7 +129,7 @@ export const questions: Record<string, Question> = {
       elsewhere().workspaces.handle(workspaceId, { type: "SetPlan", betaOverride: true }, cause),
   },
   "the customer has written again": { change: writeAgain, end: unlessJustAsked(() => "stale") },
-  "the customer has written again, and nobody has filed it": {
+  "the customer has written again, and the mail is not filed": {
     change: (world) => world.acknowledge(2, [first]),
     end: unlessJustAsked(() => "stale"),
   },
@@ -137,21 +137,21 @@ export const questions: Record<string, Question> = {
     change: (world) => world.changeIdentity({ replyToEmail: "other@agents.localhost" }),
     end: onlyWhenQueued(() => "pending"),
   },
-  "who approved is removed": { change: onAnn({ type: "RemoveMember" }), ways: people, end: withdrawn },
-  "who approved may only read": {
+  "the approver is removed": { change: onAnn({ type: "RemoveMember" }), ways: people, end: withdrawn },
+  "the approver may only read": {
     change: onAnn({ type: "ChangeRole", role: "auditor" }),
     ways: people,
     end: withdrawn,
   },
-  "who approved is disabled by the operator": {
+  "the approver is disabled by the operator": {
     change: ({ elsewhere }) => elsewhere().users.handle("ann", { type: "DisableUser" }, cause),
     ways: people,
     end: withdrawn,
   },
-  "a person has to approve by now": { change: requireHuman, ways: ["a key", ...nobody], end: withdrawn },
-  "two have to approve by now": { change: ofTwo, ways: nobody, end: withdrawn },
+  "a person has to approve now": { change: requireHuman, ways: ["a key", ...nobody], end: withdrawn },
+  "two have to approve now": { change: ofTwo, ways: nobody, end: withdrawn },
   "the rule is gone": { change: (world) => world.deleteRule(ruleOf(world)), ways: ["a rule"], end: withdrawn },
-  "the rule grants nothing more": {
+  "the rule approves nothing more": {
     change: (world) => world.changeRule(ruleOf(world), { actions: [] }),
     ways: ["a rule"],
     end: withdrawn,
@@ -163,7 +163,7 @@ export const questions: Record<string, Question> = {
   },
 };
 
-/** A world in which drafts are approved in this way. */
+/** Makes a world in which drafts are approved in this way. */
 export async function worldOf(name: WayName): Promise<StandingWorld> {
   const way: Way = allWays[name];
   const options = { deliveries: 1 };
@@ -179,7 +179,7 @@ export async function worldOf(name: WayName): Promise<StandingWorld> {
   return openStandingWorld(options, beginning);
 }
 
-/** A draft that this moment is next for: approved in this way, or on its way out, or handed over right now. */
+/** Submits a draft and brings it to just before this moment: approved in this way, queued, or being handed over. */
 export async function standingAt(world: StandingWorld, name: WayName, moment: SendCheck["moment"]): Promise<string> {
   const way: Way = allWays[name];
   const { processes } = world.node;
@@ -205,7 +205,7 @@ export async function standingAt(world: StandingWorld, name: WayName, moment: Se
   return draftId;
 }
 
-/** Submits a draft that is approved and sent in this way, lets `change` happen at this moment, and runs all that there is to do. */
+/** Submits a draft that is approved and sent in this way, makes the change at this moment, and runs all work. */
 export async function changedAt(world: StandingWorld, { way: name, moment }: Cell, change: Do): Promise<string> {
   const way: Way = allWays[name];
   let changing: Promise<unknown> | undefined;

@@ -16,12 +16,12 @@ import { expectSound, requireHuman, send } from "./sendChecks.ts";
 import { cause, refusal } from "./sendWorld.ts";
 import type { StandingWorld } from "./standingWorld.ts";
 
-/** Events from which a draft's approvers learn the reason. */
+/** Events that tell a draft's approvers the reason. */
 const reasons = ["SendHeld", "DraftReturnedToPending", "DraftEdited", "DraftFailed", "DraftMarkedStale"];
 
-describe("a draft whose send is asked about at each moment", () => {
+describe("the checks of the send path", () => {
   for (const way of ways)
-    it(`is sent if nothing changes: approved by ${way}`, async () => {
+    it(`a draft approved by ${way} is sent if nothing changes`, async () => {
       const world = await worldOf(way);
       const draftId = await changedAt(world, { way, moment: "queued" }, async () => undefined);
       await expectSound(world, [draftId], ["sent"]);
@@ -29,13 +29,13 @@ describe("a draft whose send is asked about at each moment", () => {
 
   for (const [what, question] of Object.entries(questions))
     for (const moment of moments)
-      it(`is not sent from a moment on that asks: ${what}, ${moment}`, async () => {
+      it(`a draft is not sent after "${what}", if that happens at ${moment}, and continues as it should`, async () => {
         for (const way of question.ways ?? ways) await meets(question, { way, moment });
       });
 });
 
-describe("the table of the send path", () => {
-  it("is the same in src/sendPath.md and in the code", async () => {
+describe("the table of checks in src/sendPath.md", () => {
+  it("the table of checks in src/sendPath.md is the same as in the code", async () => {
     const page = await readFile(new URL("../../src/sendPath.md", import.meta.url), "utf8");
     const rows = [...page.matchAll(/^\| ([a-z ]+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$/gm)].map(
       ([, moment = "", asked = ""]) => [moment, asked.split(", ")],
@@ -43,14 +43,14 @@ describe("the table of the send path", () => {
     expect(Object.fromEntries(rows.slice(1))).to.deep.equal({ ...senderMoments, ...draftMoments });
   });
 
-  /** The change that turns the answer to each question, and for whose approval. */
+  /** For each question the change that makes its answer no, and the way of approval. */
   const turns: Record<
     string,
     { way: (typeof ways)[number]; change: (world: StandingWorld, draftId: string) => Promise<unknown> }
   > = {
     person: { way: "a key", change: requireHuman },
     sender: { way: "a key", change: (world) => world.pause(true) },
-    approval: { way: "a signed-in person", change: questions["who approved is removed"]!.change },
+    approval: { way: "a signed-in person", change: questions["the approver is removed"]!.change },
     stale: { way: "a key", change: questions["the customer has written again"]!.change },
     plan: { way: "a key", change: questions["the plan has no mail left"]!.change },
     claim: {
@@ -75,7 +75,7 @@ describe("the table of the send path", () => {
 
   for (const [moment, asked] of Object.entries(draftMoments))
     for (const question of asked)
-      it(`turns to "no" by its question: ${moment}, ${question}`, async () => {
+      it(`the check at ${moment} answers no because of its question: ${question}`, async () => {
         const { way, change } = turns[question]!;
         const world = await worldOf(way);
         const draftId = await standingAt(world, way, moment as SendCheck["moment"]);
@@ -92,7 +92,7 @@ describe("the table of the send path", () => {
 
 async function meets(question: Question, cell: Cell): Promise<void> {
   const end = question.end(cell);
-  // The approver makes no difference where it is not asked about.
+  // The way of approval makes no difference if it is not checked.
   if (end === "sent" && cell.way !== "a key") return;
   const told = `approved by ${cell.way}`;
   const world = await worldOf(cell.way);
@@ -108,7 +108,7 @@ async function meets(question: Question, cell: Cell): Promise<void> {
   await goesOn(world, draftId, question);
 }
 
-/** Nothing is stuck: what it held is given back, or it is sent when nothing prevents it any more. */
+/** Expects that the draft gave everything back, or is sent once the obstacle has ended. */
 async function goesOn(world: StandingWorld, draftId: string, { undone }: Question): Promise<void> {
   const { status } = await world.state.draft(draftId);
   if (status !== "sending" && status !== "approved") {

@@ -16,7 +16,7 @@ const email = (to: string) => ({ type: "email" as const, config: { to } });
 const chat = { type: "telegram" as const, config: { bot_token: "1:token", chat_id: "7" } };
 const whoIs = ({ config }: ApprovalChannel) => config.to ?? config.chat_id;
 
-/** The rule on channels that take what they are given, or for the first `failures` times do not. */
+/** The process on channels that accept requests, except for the first `failures`. */
 async function world(failures = 0) {
   const made = await createSendWorld();
   const changes = {
@@ -55,7 +55,7 @@ async function world(failures = 0) {
       }
     },
     tellEdited: () => tell(process, made.log.all.findLast(({ type }) => type === "DraftEdited")!, { onTimer }),
-    /** Names channels; `hear` tells of that, at whatever moment it comes to be handled. */
+    /** Sets channels; `hear` hands that event to the process, whenever the test calls it. */
     async name(changes: Partial<IdentitySettings>) {
       await made.changeIdentity(changes);
       const event = made.log.all.findLast(({ type }) => type === "IdentityUpdated")!;
@@ -69,8 +69,8 @@ async function world(failures = 0) {
   };
 }
 
-describe("notifying approvers", () => {
-  it("asks each channel once for what it has to be asked, however often that is told", async () => {
+describe("notifyApprovers", () => {
+  it("each channel is asked once about a version, however often events are repeated", async () => {
     const { submit, advance, tellAll, asked } = await world();
     await submit();
     await tellAll();
@@ -82,7 +82,7 @@ describe("notifying approvers", () => {
     expect(asked).to.deep.equal(["first@approvers.example v1", "second@approvers.example v1"]);
   });
 
-  it("does not show the secondary channel a version that came after the escalation, before its own time is over [d13 new version]", async () => {
+  it("the secondary channel is not shown a version made after the escalation before its own delay [d13 new version]", async () => {
     const { submit, edit, advance, tellAll, asked } = await world();
     const draftId = await submit();
     await advance(30 * minute);
@@ -94,7 +94,7 @@ describe("notifying approvers", () => {
     expect(asked.filter((each) => each.startsWith("second"))).to.deep.equal(["second@approvers.example v2"]);
   });
 
-  it("tries the channel again that did not take it, and no other", async () => {
+  it("a channel that refused a request is asked again, and no other", async () => {
     const { submit, advance, tellAll, asked, timers, fire } = await world(1);
     await submit();
     await tellAll();
@@ -104,7 +104,7 @@ describe("notifying approvers", () => {
     expect(asked).to.deep.equal(["first@approvers.example v1"]);
   });
 
-  it("asks once about a version that came while the one before was still to be tried again", async () => {
+  it("a new version before the retry of the old one is asked about once", async () => {
     const { submit, edit, tellAll, tellEdited, asked, timers } = await world(1);
     const draftId = await submit();
     await tellAll();
@@ -116,7 +116,7 @@ describe("notifying approvers", () => {
 
   for (const channel of [email("named@approvers.example"), chat]) {
     for (const heard of ["before", "after"]) {
-      it(`asks once about a draft that came after the channel (${channel.type}) was named, where that is heard of ${heard} it`, async () => {
+      it(`a draft submitted after the ${channel.type} channel was set is asked about once, if that event comes ${heard} it`, async () => {
         const { submit, tellAll, asked, name } = await world();
         const { hear } = await name({ approvalChannel: channel });
         await submit();
@@ -126,7 +126,7 @@ describe("notifying approvers", () => {
         expect(asked).to.deep.equal([`${whoIs(channel)} v1`]);
       });
 
-      it(`asks once about an escalation that came after the second channel (${channel.type}) was named, where that is heard of ${heard} it`, async () => {
+      it(`an escalation after the second channel (${channel.type}) was set asks once, if that event comes ${heard} it`, async () => {
         const { submit, advance, tellAll, asked, name } = await world();
         await submit();
         await tellAll();
@@ -141,7 +141,7 @@ describe("notifying approvers", () => {
   }
 
   for (const channel of [email("named@approvers.example"), chat]) {
-    it(`asks a channel (${channel.type}) once that is named before the draft is tried again, where that is heard of after it`, async () => {
+    it(`a ${channel.type} channel set before a retry is asked once, if that event comes after it`, async () => {
       const { submit, tellAll, asked, name, timers, fire } = await world(1);
       await submit();
       await tellAll();
@@ -153,7 +153,7 @@ describe("notifying approvers", () => {
     });
   }
 
-  it("asks nobody through a channel that is replaced in that moment: all of it is looked at again", async () => {
+  it("a channel replaced while the request is recorded is not asked, and everything is read again", async () => {
     const { submit, tellAll, asked, changeIdentity, node, timers } = await world();
     await submit();
     const { load } = node.identities;
@@ -161,7 +161,7 @@ describe("notifying approvers", () => {
     Object.assign(node.identities, {
       async load(id: string) {
         const loaded = await load(id);
-        // The last look before the question is recorded.
+        // The last read before the request is recorded.
         if (++looks === 2) await changeIdentity({ approvalChannel: chat });
         return loaded;
       },
@@ -172,7 +172,7 @@ describe("notifying approvers", () => {
     expect(asked).to.deep.equal(["7 v1"]);
   });
 
-  it("asks a chat again that is named once more after it was asked: its buttons may not have worked", async () => {
+  it("a chat that is set again is asked again, because its buttons may not have worked", async () => {
     const { submit, tellAll, asked, name } = await world();
     await name({ approvalChannel: chat });
     await submit();
@@ -183,7 +183,7 @@ describe("notifying approvers", () => {
     expect(asked).to.deep.equal(["7 v1", "7 v1"]);
   });
 
-  it("asks who was named while a draft was approved, once that is taken back: whoever has the question decides no more", async () => {
+  it("an approver set while a draft was approved is asked once the approval is undone", async () => {
     const { submit, tellAll, asked, name, node } = await world();
     const draftId = await submit();
     await tellAll();
@@ -203,7 +203,7 @@ describe("notifying approvers", () => {
     expect(asked).to.deep.equal(["first@approvers.example v1", "named@approvers.example v1"]);
   });
 
-  it("asks a mailbox again that is named once more after its links have run out", async () => {
+  it("a mailbox that is set again after its links expired is asked again", async () => {
     const { submit, sleepThrough, tellAll, asked, name } = await world();
     await submit();
     await tellAll();
@@ -219,7 +219,7 @@ describe("notifying approvers", () => {
     ]);
   });
 
-  it("asks nobody about what is decided", async () => {
+  it("no approver is asked about a decided draft", async () => {
     const { submit, advance, tellAll, approve, asked } = await world();
     const draftId = await submit();
     await advance(30 * minute);
@@ -228,16 +228,16 @@ describe("notifying approvers", () => {
     expect(asked).to.deep.equal([]);
   });
 
-  for (const late of ["comes to it late", "was not reached for that long"]) {
-    it(`asks nobody about what is older than a day and says on the draft that it did not, where it ${late}`, async () => {
+  for (const late of ["is handled late", "failed for that long"]) {
+    it(`a request older than a day that ${late} is not made, and the draft says so`, async () => {
       const { submit, sleepThrough, tellAll, asked, timers, fire, state, log } = await world(
-        late === "comes to it late" ? 0 : 1,
+        late === "is handled late" ? 0 : 1,
       );
       const draftId = await submit();
-      if (late !== "comes to it late") await tellAll();
+      if (late !== "is handled late") await tellAll();
       sleepThrough(day + 1);
       for (const timer of timers.splice(0)) await fire(timer);
-      if (late === "comes to it late") await tellAll();
+      if (late === "is handled late") await tellAll();
       expect([asked, timers]).to.deep.equal([[], []]);
       const said = log.all.findLast(({ type }) => type === "NotificationFailed")!;
       expect(said.data).to.include({ final: true });
@@ -246,7 +246,7 @@ describe("notifying approvers", () => {
     });
   }
 
-  it("asks about what is a day old to the second", async () => {
+  it("a request that is exactly a day old is made", async () => {
     const { submit, sleepThrough, tellAll, asked } = await world();
     await submit();
     sleepThrough(day);
@@ -254,7 +254,7 @@ describe("notifying approvers", () => {
     expect(asked).to.deep.equal(["first@approvers.example v1"]);
   });
 
-  it("shows what changed since the version that approvers really were asked about, and when somebody else is asked", async () => {
+  it("a request shows changes since the version that reached approvers, and when another approver is asked", async () => {
     const { submit, edit, advance, tellAll, views, node } = await world(1);
     const draftId = await submit();
     const at = node.clock.now().getTime();
@@ -263,7 +263,7 @@ describe("notifying approvers", () => {
     await tellAll();
     await edit(draftId, "A third answer.");
     await tellAll();
-    // Version 1 reached nobody: the channel failed once.
+    // Version 1 reached no approver, because the channel failed once.
     expect(views[0]).to.include({ version: 2, previous: null });
     const { previous, escalatesAt, shownAt, threadSubject, content } = views.at(-1) as ApprovalView;
     expect(previous?.version).to.equal(2);

@@ -19,9 +19,9 @@ const otherDomainId = "44444444-4444-7444-8444-444444444444";
 const { domainId } = identityCreated();
 
 export type Change = (world: SendWorld) => Promise<unknown>;
-/** `happen`: one after the other. `leaves`: whether the draft does then. */
+/** `happen`: the changes, one after the other. `leaves`: true if the draft is sent then. */
 export type End = { name: string; happen: Change[]; leaves: boolean };
-/** `unanswered`: it is nobody's word, and what is about to start in the very moment it arises may leave. */
+/** `unanswered`: no caller was told of it, so a send that is about to start at that moment may still be made. */
 export type Obstacle = { name: string; arises: Change[]; ends: End[]; unanswered?: true };
 
 const pauseAll: Change = (world) => pauseInstallation(world.elsewhere(), null, cause);
@@ -84,7 +84,7 @@ const deleteDomain: Change = (world) =>
 const gone: End = { name: "the identity is deleted", happen: [deleted(identityId)], leaves: false };
 const roomAgain: End = { name: "it allows more", happen: [uncapped(true)], leaves: true };
 
-/** What stands in the way by itself, and the first of its ends is the very opposite of it. */
+/** Single obstacles; the first of the ends reverses the obstacle. */
 const single: readonly Obstacle[] = [
   {
     name: "the installation is paused",
@@ -94,7 +94,7 @@ const single: readonly Obstacle[] = [
   {
     name: "the workspace has paused sending",
     arises: [sendingPaused(true)],
-    ends: [{ name: "it goes on", happen: [sendingPaused(false)], leaves: true }, gone],
+    ends: [{ name: "it is resumed", happen: [sendingPaused(false)], leaves: true }, gone],
   },
   {
     name: "the identity is disabled",
@@ -107,7 +107,7 @@ const single: readonly Obstacle[] = [
     ends: [roomAgain, { name: "the older one is deleted", happen: [deleted(otherId)], leaves: true }, gone],
   },
   {
-    name: "the identity's domain is verified no more",
+    name: "the identity's domain is no longer verified",
     unanswered: true,
     arises: [checked("failed"), checked("failed"), checked("failed")],
     ends: [{ name: "it is verified again", happen: [checked("verified")], leaves: true }, gone],
@@ -125,7 +125,7 @@ const fewerDomains: Obstacle = {
   ends: [roomAgain, { name: "the older one is deleted", happen: [deleteDomain], leaves: true }, gone],
 };
 
-/** Several at once, which end one by one: first as they came, then the other way round. */
+/** Combines obstacles, which end one by one: in their order, then in reverse. */
 function together(name: string, those: readonly Obstacle[]): Obstacle {
   const ends = those.map(({ ends }) => ends[0]!.happen[0]!);
   return {
@@ -138,9 +138,13 @@ function together(name: string, those: readonly Obstacle[]): Obstacle {
   };
 }
 
-export const obstacles: readonly Obstacle[] = [...single, fewerDomains, together("all of these", single)];
+export const obstacles: readonly Obstacle[] = [
+  ...single,
+  fewerDomains,
+  together("all of these obstacles exist", single),
+];
 
-/** A workspace with two identities, of which the one that sends came later; its domain is verified, and its plan has no limit so far. */
+/** A workspace with two identities. The newer one sends; its domain is verified, and the plan has no limit yet. */
 export const openObstacleWorld = async (): Promise<SendWorld> =>
   openSendWorld(
     options,

@@ -12,15 +12,15 @@ type Case = { obstacle: Obstacle; end: End; moment: (typeof moments)[number] };
 /** Where it ends, or arises. At a reading, of what tells of obstacles, nobody is cut off: that would be no different from the append before. */
 type Point = { at: number; of: "append" | "reading"; when: "before" | "after"; how: "go on" | "crash" };
 
-/** Usually only each so many-th append and reading of a case is tried. Cases that follow each other begin one later. */
+/** The distance between the tried appends and reads of a case; each case starts one later than the one before. */
 const apart = { append: sized(2, 1), reading: sized(4, 1) };
 let cases = 0;
 
-describe("a draft behind an obstacle, approved by its identity's setting", () => {
+describe("a draft behind an obstacle, approved by a setting", () => {
   for (const obstacle of obstacles)
     for (const end of obstacle.ends)
       for (const moment of moments)
-        it(`comes to its end: ${obstacle.name} ${moment}, and at any append, with a crash there and without, or at any reading, ${end.name}`, async () => {
+        it(`a draft ends right: ${obstacle.name} ${moment}, and at any append or read, also with a crash, ${end.name}`, async () => {
           let waited = 0;
           await atEach(async (point) => {
             const { passed, hasWaited } = await endsAt(point, { obstacle, end, moment });
@@ -31,7 +31,7 @@ describe("a draft behind an obstacle, approved by its identity's setting", () =>
         });
 
   for (const obstacle of obstacles)
-    it(`starts nothing from when it is there, at whichever append or reading that is: ${obstacle.name}`, async () => {
+    it(`no delivery starts from any append or read on at which ${obstacle.name}`, async () => {
       let held = 0;
       await atEach(async (point) => {
         const { passed, leftBefore } = await arisesAt(point, obstacle);
@@ -42,7 +42,7 @@ describe("a draft behind an obstacle, approved by its identity's setting", () =>
     });
 });
 
-/** Goes from append to append, then from reading to reading, as long as there are such; usually with one way of each by turns. */
+/** Tries each append, then each read, as long as there are more; usually with one of the ways in turn. */
 async function atEach(passes: (point: Point) => Promise<boolean>): Promise<void> {
   const whens = ["before", "after"] as const;
   const ways = {
@@ -60,7 +60,7 @@ async function atEach(passes: (point: Point) => Promise<boolean>): Promise<void>
   }
 }
 
-/** `hasWaited`: it was at rest behind its obstacle. `passed`: there was such a point. */
+/** `hasWaited`: the draft was set aside behind its obstacle. `passed`: the point was reached. */
 async function endsAt({ how, ...point }: Point, { obstacle, end, moment }: Case) {
   const world = await openObstacleWorld();
   let [hasArisen, hasEnded, unknown] = [false, false, false];
@@ -83,7 +83,7 @@ async function endsAt({ how, ...point }: Point, { obstacle, end, moment }: Case)
     categories: obstacleCategories,
     async how() {
       if (hasArisen) await finish();
-      // What was handed over when its instance died is not known to have left, and is not sent again.
+      // A mail that was being handed over when its instance died may have been sent, and is not sent again.
       unknown = how === "crash" && isHandingOver(world);
       return how;
     },
@@ -105,7 +105,7 @@ async function endsAt({ how, ...point }: Point, { obstacle, end, moment }: Case)
   return { passed: hasPassed(node, point), hasWaited };
 }
 
-/** It arises there and ends at rest. `leftBefore`: its start was recorded before. */
+/** The obstacle arises at this point and ends when nothing is left to do. `leftBefore`: the start was recorded before. */
 async function arisesAt({ how, ...point }: Point, obstacle: Obstacle) {
   const world = await openObstacleWorld();
   let [unknown, leftBefore] = [false, false];

@@ -32,8 +32,8 @@ async function openWorld(options: { autoApproved?: boolean } = {}) {
   return { world, draftId };
 }
 
-describe("the open drafts that a thread knows", () => {
-  it("have one that is submitted, until it was sent; its claim says that it is on its way", async () => {
+describe("a thread's open drafts", () => {
+  it("a submitted draft is open on its thread until it is sent, and its claim marks it as sending", async () => {
     const { world, draftId } = await openWorld();
     expect(await onThread(world, draftId)).to.include({ ...open, pendingDrafts: 1, status: "draft_pending" });
     await approve(world, draftId);
@@ -44,7 +44,7 @@ describe("the open drafts that a thread knows", () => {
     expect(await onThread(world, draftId)).to.deep.equal({ ...closed, status: "waiting" });
   });
 
-  it("have one that its identity's setting approves, which is pending for nobody", async () => {
+  it("a draft approved by a setting is open on its thread and does not count as pending", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     world.node.processes.splice(0, world.node.processes.length);
     const draftId = await world.submit({ autoApproved: true });
@@ -53,7 +53,7 @@ describe("the open drafts that a thread knows", () => {
     expect((await world.state.draft(draftId)).status).to.equal("pending");
   });
 
-  it("have none that is rejected", async () => {
+  it("a rejected draft is closed on its thread", async () => {
     for (const prepare of [async () => undefined, approve]) {
       const { world, draftId } = await openWorld();
       await prepare(world, draftId);
@@ -62,7 +62,7 @@ describe("the open drafts that a thread knows", () => {
     }
   });
 
-  it("have none that is stale, whether it waited, was approved or was on its way", async () => {
+  it("a stale draft is closed on its thread, whether it was pending, approved or queued", async () => {
     for (const prepare of [async () => undefined, approve, send]) {
       const { world, draftId } = await openWorld();
       await prepare(world, draftId);
@@ -74,7 +74,7 @@ describe("the open drafts that a thread knows", () => {
     }
   });
 
-  it("keep the thread at draft_pending once another one is stale, but not where they were approved [d4 thread after stale]", async () => {
+  it("a thread stays draft_pending after one draft became stale only if another is pending [d4 thread after stale]", async () => {
     for (const [prepare, status] of [
       [async () => undefined, "draft_pending"],
       [approve, "open"],
@@ -89,7 +89,7 @@ describe("the open drafts that a thread knows", () => {
     }
   });
 
-  it("have none that failed, refused or unknown", async () => {
+  it("a failed draft is closed on its thread, refused or unconfirmed", async () => {
     for (const outcome of [{ kind: "refused", retryable: false, code: "refused", message: "550" }, unknown] as const) {
       const { world, draftId } = await openWorld();
       world.answer(outcome);
@@ -100,7 +100,7 @@ describe("the open drafts that a thread knows", () => {
     }
   });
 
-  it("have one whose send was claimed and taken back, as it was", async () => {
+  it("a draft whose claimed send was undone is open on its thread as before", async () => {
     const { world, draftId } = await openWorld();
     const { reached, release } = world.node.faulty.pause("quota");
     const sending = refusal(send(world, draftId));
@@ -114,7 +114,7 @@ describe("the open drafts that a thread knows", () => {
     expect(await onThread(world, draftId)).to.include({ ...open, pendingDrafts: 1, status: "draft_pending" });
   });
 
-  it("have one that was taken back by who approved it", async () => {
+  it("a draft whose approval was undone is open on its thread", async () => {
     const { world, draftId } = await openWorld();
     await approveByPerson(world.node, { workspaceId, draftId, ifVersion: 1 }, ann);
     const undo = { type: "ReturnToPending", because: "test" } as const;
@@ -123,7 +123,7 @@ describe("the open drafts that a thread knows", () => {
     expect(await onThread(world, draftId)).to.include({ ...open, pendingDrafts: 1, status: "draft_pending" });
   });
 
-  it("have those of a send that waits", async () => {
+  it("a draft that waits to be sent stays open with its claim", async () => {
     const { world, draftId } = await openWorld();
     await send(world, draftId);
     await pauseInstallation(world.elsewhere(), null, cause);
@@ -131,7 +131,7 @@ describe("the open drafts that a thread knows", () => {
     expect(await onThread(world, draftId)).to.include({ isOpen: true, isSending: true });
   });
 
-  it("are right also if whoever changed the draft was cut off before the thread was told", async () => {
+  it("a thread learns of a draft although its submission was cut off before it was told", async () => {
     const { world, draftId } = await openWorld();
     const { node } = world;
     const another = node.ids.uuid();
@@ -149,7 +149,7 @@ describe("the open drafts that a thread knows", () => {
 });
 
 describe("the events of one reply", () => {
-  it("say each thing once: the thread hears of the draft at its submission, by the claim and by the mail", async () => {
+  it("a reply records each fact once", async () => {
     const { world } = await openWorld();
     const before = world.log.all.length;
     const draftId = await world.submit();

@@ -12,7 +12,7 @@ import { type RelayFault, type RelayStage, startSmtpRelay } from "#test/support/
 import { expectSound } from "./sendChecks.ts";
 import { cause, createSendWorld } from "./sendWorld.ts";
 
-/** How a draft ends, after how many hand-overs that were begun, and how often its mail was taken. */
+/** A draft's end, the number of hand-overs that were begun, and how often its mail was accepted. */
 type End = { state: string; attempts: number; deliveries: number };
 
 async function endOf(provider: MailProvider, deliveries: () => number): Promise<End> {
@@ -32,7 +32,7 @@ async function endOf(provider: MailProvider, deliveries: () => number): Promise<
   };
 }
 
-/** The first connection by this one, the others by that. */
+/** Opens the first connection by `first`, the others by `then`. */
 const onceBy = (first: MailProvider, then: MailProvider): MailProvider => {
   let used = false;
   return {
@@ -45,9 +45,9 @@ const onceBy = (first: MailProvider, then: MailProvider): MailProvider => {
   };
 };
 
-/** Only a mail larger than what is written at once is answered before its end (sendGridProvider.test.ts). */
+/** Left out here: only a large mail can be answered before its end (sendGridProvider.test.ts). */
 const tooSmall = "202 before the body came";
-/** Tried every time; all others by a full run. */
+/** Faults that every run tries; a full run tries all. */
 const sampled = ["reset", "401", "429, reset in 90 s", "500", "202 with 10 MB"];
 
 type Row = { provider: string; at: string; how: string; once: End; always: End; withLog?: End };
@@ -118,7 +118,7 @@ const lineOf = ({ at, how, once, always, withLog }: Row) =>
   `| ${at} | ${how} | ${cell(once)} | ${cell(always)} | ${withLog ? cell(withLog) : ""} |`;
 
 const file = new URL("../../src/mail/out/outcomes.md", import.meta.url);
-/** The part of the file that is made here. `WRITE_TABLES=1` writes it. */
+/** Compares the table in the file with these rows. `WRITE_TABLES=1` writes it. */
 function expectTable(provider: string, rows: readonly Row[]): unknown {
   const [begin, end] = [`<!-- outcomes: ${provider} -->`, `<!-- end: ${provider} -->`];
   const text = readFileSync(file, "utf8");
@@ -143,16 +143,19 @@ function expectNoneTwice(rows: readonly Row[]): void {
   }
 }
 
-describe("whatever goes wrong at a provider, a mail is delivered at most once, and its draft ends", () => {
-  it("at SendGrid", async () => {
+describe("faults of mail providers", () => {
+  it("a mail by SendGrid is delivered at most once and its draft ends, whatever goes wrong, as outcomes.md shows", async () => {
     const rows = await sendGridRows();
     expectNoneTwice(rows);
     expectTable("SendGrid", rows);
   });
 
-  itInFull("at an SMTP relay", async () => {
-    const rows = await smtpRows();
-    expectNoneTwice(rows);
-    expectTable("SMTP", rows);
-  });
+  itInFull(
+    "a mail by SMTP is delivered at most once and its draft ends, whatever goes wrong, as outcomes.md shows",
+    async () => {
+      const rows = await smtpRows();
+      expectNoneTwice(rows);
+      expectTable("SMTP", rows);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { expectSound, first, send } from "./sendChecks.ts";
 import { ann, createSendWorld, refusal, workspaceId } from "./sendWorld.ts";
 
 describe("a send over quota", () => {
-  it("is refused a hundred times and leaves no event", async () => {
+  it("a send over quota is refused a hundred times and records no event", async () => {
     const world = await createSendWorld({ cap: 1 });
     const before = await world.submit();
     await send(world, before);
@@ -17,7 +17,7 @@ describe("a send over quota", () => {
     await expectSound(world, [before, draftId], ["sent", "pending"]);
   });
 
-  it("is refused as stale where the customer wrote again, and the draft is", async () => {
+  it("a send over quota is refused as stale if the customer wrote again, and the draft becomes stale", async () => {
     const world = await createSendWorld({ cap: 0 });
     const draftId = await world.submit();
     await world.acknowledge(2, [first]);
@@ -25,7 +25,7 @@ describe("a send over quota", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("is held, and claimed by nobody, where a person approved it", async () => {
+  it("a draft over quota that a person approved is held without a claim", async () => {
     const world = await createSendWorld({ cap: 0 });
     const draftId = await world.submit();
     await approveByPerson(world.node, { workspaceId, draftId, ifVersion: 1 }, ann);
@@ -36,7 +36,7 @@ describe("a send over quota", () => {
     expect(world.log.all.map(({ type }) => type)).to.not.include.members(["SendClaimed"]);
   });
 
-  it("is refused by the reservation where the last place is taken after it was looked at, and gives its claim back", async () => {
+  it("a send that loses the last place to another is refused and gives its claim back", async () => {
     const world = await createSendWorld({ cap: 1 });
     const [one, other] = [await world.submit(), await world.submit()];
     const node = world.createNode();

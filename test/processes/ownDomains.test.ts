@@ -5,7 +5,7 @@ import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-describe("a domain of one's own", () => {
+describe("a workspace's own domain", () => {
   let dns: DnsServer;
   let relay: SmtpRelay;
   let service: InProcess;
@@ -54,7 +54,7 @@ describe("a domain of one's own", () => {
     return draft;
   }
 
-  it("receives for its identities, and what they send is signed with its key, byte for byte as it was fixed [d7 DKIM key] [4 POST /v1/identities]", async () => {
+  it("a verified domain receives mail, and mail of its identities is signed with its key, byte for byte [d7 DKIM key] [4 POST /v1/identities]", async () => {
     const domain = await verified();
     const { status, json: identity } = await identityOn(domain);
     expect(status, JSON.stringify(identity)).to.equal(201);
@@ -85,7 +85,7 @@ describe("a domain of one's own", () => {
     return events.find(({ type }) => type === "DraftQueued")!.data.attemptId as string;
   }
 
-  it("of the sandbox has no key: its mail leaves as it was rendered", async () => {
+  it("mail of a sandbox identity has no DKIM signature", async () => {
     const { json: list } = await workspace.ask("GET /v1/domains?limit=100");
     const sandbox = list.data.find((domain: any) => domain.sandbox);
     const { json: identity } = await identityOn(sandbox, `agent${++number}`);
@@ -95,7 +95,7 @@ describe("a domain of one's own", () => {
     expect(relay.mails.at(-1)!.content.toString()).not.to.match(/DKIM-Signature/);
   });
 
-  it("keeps its identities while it is lost: they receive, and send again once it is verified [d7 lost]", async () => {
+  it("identities of a lost domain receive, do not send, and send again once it is verified [d7 lost]", async () => {
     const domain = await verified();
     const { json: identity } = await identityOn(domain);
     dns.remove(domain.dns_records[0].fqdn);
@@ -112,7 +112,7 @@ describe("a domain of one's own", () => {
     await until(async () => (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent");
   });
 
-  it("is deleted after its identities, not before: 409 [d7 delete domain]", async () => {
+  it("a domain with identities is not deleted: 409 [d7 delete domain]", async () => {
     const domain = await verified();
     const { json: identity } = await identityOn(domain);
     const refused = await workspace.ask(`DELETE /v1/domains/${domain.id}`);
@@ -125,7 +125,7 @@ describe("a domain of one's own", () => {
     });
   });
 
-  it("deleted while an identity is being made on it: one of the two is refused", async () => {
+  it("one of a domain's deletion and a concurrent new identity on it is refused", async () => {
     for (let round = 0; round < sized(2, 5); round++) {
       const domain = await verified();
       const [made, deleted] = await Promise.all([identityOn(domain), workspace.ask(`DELETE /v1/domains/${domain.id}`)]);
@@ -139,7 +139,7 @@ describe("a domain of one's own", () => {
     }
   });
 
-  it("is no place for an approver, while the name above it, whose mail goes elsewhere, is [d2 approval channel]", async () => {
+  it("an approver's mailbox may not be on the identity's domain, but on its parent that is received elsewhere [d2 approval channel]", async () => {
     const domain = await verified();
     const channel = (to: string) => ({ approval_channel: { type: "email", config: { to } } });
     const inside = await identityOn(domain, "one", channel(`boss@MAIL.${domain.domain_name}`));
@@ -148,14 +148,14 @@ describe("a domain of one's own", () => {
     expect((await identityOn(domain, "two", channel(`boss@${domain.domain_name}`))).status).to.equal(201);
   });
 
-  it("shares an address with nobody: 409 in its own workspace [7 409 invalid_request]", async () => {
+  it("a second identity with the same address is refused with 409 [7 409 invalid_request]", async () => {
     const domain = await verified();
     expect((await identityOn(domain)).status).to.equal(201);
     const again = await identityOn(domain);
     expect([again.status, again.json.error]).to.deep.equal([409, "invalid_request"]);
   });
 
-  it("that changes hands takes its addresses and its mail along", async () => {
+  it("a domain verified by another workspace gives its addresses and mail to that workspace", async () => {
     const domain = await verified();
     const { json: before } = await identityOn(domain);
     dns.remove(domain.dns_records[0].fqdn);

@@ -13,8 +13,8 @@ const origin = { identityId, threadId: identityId, attemptId: identityId };
 const mail = { to: "ann@approvers.example", subject: "News", text: "News.", html: "<p>News.</p>" };
 const notice = { kind: "approval", workspaceId, origin, ...mail } as const;
 
-describe("while the operator lets nothing leave", () => {
-  it("a mail of the service's own stops at the last moment: paused while its connection was opened", async () => {
+describe("an installation paused by the operator", () => {
+  it("the service's own mail is not sent if the operator pauses, or its reader stops it, while connecting", async () => {
     const { node, elsewhere } = await createSendWorld();
     const taken: string[] = [];
     let onConnecting = (): unknown => pauseInstallation(elsewhere(), null, cause);
@@ -46,7 +46,7 @@ describe("while the operator lets nothing leave", () => {
     expect(taken).to.deep.equal([notice.to]);
   });
 
-  it("a draft is not escalated, and its process waits for the installation's next event", async () => {
+  it("a draft does not escalate while the operator has paused, and does so after the resumption", async () => {
     const world = await createSendWorld();
     const email = (to: string) => ({ type: "email" as const, config: { to } });
     await world.changeIdentity({

@@ -7,7 +7,7 @@ import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { webhook } from "./webhookWorld.ts";
 
 /** On the running service, with its work table, its webhooks and the operator's command. */
-describe("an installation that the operator has paused", () => {
+describe("a running installation paused by the operator", () => {
   let service: InProcess;
   let workspace: Workspace;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
@@ -39,7 +39,7 @@ describe("an installation that the operator has paused", () => {
   const told = () => receiver.requests.map(({ body }) => body.type as string);
   const caught = async () => (await service.outbox.newest(100)).flatMap(({ envelope }) => envelope.to).sort();
 
-  it("was on record before anything else, and another instance that starts so adds nothing", async () => {
+  it("an installation started with START_PAUSED records the pause first, and once for all instances", async () => {
     const { rows } = await service.database.query("select type from es.events order by position limit 1");
     expect(rows).to.deep.equal([{ type: "InstallationPaused" }]);
     const beside = await startBeside(service.urls, { START_PAUSED: "true", ROLES: "api" });
@@ -49,7 +49,7 @@ describe("an installation that the operator has paused", () => {
     expect(await operate("status")).to.match(/\npaused: since 20\S+ by START_PAUSED: started with START_PAUSED=true\n/);
   });
 
-  it("lets no mail leave and tells no webhook until it is resumed, and then each once", async () => {
+  it("a paused installation sends no mail and no webhooks, and each once after it is resumed", async () => {
     await webhook(workspace.ask, receiver.url, ["draft.created", "draft.sent"]);
     const rule = {
       name: "Tell the lead",

@@ -4,7 +4,7 @@ import { operator } from "#test/support/cause.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** On the running service, with its work table. */
-describe("sends that cannot go on", () => {
+describe("sends that have to wait", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
@@ -63,7 +63,7 @@ describe("sends that cannot go on", () => {
     return Promise.all(subjects.map(submit));
   }
 
-  it("because mail of their identity cannot be filed take up no room: another's leaves meanwhile, they when it can", async () => {
+  it("thirty drafts that wait for unfiled mail do not delay another identity's, and are sent once it is filed", async () => {
     const { blobs, settings } = service.deps;
     const get = blobs.get.bind(blobs);
     let stuck = true;
@@ -106,7 +106,7 @@ describe("sends that cannot go on", () => {
     await until(async () => (await count("DraftSent")) === before + 31);
   });
 
-  it("are set aside when approved, and leave when the pause ends", async () => {
+  it("approved drafts are set aside during a pause and sent when it ends", async () => {
     const before = await count("DraftSent");
     await pause(true);
     const approve = { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: true } as const;
@@ -119,7 +119,7 @@ describe("sends that cannot go on", () => {
     expect(await aside("sendApproved")).to.equal(0);
   });
 
-  it("are not begun once the pause was answered, and leave when it ends, each once and under its first claim", async () => {
+  it("no delivery starts after a pause was confirmed; all are sent when it ends, once, under their first claim", async () => {
     const before = await count("DraftQueued");
     const sends = (await submitMany(12)).map((draftId) => workspace.ask(`POST /v1/drafts/${draftId}/send`));
     await Promise.race(sends);

@@ -100,7 +100,7 @@ async function world() {
 }
 
 describe("customers at the payment processor", () => {
-  it("are made after the workspace, once each, and lead back to it", async () => {
+  it("a workspace gets one customer at the payment processor, which leads back to it", async () => {
     const { create, deps, asked, typesOf } = await world();
     await create("one");
     await create("one");
@@ -115,7 +115,7 @@ describe("customers at the payment processor", () => {
     expect(typesOf("billing-one")).to.deep.equal(["CustomerCreated"]);
   });
 
-  it("stay one where two instances make them at once, or one is cut off between any two steps", async () => {
+  it("a workspace gets one customer although two instances create it or one is cut off", async () => {
     const { create, depsOn, log, typesOf, asked } = await world();
     await Promise.all([create("one", depsOn(log)), create("one", depsOn(log))]);
     expect([typesOf("billing-one"), typesOf("processorCustomer-cus_1")]).to.deep.equal([
@@ -139,7 +139,7 @@ describe("customers at the payment processor", () => {
     expect(typesOf("processorCustomer-cus_3")).to.deep.equal([]);
   });
 
-  it("are tried for ever, after growing pauses, and that is said; nothing is parked", async () => {
+  it("creating a customer is retried forever with growing pauses and log lines, and never parked", async () => {
     const { creating, eventOf, state, lines } = await world();
     const process = creating();
     const event = eventOf("WorkspaceCreated", "workspace-one");
@@ -163,7 +163,7 @@ describe("customers at the payment processor", () => {
     expect(await Promise.resolve(tell(process, event)).catch((error) => error.message)).to.equal("a bug");
   });
 
-  it("that were deleted are made anew, and the plan ends with what was paid for", async () => {
+  it("a deleted customer is created again, and the plan ends with the paid period", async () => {
     const { create, creating, look, eventOf, state, plan, wait, deps, asked } = await world();
     await create("one");
     state.subscriptions = [subscription()];
@@ -190,8 +190,8 @@ describe("customers at the payment processor", () => {
   });
 });
 
-describe("customers that the payment processor does not know, as with the key of another account", () => {
-  it("keep what they pay for, and the operator is told; they are given up a week after their period", async () => {
+describe("customers unknown to the payment processor", () => {
+  it("a paying workspace with an unknown customer keeps its plan until a week after its period, and it is logged", async () => {
     const { create, following, eventOf, look, state, plan, wait, deps, lines } = await world();
     await create("one");
     state.subscriptions = [subscription()];
@@ -215,7 +215,7 @@ describe("customers that the payment processor does not know, as with the key of
     expect(await plan()).to.include({ plan: "builder_pack", status: "canceled" });
   });
 
-  it("and that pay for nothing get another one", async () => {
+  it("a workspace with an unknown customer that pays for nothing gets another one", async () => {
     const { create, look, state, deps } = await world();
     await create("one");
     state.subscriptions = "customer_unknown";
@@ -224,11 +224,11 @@ describe("customers that the payment processor does not know, as with the key of
   });
 });
 
-describe("what the payment processor says", () => {
+describe("events of the payment processor", () => {
   const event = (id: string, customerId: string | null = "cus_1") =>
     ({ id, type: "customer.subscription.updated", createdAt: days(1), customerId }) as const;
 
-  it("is recorded once for a customer, whoever knows it, and asks for nothing where nobody does", async () => {
+  it("a payment event is recorded once for a known customer and ignored for an unknown one", async () => {
     const { create, deps, following, typesOf, eventOf, log } = await world();
     expect(await recordProcessorEvent(deps, event("evt_0"), system())).to.deep.equal({ known: false });
     expect(isRelevant(following(), eventOf("ProcessorEventNoticed", "processorCustomer-cus_1"))).to.equal(false);
@@ -245,7 +245,7 @@ describe("what the payment processor says", () => {
     expect(log.all.length).to.equal(before);
   });
 
-  it("of one workspace's customer changes no other's plan, whatever an answer brings along", async () => {
+  it("a subscription of another workspace's customer does not change a plan", async () => {
     const { create, deps, look, state, plan } = await world();
     await create("one");
     await create("two");
@@ -257,7 +257,7 @@ describe("what the payment processor says", () => {
     expect([(await plan("one")).plan, (await plan("two")).plan]).to.deep.equal(["builder_pack", "agency"]);
   });
 
-  it("is asked for anew by whoever has reason to, and again when something should have ended", async () => {
+  it("subscriptions are read again on request and when one should have ended", async () => {
     const { create, deps, following, eventOf, state } = await world();
     await askForSubscriptions(deps, { workspaceId: "one", because: "no customer yet" }, system());
     await create("one");
@@ -268,7 +268,7 @@ describe("what the payment processor says", () => {
     expect(timers.map(({ key, dueAt }) => [key, dueAt.getTime()])).to.deep.equal([["one", began + dayMs / 2 + 60_000]]);
   });
 
-  it("comes too late where something newer was read meanwhile", async () => {
+  it("an answer that arrives after a newer one was read is ignored", async () => {
     const { create, look, state, plan, depsOn, log, payments } = await world();
     await create("one");
     let letGo: (() => void) | undefined;
@@ -293,7 +293,7 @@ describe("what the payment processor says", () => {
     expect((await plan()).plan).to.equal("pro");
   });
 
-  it("is not carried out by one who was held up between reading and writing", async () => {
+  it("an instance delayed between reading and writing a plan does not overwrite a newer one", async () => {
     const { create, look, state, plan, depsOn, log } = await world();
     await create("one");
     const held = depsOn(log);
@@ -322,7 +322,7 @@ describe("a second subscription", () => {
     subscription(),
   ];
 
-  it("is known before anything is done, ended as often as it takes, and told to the operator once", async () => {
+  it("a second subscription is recorded first, ended and refunded once, and logged once", async () => {
     const { create, look, state, asked, typesOf, lines, plan, payments } = await world();
     await create("one");
     state.subscriptions = both;
@@ -347,7 +347,7 @@ describe("a second subscription", () => {
     expect((await plan()).plan).to.equal("pro");
   });
 
-  it("leaves nothing behind when the first one ends", async () => {
+  it("a second subscription has no effect after the first one ends", async () => {
     const { create, look, state, plan, wait, deps } = await world();
     await create("one");
     state.subscriptions = both;
@@ -366,8 +366,8 @@ describe("a second subscription", () => {
   });
 });
 
-describe("a plan that becomes smaller", () => {
-  it("lets what is above its cap stop, the newest first, and work again; past due keeps the limits [d10 canceled]", async () => {
+describe("a smaller plan", () => {
+  it("identities above the plan's limit stop working, newest first, and work again after an upgrade [d10 canceled]", async () => {
     const { create, look, state, plan, wait, deps } = await world();
     await create("one");
     const limitUnder = async (different: Partial<ProcessorSubscription>) => {
@@ -405,7 +405,7 @@ describe("a plan that becomes smaller", () => {
     expect(await working()).to.deep.equal(ids);
   });
 
-  it("says what nobody foresaw: a price that no setting names leaves the plan as it is", async () => {
+  it("a subscription with an unknown price leaves the plan unchanged and is logged", async () => {
     const { create, look, state, plan, lines } = await world();
     await create("one");
     state.subscriptions = [subscription({ plan: "agency" })];
@@ -420,10 +420,10 @@ describe("a plan that becomes smaller", () => {
   });
 });
 
-describe("workspaces of before a payment processor was set up", () => {
+describe("workspaces older than the payment processor", () => {
   const work = useWorkTable();
 
-  it("get their customers when one is, and from then on follow what it says", async () => {
+  it("workspaces made before a payment processor was configured get customers and then follow their subscriptions", async () => {
     const { store } = work;
     const deps = {
       ...createStreamServices({ store, clock: systemClock, ids: systemIds }),

@@ -11,7 +11,7 @@ import { type MockSendGrid, mockApiKey, problem, startMockSendGrid } from "#test
 const secret = "inbound-secret-one";
 const policy = securityPolicy();
 
-describe("a domain that SendGrid sends for", () => {
+describe("a domain at SendGrid", () => {
   let dns: DnsServer;
   let mock: MockSendGrid;
   let service: InProcess;
@@ -70,7 +70,7 @@ describe("a domain that SendGrid sends for", () => {
     },
   });
 
-  it("shows SendGrid's own records for five purposes, and keeps them", async () => {
+  it("a domain at SendGrid shows SendGrid's own DNS records", async () => {
     const domain = await add();
     const at = `mail.${domain.domain_name}`;
     const theirs = [...account.domains.values()].find((each) => each.domain === at)!;
@@ -93,7 +93,7 @@ describe("a domain that SendGrid sends for", () => {
     expect(events.slice(0, 2)).to.deep.equal(["DomainAdded", "DomainRegistered"]);
   });
 
-  it("is verified by our look at DNS and by SendGrid's, with its mail brought in before that; deleted, it leaves nothing there", async () => {
+  it("a domain at SendGrid is verified by DNS and by SendGrid, receives before that, and is removed when deleted", async () => {
     const domain = await add();
     const at = `mail.${domain.domain_name}`;
     const { dns_records } = await checked(domain.id);
@@ -118,7 +118,7 @@ describe("a domain that SendGrid sends for", () => {
     expect((await add(domain.domain_name)).status).to.equal("pending");
   });
 
-  it("waits while SendGrid is away, and says so: registering, validating, bringing mail in, leaving", async () => {
+  it("a domain at SendGrid waits and says so while SendGrid is away, at every step", async () => {
     for (const status of inFull ? [503, 401, 429] : [401]) {
       mock.setFault(fails(/whitelabel/, status));
       const domain = await add();
@@ -163,7 +163,7 @@ describe("a domain that SendGrid sends for", () => {
       .and.not.to.include(secret);
   });
 
-  it("has its mail brought in again where the setting was changed or lost", async () => {
+  it("a changed or lost inbound setting at SendGrid is restored", async () => {
     const domain = await add();
     const at = `mail.${domain.domain_name}`;
     dns.publish(domain.dns_records);
@@ -183,7 +183,7 @@ describe("a domain that SendGrid sends for", () => {
     }
   });
 
-  it("is registered anew where SendGrid does not know it any more, and shows the new records", async () => {
+  it("a domain that SendGrid lost is registered again and shows the new records", async () => {
     const domain = await add();
     const at = `mail.${domain.domain_name}`;
     const theirs = () => [...account.domains.values()].filter((each) => each.domain === at);
@@ -199,7 +199,7 @@ describe("a domain that SendGrid sends for", () => {
     await until(() => isVerified(domain.id));
   });
 
-  it("brings in mail for addresses that nobody has: in its workspace's ledger, and no other's", async () => {
+  it("mail from SendGrid for an unknown address is listed in the domain's workspace and no other", async () => {
     const owner = await service.workspace();
     const domain = await add("letters.example", owner);
     dns.publish(domain.dns_records);
@@ -225,7 +225,7 @@ describe("a domain that SendGrid sends for", () => {
     expect((await workspace.ask(path)).status).to.equal(404);
   });
 
-  it("takes nothing away that is another's: a setting to elsewhere, a domain that was there before or that another workspace has", async () => {
+  it("deleting a domain removes nothing at SendGrid that belongs to others", async () => {
     const elsewhere = {
       hostname: "mail.operator.example",
       url: "https://other.example/mail",

@@ -4,7 +4,7 @@ import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { isHandingOver, unknown } from "./sendChecks.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
-describe("what a provider reports of a mail", () => {
+describe("provider reports about a mail", () => {
   let world: SendWorld;
   let draftId: string;
   beforeEach(async () => {
@@ -33,20 +33,20 @@ describe("what a provider reports of a mail", () => {
   };
 
   for (const outcome of ["processed", "bounced", "complained"] as const) {
-    it(`${outcome}: settles what nobody knew, and the draft is sent`, async () => {
+    it(`a report of ${outcome} settles an unknown hand-over as sent`, async () => {
       await lost(() => tell(outcome));
       expect(await end()).to.deep.equal(["sent", null, null]);
       expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 1]);
     });
   }
 
-  it("dropped: the draft fails with the provider's reason, and its quota is given back", async () => {
+  it("a report of dropped fails an unknown hand-over with its reason and gives the quota back", async () => {
     await lost(() => tell("dropped"));
     expect(await end()).to.deep.equal(["failed", "provider_refused", "it was dropped"]);
     expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 0]);
   });
 
-  it("after 15 minutes is late evidence: the draft stays failed, and it is told once", async () => {
+  it("a report after 15 minutes is recorded once as late evidence, and the draft stays failed", async () => {
     await lost(() => undefined);
     expect((await end())[1]).to.equal("unconfirmed");
     for (const outcome of ["delivered", "delivered", "bounced"] as const) await tell(outcome);
@@ -56,7 +56,7 @@ describe("what a provider reports of a mail", () => {
     expect(late.map(({ data }) => data.outcome)).to.deep.equal(["accepted"]);
   });
 
-  it("that it was dropped is late evidence, too", async () => {
+  it("a report of dropped after 15 minutes is recorded as late evidence of a refusal", async () => {
     await lost(() => undefined);
     await tell("dropped");
     await world.run();
@@ -64,7 +64,7 @@ describe("what a provider reports of a mail", () => {
     expect([(await end())[1], late.map(({ data }) => data.outcome)]).to.deep.equal(["unconfirmed", ["refused"]]);
   });
 
-  it("before its answer came settles the answer that got lost", async () => {
+  it("a report that comes before a lost answer settles the hand-over", async () => {
     world.answer(unknown);
     world.onAnswer(() => tell("processed"));
     await queue();
@@ -73,7 +73,7 @@ describe("what a provider reports of a mail", () => {
     expect(count("DeliverySettled")).to.equal(1);
   });
 
-  it("settles a hand-over that was cut off between the answer and its record", async () => {
+  it("a report settles a hand-over that was cut off before its answer was recorded", async () => {
     world.answer("crash after");
     world.onWrite(() => expect(isHandingOver(world)).to.equal(true));
     await queue();
@@ -83,12 +83,12 @@ describe("what a provider reports of a mail", () => {
     expect([(await end())[0], count("DeliveryStarted")]).to.deep.equal(["sent", 1]);
   });
 
-  it("counts only if that provider had it", async () => {
+  it("a report of another provider does not settle a hand-over", async () => {
     await lost(() => tell("delivered", "sendgrid"));
     expect((await end())[1]).to.equal("unconfirmed");
   });
 
-  it("says when a refused mail may come again: not before, whatever the schedule says", async () => {
+  it("a refusal with a retry time is not retried before that time", async () => {
     world.answer({ kind: "refused", retryable: true, code: "429", message: "later", retryAfterSeconds: 90 });
     await queue();
     await world.run();
@@ -100,7 +100,7 @@ describe("what a provider reports of a mail", () => {
     expect((await end())[0]).to.equal("sent");
   });
 
-  it("keeps a mail from a second hand-over that was refused for now, and taken all the same", async () => {
+  it("a mail refused for now and reported as processed is not handed over again", async () => {
     for (const type of ["DeliveryRefused", "DeliveryStarted"]) {
       world = await createSendWorld();
       draftId = await world.submit();
@@ -114,7 +114,7 @@ describe("what a provider reports of a mail", () => {
     }
   });
 
-  it("fails a mail whose key is refused as often as the schedule says", async () => {
+  it("a draft fails with provider_credentials after as many refused credentials as its schedule has tries", async () => {
     const refused = { kind: "refused", retryable: true, code: "provider_credentials", message: "401" } as const;
     world.answer(refused, refused, refused);
     await queue();

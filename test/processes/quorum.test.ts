@@ -71,8 +71,8 @@ const isSent = (id: string) => async () => (await draftOf(id)).status === "sent"
 const sentTo = async (address: string) =>
   (await service.outbox.newest(12)).filter(({ envelope }) => envelope.from === address).length;
 
-describe("a draft with approvals_required 2", () => {
-  it("waits for a second approver over another channel, says who approved so far, and is sent once by the last one [d13 quorum]", async () => {
+describe("a draft that needs two approvals", () => {
+  it("a draft with one of two approvals waits, shows who approved, and is sent once after the second [d13 quorum]", async () => {
     const to = "second@approvers.example";
     const { draftId, identity, button, link } = await askedTwice(to);
     const first = await press({ token: button(), by: ada });
@@ -118,7 +118,7 @@ describe("a draft with approvals_required 2", () => {
     );
   });
 
-  it("counts two people of one chat, and no link into it beside them", async () => {
+  it("two people of one chat count as two approvals, and a link into that chat does not count besides them", async () => {
     const { draftId, button } = await askedTwice("beside@approvers.example");
     expect((await press({ token: button() })).kind).to.equal("vote_counted");
     expect(await press({ token: button(), by: ada })).to.deep.include({ kind: "vote_counted", again: false });
@@ -129,7 +129,7 @@ describe("a draft with approvals_required 2", () => {
     expect((await draftOf(draftId)).decided_by).to.include({ kind: "telegram", id: "8", name: "Bob" });
   });
 
-  it("counts all API keys as one approver; their send counts too, and says what is missing [d13 quorum]", async () => {
+  it("all API keys count as one approver, and their send says what is missing [d13 quorum]", async () => {
     const { draftId, button } = await askedTwice("keys@approvers.example");
     const answer = await approveByKey(draftId);
     expect([answer.status, answer.json.status, answer.json.approvals.given.length]).to.deep.equal([200, "pending", 1]);
@@ -148,7 +148,7 @@ describe("a draft with approvals_required 2", () => {
     await until(isSent(draftId));
   });
 
-  it("is sent by a key whose approval is the last one missing", async () => {
+  it("a key's send is the last missing approval and sends the draft", async () => {
     const { draftId, button } = await askedTwice("last@approvers.example", 2, { sendOnChannelApproval: false });
     await press({ token: button(), by: ada });
     const { status } = await send(draftId);
@@ -159,7 +159,7 @@ describe("a draft with approvals_required 2", () => {
     expect(history.find(({ type }) => type === "DraftQueued").data.authorisation.kind).to.equal("approval");
   });
 
-  it("ends by one rejection, after which no approval counts", async () => {
+  it("one rejection ends a draft with one of two approvals", async () => {
     const { draftId, button, link } = await askedTwice("no@approvers.example");
     await press({ token: button(), by: ada });
     expect((await press({ token: await link(), decision: "reject" })).kind).to.equal("rejected");
@@ -169,7 +169,7 @@ describe("a draft with approvals_required 2", () => {
     expect(telegram.saidOn(draftId)).to.match(/^Rejected by no@approvers.example by a link in an approval mail, /);
   });
 
-  it("starts anew after an edit, whose old buttons decide nothing and go away", async () => {
+  it("an edit removes the approvals given, and old buttons decide nothing", async () => {
     const { draftId, button } = await askedTwice("anew@approvers.example");
     const old = button();
     await press({ token: old, by: ada });
@@ -185,7 +185,7 @@ describe("a draft with approvals_required 2", () => {
     await until(isSent(draftId));
   });
 
-  it("is granted by no setting and no rule, and a mail sent in one call waits", async () => {
+  it("no setting or rule approves a draft that needs two approvals, and a mail sent in one call waits", async () => {
     const rule = {
       ...{ name: "skip", trigger_event: "draft.created", conditions: {} },
       actions: [{ type: "skip_approval" }],
@@ -207,7 +207,7 @@ describe("a draft with approvals_required 2", () => {
     expect(await sentTo(identity.address)).to.equal(0);
   });
 
-  it("is judged by the number of the decision: lowered, the next approval is enough, and what a rule approved before waits when raised", async () => {
+  it("the required number is that at the decision: lowered, one more is enough; raised, a held draft waits", async () => {
     const { draftId, identity, button } = await askedTwice("lower@approvers.example", 3);
     await press({ token: button(), by: ada });
     await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 1 } });
@@ -224,7 +224,7 @@ describe("a draft with approvals_required 2", () => {
     expect(await sentTo(held.identity.address)).to.equal(0);
   });
 
-  it("needs people alone while human approval is required: the keys' approval of before counts no more [d2 require_human_approval]", async () => {
+  it("a key's approval no longer counts once human approval is required [d2 require_human_approval]", async () => {
     const { draftId, identity, button } = await askedTwice("people@approvers.example");
     await approveByKey(draftId);
     await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { require_human_approval: true } });
@@ -236,7 +236,7 @@ describe("a draft with approvals_required 2", () => {
     expect((await draftOf(draftId)).approvals.given.map(({ by }: any) => by.name)).to.deep.equal(["Ada", "Bob"]);
   });
 
-  it("asks both channels anew where its approval is taken back", async () => {
+  it("both channels are asked again after an approval was taken back", async () => {
     const to = "anew@approvers.example";
     const { draftId, identity, button } = await askedTwice(to);
     const pause = (sending_paused: boolean) => workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
@@ -257,7 +257,7 @@ describe("a draft with approvals_required 2", () => {
     expect((await draftOf(draftId)).approvals.given).to.deep.equal([]);
   });
 
-  it("counts a link into one Telegram chat for somebody who pressed in another", async () => {
+  it("a link into one chat does not count besides a press by a person in another chat", async () => {
     const channels = {
       approvalChannel: telegramGroup,
       secondaryApprovalChannel: { ...telegramGroup, config: { ...telegramGroup.config, chat_id: "-200" } },
@@ -273,7 +273,7 @@ describe("a draft with approvals_required 2", () => {
     expect([status, approvals.given.map(({ by }: any) => by.id)]).to.deep.equal(["pending", ["7"]]);
   });
 
-  it("asks both channels again where its key asks for it", async () => {
+  it("both channels are asked again if a key requests it", async () => {
     const { draftId } = await askedTwice("again@approvers.example");
     const before = telegram.askedAbout(draftId).length;
     const types = async () => (await historyOf(draftId)).filter(({ type }) => type === "ApproversNotified").length;
@@ -284,11 +284,11 @@ describe("a draft with approvals_required 2", () => {
   });
 });
 
-describe("presses that come at once", function () {
+describe("concurrent decisions", function () {
   this.timeout(900_000);
   const rounds = sized(2, 200);
 
-  it("of one button twice, of two channels, and of a button and an edit: one decision is on record, and one mail leaves at most", async () => {
+  it("concurrent presses, links, key approvals and edits lead to one decision and at most one mail", async () => {
     const to = "races@approvers.example";
     for (let round = 0; round < rounds; round++) {
       const required = round % 4 > 1 ? 1 : 2;
@@ -334,7 +334,7 @@ describe("a question in a chat", () => {
     return made;
   };
 
-  it("says who decided in the other chat, and how it ended", async () => {
+  it("a question in a chat shows who decided in another chat and the outcome", async () => {
     const { draftId } = await asked();
     const { tokens } = slack.askedAbout(draftId)[0]!;
     expect((await press({ token: tokens.approve, by: cyd })).kind).to.equal("approved");
@@ -345,7 +345,7 @@ describe("a question in a chat", () => {
     expect((await draftOf(draftId)).decided_by).to.include({ kind: "slack", id: "U9", name: "Cyd", channel: "slack" });
   });
 
-  it("is tried again where its chat does not answer, and let go where it never will", async () => {
+  it("the outcome in a chat is retried while the chat is away and given up when it refuses", async () => {
     const { draftId } = await asked();
     const away = { reached: false, error: "away", again: true } as const;
     telegram.failNext(draftId, away, { reached: false, error: "blocked", again: false });
@@ -361,7 +361,7 @@ describe("a question in a chat", () => {
     await until(async () => telegram.saidOn(draftId)?.includes("too late") === true);
   });
 
-  it("that comes to stand there after the decision loses its buttons at once; another chat's stays as it was", async () => {
+  it("a question recorded after the decision loses its buttons, and a former chat's question stays", async () => {
     const { draftId, identity } = await asked();
     await approveByKey(draftId);
     await until(async () => telegram.saidOn(draftId) !== undefined);

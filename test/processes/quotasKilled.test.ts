@@ -29,7 +29,7 @@ const betweenLooksMs = 500;
 /** Drafts that one instance works on at the same moment. */
 const mostAtOnce = 32;
 
-describe("quotas on two instances, one killed on the way [8 builder_pack]", function () {
+describe("quotas with two instances, one of them killed [8 builder_pack]", function () {
   this.timeout(600_000);
   let database: TestDatabase;
   let first: TestService;
@@ -42,7 +42,7 @@ describe("quotas on two instances, one killed on the way [8 builder_pack]", func
     await database.drop();
   });
 
-  it("are never exceeded, and used up to the last one: outbound and inbound", async () => {
+  it("outbound and inbound quotas are used up to the last mail and never exceeded although an instance is killed", async () => {
     // What the dead instance was handing over is given up soon.
     const env = { ...testSettings, HAND_OVER_SECONDS: "20", DELIVERY_CONFIRM_SECONDS: "3" };
     first = await startService({ database, env });

@@ -33,7 +33,7 @@ const limits = {
 const limitAt = (stage: RelayStage, ms: number) =>
   stage === "MAIL" || stage === "RCPT" || stage === "DATA" ? limits.envelope(ms) : limits.ready(ms);
 
-describe("a relay, over its socket,", () => {
+describe("a faulty relay", () => {
   let relays: SmtpRelay[] = [];
   afterEach(async () => {
     await Promise.all(relays.map((relay) => relay.close()));
@@ -55,7 +55,7 @@ describe("a relay, over its socket,", () => {
 
   const stages: RelayStage[] = ["connect", "greeting", "EHLO", "AUTH", "MAIL", "RCPT", "DATA"];
 
-  it("that hangs once, at any stage before the content, gets the mail at the next try", async () => {
+  it("a relay that hangs once before the content gets the mail at the next try", async () => {
     const sends = stages.map((at) => sendThrough([{ at, how: "stall", times: 1 }], { within: limitAt(at, 1_000) }));
     for (const [n, { relay, end }] of (await Promise.all(sends)).entries()) {
       expect(end, stages[n]).to.deep.equal({ status: "sent", failureCode: null, tries: 1, connections: 2 });
@@ -64,7 +64,7 @@ describe("a relay, over its socket,", () => {
   });
 
   for (const at of stages) {
-    it(`that always hangs at ${at} is tried as often as the schedule says, then the draft fails with everything given back`, async () => {
+    it(`a draft fails with everything given back after all tries if the relay always hangs at ${at}`, async () => {
       const { world, relay, end } = await sendThrough([{ at, how: "stall" }], { within: limitAt(at, 150) });
       expect(end).to.include({ status: "failed", failureCode: "provider_unavailable", tries: 2 });
       // A busy machine may give one up before the relay has heard of it.
@@ -75,13 +75,13 @@ describe("a relay, over its socket,", () => {
     });
   }
 
-  it("that hangs after the final dot is never tried again", async () => {
+  it("a mail is never tried again after the relay hung at the final dot", async () => {
     const { relay, end } = await sendThrough([{ at: "dot", how: "stall", taken: true }], { within: limits.answer(60) });
     expect(end).to.deep.equal({ status: "failed", failureCode: "unconfirmed", tries: 0, connections: 1 });
     expect(relay.mails).to.have.length(1);
   });
 
-  it("that takes its time with every answer gets the mail at the first try", async () => {
+  it("a relay that answers slowly gets the mail at the first try", async () => {
     const answersAfterMs = { greeting: 100, EHLO: 30, AUTH: 30, MAIL: 30, RCPT: 30, DATA: 30, dot: 100 };
     const { world, end } = await sendThrough([], { answersAfterMs });
     expect(end).to.deep.equal({ status: "sent", failureCode: null, tries: 0, connections: 1 });
@@ -89,11 +89,11 @@ describe("a relay, over its socket,", () => {
   });
 });
 
-describe("a relay that says 421 to everybody,", () => {
+describe("a relay that answers 421", () => {
   let relay: SmtpRelay;
   afterEach(() => relay.close());
 
-  it("because another instance has all it allows, counts no try, and gets the mail when it does not", async () => {
+  it("a relay with no free connection costs no try and gets the mail when it has one", async () => {
     relay = await startSmtpRelay([], { connections: 5 });
     const other = createSmtpProvider(relay.url);
     const held = await Promise.all(Array.from({ length: 5 }, () => other.connect()));
@@ -111,7 +111,7 @@ describe("a relay that says 421 to everybody,", () => {
   });
 
   for (const at of ["greeting", "EHLO"] as const) {
-    it(`for ever, at ${at}, fails the draft after the tries of its schedule`, async () => {
+    it(`a draft fails after all tries if the relay always answers 421 at ${at}`, async () => {
       relay = await startSmtpRelay([{ at, how: "421 4.3.2 closing" }]);
       const { world, draftId } = await queued();
       world.sendThrough(createSmtpProvider(relay.url, { room: { slowAfterMs: 4, busyForMs: 20 } }));
@@ -123,7 +123,7 @@ describe("a relay that says 421 to everybody,", () => {
   }
 });
 
-describe("a draft that gets its connection when its instance stops", () => {
+describe("a draft whose instance stops", () => {
   /** Stops it at this moment; what the draft came to then, and in the end. */
   async function stopped(when: (world: SendWorld, stop: () => void) => void) {
     const { world, draftId } = await queued();
@@ -139,11 +139,11 @@ describe("a draft that gets its connection when its instance stops", () => {
   }
   const nothing = { begun: [0, 0, 0], handed: 0 };
 
-  it("is not started, and leaves by another", async () => {
+  it("a draft is not started if its instance stops while connecting, and another instance sends it", async () => {
     expect(await stopped((world, stop) => world.onConnect(stop))).to.deep.equal(nothing);
   });
 
-  it("is not started either where it stops while the mail is written", async () => {
+  it("a draft is not started if its instance stops while the mail is written", async () => {
     const stopsLate = (world: SendWorld, stop: () => void) => {
       const put = world.blobs.put.bind(world.blobs);
       world.blobs.put = async (bytes: Buffer) => {
@@ -155,7 +155,7 @@ describe("a draft that gets its connection when its instance stops", () => {
     expect(await stopped(stopsLate)).to.deep.equal(nothing);
   });
 
-  it("counts no try where it got none because of that", async () => {
+  it("a draft loses no try if the stop of its instance closes its connection", async () => {
     const refuse = (world: SendWorld, stop: () => void) =>
       world.onConnect(() => {
         stop();
@@ -165,7 +165,7 @@ describe("a draft that gets its connection when its instance stops", () => {
   });
 });
 
-describe("a draft for which there is no room at the provider", () => {
+describe("a draft without room at the provider", () => {
   const full = (away: boolean, lastFailure?: Unavailable) => () => {
     throw new NoRoom("no room", { away, lastFailure });
   };
@@ -179,7 +179,7 @@ describe("a draft for which there is no room at the provider", () => {
     return times;
   }
 
-  it("waits for hours without a try and without a lane, looks less and less often, and leaves when there is", async () => {
+  it("a draft waits for hours for room at the provider without tries, with growing pauses, and is sent", async () => {
     const { world, draftId } = await queued();
     const times = asks(world, full(false));
     const began = world.clock.now().getTime();
@@ -192,7 +192,7 @@ describe("a draft for which there is no room at the provider", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("waits while others find out whether a provider that is away is back", async () => {
+  it("a draft waits without a try while others find out whether the provider is back", async () => {
     const { world, draftId } = await queued();
     const began = world.clock.now().getTime();
     asks(world, full(true));
@@ -203,7 +203,7 @@ describe("a draft for which there is no room at the provider", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("fails after the tries of its schedule where the provider stays away", async () => {
+  it("a draft fails after all tries if the provider stays away", async () => {
     const { world, draftId } = await queued();
     const began = world.clock.now().getTime();
     asks(world, full(true));
@@ -215,7 +215,7 @@ describe("a draft for which there is no room at the provider", () => {
     await expectSound(world, [draftId], ["failed"]);
   });
 
-  it("fails with the code of what the others met who tried", async () => {
+  it("a draft without room fails with the failure code that others met", async () => {
     const { world, draftId } = await queued();
     asks(world, full(true, new CredentialsRefused("535")));
     await world.run();

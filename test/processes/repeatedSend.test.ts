@@ -34,7 +34,7 @@ const typesOf = (world: World, type: string) => world.log.all.filter((event) => 
 
 /** A send that was cut off and is asked for again, as under an Idempotency-Key. */
 describe("a repeated send", () => {
-  it("ends as the first one did, whatever happened since", async () => {
+  it("a repeated send ends as the first one did, whatever happened since", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const first = await queueSend(world.node, { draftId, kind: "api_key" }, operation);
@@ -48,7 +48,7 @@ describe("a repeated send", () => {
     expect(world.hands).to.have.length(1);
   });
 
-  it("is refused for the content that changed, although its new version could be sent now", async () => {
+  it("a repeated send is refused for changed content like the first, although the new version could be sent", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await approveByKey(world, draftId);
@@ -69,7 +69,7 @@ describe("a repeated send", () => {
     ).to.equal("none");
   });
 
-  it("goes on where the first was cut off after it had brought the draft up to date", async () => {
+  it("a repeated send continues after the first was cut off once it had made the new version", async () => {
     for (const when of ["before", "after"] as const) {
       const world = await createSendWorld({ tickMs: 500 });
       const draftId = await world.submit();
@@ -82,7 +82,7 @@ describe("a repeated send", () => {
     }
   });
 
-  it("ends as the first one did, also where that one was only slow, and queues the draft right behind its look", async () => {
+  it("a repeated send returns the first one's attempt if that was only slow", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const node = world.createNode();
@@ -104,7 +104,7 @@ describe("a repeated send", () => {
   for (const when of ["before", "after"] as const) {
     for (const recovered of [false, true]) {
       const moment = recovered ? "after the recovery" : "at once";
-      it(`queues and sends once, where the first crashed ${when} any of its appends, asked for ${moment}`, async () => {
+      it(`a repeated send after a crash ${when} any append of the first, ${moment}, queues and sends once`, async () => {
         for (let at = 1, crashed = true; crashed; at++) {
           const world = await createSendWorld({ tickMs: 500 });
           const draftId = await world.submit();

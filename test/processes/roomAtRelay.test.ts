@@ -3,8 +3,8 @@ import { createSmtpProvider } from "#src/mail/out/smtpProvider.ts";
 import { mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-describe("drafts that wait for room at the relay", () => {
-  it("are looked at by none while they wait, are called when there is room, and leave together", async () => {
+describe("drafts that wait for room at a relay", () => {
+  it("drafts that wait for room at a relay are not read meanwhile, are called when there is room, and all sent", async () => {
     const drafts = 24;
     const relay = await startSmtpRelay([], { connections: 4 });
     const other = createSmtpProvider(relay.url);

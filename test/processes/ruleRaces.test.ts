@@ -20,7 +20,7 @@ import { useRules, when } from "./rulesWorld.ts";
 
 const outlets = (provider: MailProvider) => ({ provider, channels: channelDoubles() });
 
-describe("rules under repetition", () => {
+describe("rules whose events are repeated", () => {
   const rules = useRules();
 
   /** More instances of the process, each with a memory of its own; none records an evaluation before all want to. */
@@ -48,7 +48,7 @@ describe("rules under repetition", () => {
     });
   };
 
-  it("run once, on four instances at the same moment [races]", async () => {
+  it("a rule runs once on four concurrent instances [races]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world();
     // If a workspace has no rules, nobody looks at its submissions: this one is about nothing that happens here.
     await rule("draft.stale", [{ type: "set_priority", priority: "low" }]);
@@ -80,7 +80,7 @@ describe("rules under repetition", () => {
     expect(await rules.eventsOf(`thread-${thread.id}`, "ThreadPrioritySet")).to.have.length(1);
   });
 
-  it("run once, however often their event comes", async () => {
+  it("a rule runs once, however often its event is repeated", async () => {
     const { rule, mail: receive, settled } = await rules.world();
     const to = `lead-${randomUUID()}@example.com`;
     const notify = { type: "notify_channel", channel: "email", config: { to } };
@@ -94,7 +94,7 @@ describe("rules under repetition", () => {
     expect(told).to.have.length(1);
   });
 
-  it("try again to tell somebody whom the provider did not reach [4 action notify_channel] [d9 GET /v1/rules/{id}/evaluations]", async () => {
+  it("a rule's notification is tried again after the provider failed [4 action notify_channel] [d9 GET /v1/rules/{id}/evaluations]", async () => {
     const { rule, mail: receive, evaluations, get } = await rules.world();
     const { thread } = await receive();
     const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
@@ -131,7 +131,7 @@ describe("rules under repetition", () => {
     expect([await matched(true), await matched(false)]).to.deep.equal([1, 0]);
   });
 
-  it("do again nothing that a person has changed since", async () => {
+  it("a repeated action of a rule does not undo a person's later change", async () => {
     const { rule, mail: receive, settled, ask, get } = await rules.world();
     const close = await rule("email.received", [{ type: "set_thread_status", status: "closed" }]);
     const { thread, message } = await receive();
@@ -148,7 +148,7 @@ describe("rules under repetition", () => {
     expect((await get(`/v1/threads/${thread.id}`)).status).to.equal("open");
   });
 
-  it("never set themselves in motion again about the same draft [no loops]", async () => {
+  it("a rule does not run again on events that it caused about the same draft [no loops]", async () => {
     const { rule, mail: receive, draft, settled, id, ask } = await rules.world();
     const noted = await rule("draft.approved", [{ type: "set_priority", priority: "high" }]);
     const submitted = await draft(await receive());

@@ -9,10 +9,10 @@ import { operator } from "#test/support/cause.ts";
 import { until } from "#test/support/inProcess.ts";
 import { ann, claim, proof, trusted, useRules, when } from "./rulesWorld.ts";
 
-describe("rules at work", () => {
+describe("runRules", () => {
   const rules = useRules();
 
-  it("run on received mail by every field, and change thread and contact [6 email.received] [3 thread -> set_thread_status] [4 fields email.received] [4 action set_thread_status] [4 action add_tag] [4 action set_priority]", async () => {
+  it("a rule on received mail matches every field and changes thread and contact [6 email.received] [3 thread -> set_thread_status] [4 fields email.received] [4 action set_thread_status] [4 action add_tag] [4 action set_priority]", async () => {
     const { rule, mail: receive, identity, settled, get, contact } = await rules.world();
     await contact("trusted", ["vip"]);
     const conditions = {
@@ -50,7 +50,7 @@ describe("rules at work", () => {
     expect(known.tags).to.deep.equal(["vip", "asked"]);
   });
 
-  it("run in ascending priority, see what was done, and end where one says so [4 rule evaluation] [d9 GET /v1/rules/{id}/evaluations] [d9 evaluations]", async () => {
+  it("rules run in ascending priority, see earlier changes, and stop after a match that says so [4 rule evaluation] [d9 GET /v1/rules/{id}/evaluations] [d9 evaluations]", async () => {
     const { rule, mail: receive, settled, evaluations, get } = await rules.world();
     const last = await rule("email.received", [{ type: "set_priority", priority: "low" }], { priority: 30 });
     const stop = await rule("email.received", [{ type: "set_priority", priority: "high" }], {
@@ -64,7 +64,7 @@ describe("rules at work", () => {
     expect(await get(`/v1/threads/${thread.id}`)).to.deep.include({ status: "waiting", priority: "high" });
   });
 
-  it("are limited to an identity, and to a workspace", async () => {
+  it("a rule runs only for its identity and its workspace", async () => {
     const one = await rules.world();
     const other = await rules.world();
     const elsewhere = await rules.service.identity(one.id);
@@ -77,7 +77,7 @@ describe("rules at work", () => {
     expect(await other.evaluations(foreign)).to.deep.equal([]);
   });
 
-  it("do not run on a blocked contact's mail, nor on a machine's [d8 blocked]", async () => {
+  it("no rule runs on mail of a blocked contact [d8 blocked]", async () => {
     const { rule, mail: receive, evaluations, contact, settled } = await rules.world();
     const every = await rule("email.received", []);
     await contact("blocked");
@@ -88,7 +88,7 @@ describe("rules at work", () => {
     expect(await evaluations(every)).to.have.length(1);
   });
 
-  it("approve a pending draft and queue it [3 pending -> approved by skip_approval] [4 action skip_approval] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 email.sent] [d9 back-test]", async () => {
+  it("a rule approves a pending draft, which is queued and sent [3 pending -> approved by skip_approval] [4 action skip_approval] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 email.sent] [d9 back-test]", async () => {
     const { rule, mail: receive, draft, becomes, settled, contact, identity, get, ask } = await rules.world();
     await contact("trusted");
     const skip = await rule("draft.created", [{ type: "skip_approval" }], { conditions: trusted, name: "Trusted" });
@@ -117,7 +117,7 @@ describe("rules at work", () => {
     }
   });
 
-  it("grant nothing on the word of a sender who is not proven; the rest runs [d8 grants]", async () => {
+  it("a rule approves nothing for an unproven sender, and its other actions are done [d8 grants]", async () => {
     rules.say(claim);
     const { rule, mail: receive, draft, status, settled, contact, get } = await rules.world();
     await contact("trusted");
@@ -137,7 +137,7 @@ describe("rules at work", () => {
     expect((await get(`/v1/threads/${submitted.thread_id}`)).priority).to.equal("low");
   });
 
-  it("wait for the proof, and take it as not given after a while [d8 grants]", async () => {
+  it("a rule waits for the sender's proof and then approves [d8 grants]", async () => {
     let know = (_: Authentication): void => {};
     rules.say(
       new Promise<Authentication>((resolve) => {
@@ -153,7 +153,7 @@ describe("rules at work", () => {
     await becomes(submitted.id, "sent");
   });
 
-  it("without a proof in time go on without it [d8 grants]", async () => {
+  it("a rule continues without a proof that does not arrive in time [d8 grants]", async () => {
     let know = (_: Authentication): void => {};
     rules.say(
       new Promise<Authentication>((resolve) => {
@@ -171,7 +171,7 @@ describe("rules at work", () => {
     expect(await status(submitted.id)).to.equal("pending");
   });
 
-  it("set the approval mode of the next draft based on a message, and of no further one [4 action set_approval_mode] [d9 set_approval_mode]", async () => {
+  it("a rule on a message approves the next draft on it, and no further one [4 action set_approval_mode] [d9 set_approval_mode]", async () => {
     const { rule, mail: receive, draft, becomes, rulesApplied, status } = await rules.world();
     await rule("email.received", [{ type: "set_approval_mode", mode: "auto" }]);
     const received = await receive();
@@ -182,7 +182,7 @@ describe("rules at work", () => {
     expect(await status(second.id)).to.equal("pending");
   });
 
-  it("ask for a person about every draft based on a message that the switch would send, and with an auto about none but the next [d14 grants]", async () => {
+  it("a rule on a message makes every draft on it pending; one that approves takes nothing from the setting [d14 grants]", async () => {
     for (const [mode, statuses] of [
       ["manual", ["pending", "pending"]],
       ["auto", ["sent", "sent"]],
@@ -208,7 +208,7 @@ describe("rules at work", () => {
     }
   });
 
-  it("take an auto-approval back before anything is sent [4 action set_approval_mode] [d9 set_approval_mode]", async () => {
+  it("a rule takes back an automatic approval before the draft is sent [4 action set_approval_mode] [d9 set_approval_mode]", async () => {
     const settings: Partial<IdentitySettings> = { autoApproveReplies: true };
     for (const trigger of ["draft.created", "email.received"]) {
       const { rule, mail: receive, draft, becomes, rulesApplied, get } = await rules.world(settings);
@@ -228,7 +228,7 @@ describe("rules at work", () => {
     }
   });
 
-  it("let an auto-approved draft go once they have run, with or without any [3 (none) -> approved] [6 draft.approved]", async () => {
+  it("an automatically approved draft is sent after its rules ran, with or without any [3 (none) -> approved] [6 draft.approved]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world({ autoApproveReplies: true });
     const first = await draft(await receive());
     await becomes(first.id, "sent");
@@ -241,7 +241,7 @@ describe("rules at work", () => {
     expect(types.indexOf("DraftRulesApplied")).to.be.lessThan(types.indexOf("DraftQueued"));
   });
 
-  it("approve nothing for an identity that requires a person, also where that came later [d2 require_human_approval]", async () => {
+  it("a rule approves nothing for an identity that requires a person, also if that came later [d2 require_human_approval]", async () => {
     const { rule, mail: receive, draft, settled, status, id, identity } = await rules.world();
     const skip = await rule("draft.created", [{ type: "skip_approval" }]);
     const received = await receive();
@@ -261,7 +261,7 @@ describe("rules at work", () => {
     expect(await status(submitted.id)).to.equal("pending");
   });
 
-  it("run when a draft goes stale, and cannot approve it any more [6 draft.stale]", async () => {
+  it("a rule on stale drafts runs and cannot approve the draft [6 draft.stale]", async () => {
     const { rule, mail: receive, draft, ask, settled, get } = await rules.world();
     const stale = await rule("draft.stale", [
       { type: "skip_approval" },
@@ -281,7 +281,7 @@ describe("rules at work", () => {
     expect((await get(`/v1/threads/${submitted.thread_id}`)).status).to.equal("waiting");
   });
 
-  it("tell people by mail [4 action notify_channel]", async () => {
+  it("a rule notifies people by mail, without strangers' words in the subject or links [4 action notify_channel]", async () => {
     const { rule, mail: receive, settled } = await rules.world();
     const to = `lead-${randomUUID()}@example.com`;
     const told = await rule("email.received", [{ type: "notify_channel", channel: "email", config: { to } }]);
@@ -297,7 +297,7 @@ describe("rules at work", () => {
     expect(caught?.text).to.contain("“Help[U+202E] me”").and.to.contain(unlinked(ann)).and.not.to.contain(ann);
   });
 
-  it("keep working oldest first after a downgrade [d10 above the cap]", async () => {
+  it("after a downgrade the oldest rules keep running up to the plan's limit [d10 above the cap]", async () => {
     const { rule, mail: receive, settled, evaluations, id, get } = await rules.world();
     const made: any[] = [];
     for (let count = 0; count < 27; count++) made.push(await rule("email.received", [], { priority: 100 - count }));
@@ -309,7 +309,7 @@ describe("rules at work", () => {
     expect((await get("/v1/rules")).total, "all are readable").to.equal(27);
   });
 
-  it("run on what the provider confirmed [6 email.delivered]", async () => {
+  it("a rule runs on mail that the provider reported as delivered [6 email.delivered]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world({ autoApproveReplies: true });
     const delivered = await rule("email.delivered", [{ type: "set_thread_status", status: "closed" }], {
       conditions: when("message.to_emails", ann),

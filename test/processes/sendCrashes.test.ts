@@ -5,7 +5,7 @@ import { Crashed } from "#test/support/faultyEventStore.ts";
 import { expectSound, isHandingOver, send } from "./sendChecks.ts";
 import { createSendWorld } from "./sendWorld.ts";
 
-describe("a crash, an outage or a wrong answer at every append of the send path", () => {
+describe("faults at every append of the send path", () => {
   const faults = [
     { when: "before", how: "crash" },
     { when: "after", how: "crash" },
@@ -17,7 +17,7 @@ describe("a crash, an outage or a wrong answer at every append of the send path"
 
   for (const { when, how } of faults) {
     for (const by of ["approval", "key"] as const) {
-      it(`${how} ${when} an append, sent by ${by}: ends as it must`, async () => {
+      it(`a send by ${by} with a fault (${how}) ${when} any append ends as it must`, async () => {
         let reached = true;
         for (let at = 1; reached; at++) {
           const world = await createSendWorld({ tickMs: 200 });

@@ -5,8 +5,8 @@ import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const unknown = { kind: "unknown", message: "the connection was lost" } as const;
 
-describe("how a send ends that did not go well", () => {
-  it("goes back to the approvers where nobody approved it and the identity came to require a person", async () => {
+describe("sends that do not go well", () => {
+  it("an automatically approved draft becomes pending if its identity came to require a person", async () => {
     const world = await createSendWorld();
     const update = {
       type: "UpdateIdentity",
@@ -21,7 +21,7 @@ describe("how a send ends that did not go well", () => {
     expect(world.hands).to.deep.equal([]);
   });
 
-  it("holds an approved draft with the reason of any other refusal, and parks nothing", async () => {
+  it("an approved draft is held with the reason of its refusal, and nothing is parked", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await world.node.identities.handle(identityId, { type: "DeleteIdentity", mayLoosen: false }, cause);
@@ -31,7 +31,7 @@ describe("how a send ends that did not go well", () => {
     expect({ status, held }).to.deep.equal({ status: "approved", held: "identity_not_active" });
   });
 
-  it("leaves after all where an approval met another send that was cut off, as soon as that one is taken back", async () => {
+  it("an approved draft is sent as soon as another send of it that was cut off is undone", async () => {
     const world = await createSendWorld({ tickMs: 200 });
     const draftId = await world.submit();
     const doomed = world.createNode({ at: 1, when: "after", how: "crash" });
@@ -47,7 +47,7 @@ describe("how a send ends that did not go well", () => {
     expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 1]);
   });
 
-  it("tells a caller to come again where another send was cut off before it was queued: nothing may leave by that one", async () => {
+  it("a send is refused as unavailable while another that was cut off has its claim", async () => {
     const world = await createSendWorld({ tickMs: 200 });
     const draftId = await world.submit();
     const doomed = world.createNode({ at: 1, when: "after", how: "crash" });
@@ -58,7 +58,7 @@ describe("how a send ends that did not go well", () => {
     expect((await world.state.draft(draftId)).status).to.equal("pending");
   });
 
-  it("fails as provider_credentials once the schedule is over, with everything given back", async () => {
+  it("a draft fails as provider_credentials after its schedule and gives everything back", async () => {
     const world = await createSendWorld();
     world.answer(...Array<"credentials">(30).fill("credentials"));
     const draftId = await world.submit();
@@ -70,7 +70,7 @@ describe("how a send ends that did not go well", () => {
     expect((await world.state.thread()).claims).to.deep.equal({});
   });
 
-  it("waits for evidence from the moment nobody knew, however often the queueing is told again", async () => {
+  it("an unknown hand-over waits 15 minutes for evidence, however often events are repeated", async () => {
     const world = await createSendWorld();
     world.answer(unknown);
     const draftId = await world.submit();
@@ -86,7 +86,7 @@ describe("how a send ends that did not go well", () => {
     expect((await world.state.draft(draftId)).failureCode).to.equal("unconfirmed");
   });
 
-  it("flags the thread of an unconfirmed reply once: a person's answer to that stays", async () => {
+  it("an unconfirmed reply marks its thread for review once", async () => {
     const world = await createSendWorld();
     world.answer(unknown);
     const draftId = await world.submit();

@@ -6,7 +6,7 @@ import { expectSound, first, send } from "./sendChecks.ts";
 import { cause, createSendWorld, refusal, workspaceId } from "./sendWorld.ts";
 
 describe("the send path", () => {
-  it("hands an approved draft over once, however often its events come", async () => {
+  it("an approved draft is handed over once, however often its events come", async () => {
     const world = await createSendWorld({ deliveries: 3 });
     const draftId = await world.submit();
     await world.approve(draftId);
@@ -19,7 +19,7 @@ describe("the send path", () => {
     await expectSound(world, [draftId]);
   });
 
-  it("lets exactly one of approve and reject win while pending", async () => {
+  it("one of a concurrent approval and rejection wins", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const other = world.createNode();
@@ -34,7 +34,7 @@ describe("the send path", () => {
     await expectSound(world, [draftId], ["sent", "rejected"]);
   });
 
-  it("queues one of two sends at once, on one instance or on two", async () => {
+  it("of two concurrent sends one is queued, on one instance or on two", async () => {
     for (const instances of [1, 2]) {
       const world = await createSendWorld({ tickMs: 20 });
       const draftId = await world.submit();
@@ -46,7 +46,7 @@ describe("the send path", () => {
     }
   });
 
-  it("never sends what an edit replaced between the claim and the queue", async () => {
+  it("a version that an edit replaced between claim and queue is not sent", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const { reached, release } = world.node.faulty.pause("quota");
@@ -61,7 +61,7 @@ describe("the send path", () => {
     await expectSound(world, [draftId], ["pending"]);
   });
 
-  it("ends stale where a reply was acknowledged before the send, filed or not", async () => {
+  it("a draft whose customer wrote before the send becomes stale, whether that mail is filed or not", async () => {
     for (const filed of [true, false]) {
       const world = await createSendWorld();
       const draftId = await world.submit();
@@ -79,7 +79,7 @@ describe("the send path", () => {
     }
   });
 
-  it("answers unavailable while acknowledged mail cannot be filed, and holds nothing", async () => {
+  it("a send is refused as unavailable without a claim while acknowledged mail cannot be filed", async () => {
     const world = await createSendWorld({ tickMs: 1_000 });
     const draftId = await world.submit();
     await world.acknowledge(2, [first]);
@@ -90,7 +90,7 @@ describe("the send path", () => {
     expect((await world.state.thread()).claims).to.deep.equal({});
   });
 
-  it("does not call a draft stale that another send queued before the newer mail came: its hand-over judges that", async () => {
+  it("a draft that another send queued is not called stale by a slower send, but by its hand-over", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const late = world.createNode();
@@ -108,7 +108,7 @@ describe("the send path", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("queues exactly five of 200 parallel sends when five are left", async () => {
+  it("of 200 concurrent sends exactly five are queued if the quota has five left", async () => {
     const world = await createSendWorld({ cap: 50, deliveries: 1, tickMs: 0.01 });
     for (let n = 0; n < 45; n++) {
       await world.node.quotas.handle(
@@ -128,7 +128,7 @@ describe("the send path", () => {
     expect(world.hands).to.have.length(5);
   });
 
-  it("takes the attempt back in order: the draft first, then the quota, then the claim", async () => {
+  it("a refused send is undone in order: the draft, the quota, the claim", async () => {
     const world = await createSendWorld({ cap: 1 });
     const draftId = await world.submit();
     const { reached, release } = world.node.faulty.pause("quota");

@@ -11,7 +11,7 @@ import { useRules } from "./rulesWorld.ts";
 /** Notices: 3 an hour to a mailbox; approvals: 2. Workspaces are each test's own. */
 const settings = { SERVICE_MAIL_PER_HOUR: "3,4,2,100" };
 
-describe("mail of the service's own", () => {
+describe("the service's own mail", () => {
   const rules = useRules(settings);
 
   const someone = () => `${randomUUID()}@approvers.example`;
@@ -49,7 +49,7 @@ describe("mail of the service's own", () => {
       ...more,
     } as never);
 
-  it("is dropped above a mailbox's measure, whatever its spelling, counted, and in the rule's history", async () => {
+  it("mail of rules above a mailbox's hourly limit is dropped, counted, and shown in the rule's history", async () => {
     const { rule, mail: receive, evaluations } = await rules.world();
     const to = someone();
     const tagged = to.replace("@", "+more@").toUpperCase();
@@ -68,7 +68,7 @@ describe("mail of the service's own", () => {
     expect(await withheld("rule", "mailbox_full")).to.equal(before + 1);
   });
 
-  it("is dropped above a workspace's measure, test mails too, whoever gets it", async () => {
+  it("mail of rules and tests above a workspace's hourly limit is dropped", async () => {
     const { rule, mail: receive, settled, ask, identity } = await rules.world();
     const told = await rule(
       "email.received",
@@ -83,7 +83,7 @@ describe("mail of the service's own", () => {
     expect(Number(over.headers.get("retry-after"))).to.be.within(1, 3600);
   });
 
-  it("says in its subject nothing that a tenant or a stranger wrote, and makes no link of their words", async () => {
+  it("mail of rules has no tenant's or stranger's words in its subject and no links from them", async () => {
     const { rule, mail: receive, settled } = await rules.world();
     const to = someone();
     const name = 'Pay at https://evil.example/x or call <a href="https://evil.example">us</a> \u202e now';
@@ -102,7 +102,7 @@ describe("mail of the service's own", () => {
     expect(caught!.headers).to.include({ "auto-submitted": "auto-generated", "x-auto-response-suppress": "All" });
   });
 
-  it("has the same measure where rules post it in a chat, one for each chat; what was refused is not counted", async () => {
+  it("a rule's chat messages have an hourly limit for each chat, and refused ones do not count", async () => {
     const chat = chatDouble("slack");
     const channels = { ...channelDoubles(), slack: chat.channel };
     const post = (room: string, more: object = {}) =>
@@ -129,7 +129,7 @@ describe("mail of the service's own", () => {
     expect(chat.told).to.have.length(5);
   });
 
-  it("is, while the workspace has paused sending, requests to approvers and outcomes alone", async () => {
+  it("while a workspace has paused sending only approval requests and outcomes are sent", async () => {
     const { rule, mail: receive, settled, ask, draft, identity } = await rules.world();
     const [lead, approver] = [someone(), someone()];
     const config = { webhook_url: "https://hooks.slack.com/services/T/B/X" };
@@ -149,7 +149,7 @@ describe("mail of the service's own", () => {
     expect(await mailsTo(lead)).to.have.length(0);
   });
 
-  it("is counted only if it left, and a repetition of an attempt once", async () => {
+  it("the service's mail counts in the hourly limit only if it was sent, and a repeated attempt once", async () => {
     const to = someone();
     const workspaceId = (await rules.service.workspace()).id;
     const attempts = Array.from({ length: 5 }, () => ({
@@ -181,7 +181,7 @@ describe("mail of the service's own", () => {
     expect(await send(to, { workspaceId: other, kind: "outcome" })).to.deep.equal({ sent: true });
   });
 
-  it("has one way out, where all of this is asked, and one for mail about accounts, which no workspace stops", () => {
+  it("the service's mail is rendered for sending in two files only", () => {
     const sending = sourceFiles("src").filter((file) => /\brenderNotice\(/.test(textOf(file)));
     expect(sending).to.have.members([
       "src/commands/serviceMail/sendNotice.ts",
@@ -190,7 +190,7 @@ describe("mail of the service's own", () => {
     ]);
   });
 
-  it("waits for room where it asks an approver, and says how long", async () => {
+  it("an approval request without room in the hourly limit waits and says how long", async () => {
     const to = someone();
     const workspaceId = (await rules.service.workspace()).id;
     for (let n = 0; n < 2; n++) await send(to, { workspaceId, kind: "approval" });
@@ -202,7 +202,7 @@ describe("mail of the service's own", () => {
     );
   });
 
-  describe("is stopped by the link under it", () => {
+  describe("the link that stops the service's mail", () => {
     /** A draft whose first approver was asked. */
     async function asked() {
       const world = await rules.world();
@@ -217,7 +217,7 @@ describe("mail of the service's own", () => {
       return { ...world, first, second, basis, draftId, types, path: await stopPath(first) };
     }
 
-    it("never by opening it, by a press without its page, or with another page's nonce", async () => {
+    it("the link that stops mail stops nothing when opened, without its page or with another page's nonce", async () => {
       const { first, path, id: workspaceId } = await asked();
       const other = await asked();
       for (const method of ["GET", "HEAD"])
@@ -237,7 +237,7 @@ describe("mail of the service's own", () => {
       expect(await send(first, { workspaceId, kind: "outcome" })).to.deep.equal({ sent: true });
     });
 
-    it("for that workspace alone; the address is not reached then, the second approver is told, and undoing asks again", async () => {
+    it("stopping mail affects one workspace, notifies the second approver, and resuming asks again", async () => {
       const { first, second, path, basis, draft, types, id: workspaceId, get } = await asked();
       const stopped = await press(path);
       expect([stopped.status, (await stopped.text()).includes("Mail from this workspace is stopped")]).to.deep.equal([
@@ -272,7 +272,7 @@ describe("mail of the service's own", () => {
       expect((await get(`/v1/drafts/${unasked}`)).status).to.equal("pending");
     });
 
-    it("which works for 90 days, and then mails a new one to the same address, once in an hour, stopped or not", async () => {
+    it("a link that stops mail expires after 90 days and then mails a new one, at most once an hour", async () => {
       const { first, path } = await asked();
       await press(path);
       rules.service.clock.advance(90 * 86_400_000);
@@ -293,7 +293,7 @@ describe("mail of the service's own", () => {
       await until(async () => (await newLinks()) === 2);
     });
 
-    it("and is nobody's by guessing: an altered link is none", async () => {
+    it("an altered link that stops mail is answered with 404", async () => {
       const { path } = await asked();
       const unknown = await open("/stop/x");
       for (const each of [`${path}x`, path.slice(0, -1), path.replace("/stop/", "/stop/A"), "/stop/a.b"]) {
@@ -305,7 +305,7 @@ describe("mail of the service's own", () => {
     });
   });
 
-  it("goes in no circle with a mailbox that sends everything back", async () => {
+  it("a mailbox that sends the service's mail back does not cause a loop", async () => {
     const { rule, mail: receive, settled, evaluations, identity } = await rules.world();
     const to = someone();
     const told = await rule("email.received", [notify(to)]);

@@ -3,11 +3,11 @@ import { itInFull } from "#test/support/full.ts";
 import { mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { type RelayFault, type RelayOptions, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-/** The service with its own limits against relays that take their real time: relayFaults.test.ts has the same in small, every time. */
-describe("a relay that takes its time", function () {
+/** The service with its real time limits against slow relays. relayFaults.test.ts has the same with short limits. */
+describe("a slow relay", function () {
   this.timeout(400_000);
 
-  /** One draft, handed over through this relay, as it ended. */
+  /** Sends one draft through this relay and returns how it ended. */
   async function sendThrough(faults: RelayFault[], options: RelayOptions) {
     const relay = await startSmtpRelay(faults, options);
     const service = await startInProcess({
@@ -37,7 +37,7 @@ describe("a relay that takes its time", function () {
   const sent = { status: "sent", code: null, tries: 0, mails: 1, connections: 1 };
 
   itInFull(
-    "to be ready, or over the recipient, gets the mail at the first try; one that is never ready fails it in bounded tries",
+    "a relay slow to be ready or to answer gets the mail at the first try; a silent one fails it after all tries",
     async () => {
       const [after6, after25, after40, never] = await Promise.all([
         sendThrough([], { answersAfterMs: { greeting: 6_000 } }),

@@ -17,7 +17,7 @@ describe("a service that stops while a draft waits for the relay's only connecti
     return rows.length;
   }
 
-  it("lets the one under way end, and opens no connection for the other when that closes", async () => {
+  it("a stopping service finishes the send in progress and opens no connection for the next", async () => {
     const relay = await startSmtpRelay([], { answersAfterMs: { dot: 1_500 } });
     const service = await startInProcess({ MAIL_PROVIDER: "smtp", SMTP_URL: relay.url, SMTP_CONNECTIONS: "1" });
     try {

@@ -5,13 +5,13 @@ import { operator } from "#test/support/cause.ts";
 import { until } from "#test/support/inProcess.ts";
 import { useRules } from "./rulesWorld.ts";
 
-describe("a draft that is approved by its identity's setting in a workspace without rules [d4 rules of draft.created]", () => {
+describe("an automatically approved draft in a workspace without rules [d4 rules of draft.created]", () => {
   const rules = useRules();
 
   const typesOf = async (draftId: string) =>
     (await rules.service.deps.store.read(`draft-${draftId}`)).map(({ type }) => type);
 
-  it("has them applied as it is submitted: of 160 on one message none waits for them, and none comes back to a person", async () => {
+  it("160 automatically approved drafts without rules are sent without waiting, and none becomes pending", async () => {
     const { mail: receive, draft } = await rules.world({ autoApproveReplies: true });
     const received = await receive();
     const ids: string[] = [];
@@ -35,7 +35,7 @@ describe("a draft that is approved by its identity's setting in a workspace with
     }
   });
 
-  it("comes back to a person if a rule that wants one is made before it is claimed", async () => {
+  it("an automatically approved draft becomes pending if a rule that wants a person is made before its claim", async () => {
     const { mail: receive, draft, rule, becomes } = await rules.world({ autoApproveReplies: true });
     const received = await receive();
     await pauseInstallation(rules.service.deps, null, operator());
@@ -57,7 +57,7 @@ describe("a draft that is approved by its identity's setting in a workspace with
     }
   });
 
-  it("waits for what the rules left for it that ran about its message, though none is there any more", async () => {
+  it("an automatically approved draft follows the rules that ran on its message although they were deleted", async () => {
     const { ask, mail: receive, draft, rule, becomes, settled } = await rules.world({ autoApproveReplies: true });
     const manual = await rule("email.received", [{ type: "set_approval_mode", mode: "manual" }]);
     const received = await receive();

@@ -61,7 +61,7 @@ describe("the life of a subscription", function () {
   this.timeout(1_200_000);
   const lives = sized(15, 2_000);
 
-  it(`ends the same whatever is told late, twice, in another order or not at all, and never passes a cap (${lives} lives) [d10 periods]`, async () => {
+  it(`a subscription ends the same for late, repeated, reordered or lost events, within its caps (${lives} lives) [d10 periods]`, async () => {
     const ends = new Map<string, number>();
     for (let seed = 1; seed <= lives; seed++) {
       const random = createRandom(seed);

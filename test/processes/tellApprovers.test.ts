@@ -39,8 +39,8 @@ function rule(world: Awaited<ReturnType<typeof createSendWorld>>, failures = 0) 
 const day = 24 * 3_600_000;
 const recipients = (sent: OutgoingMail[]) => sent.map(({ envelope }) => envelope.to[0]);
 
-describe("telling approvers", () => {
-  it("tells the old channel that an identity under human approval has another one now", async () => {
+describe("tellApprovers", () => {
+  it("the old channel of an identity under human approval is notified of the new one", async () => {
     const world = await changesOf(
       { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
       { approvalChannel: channel("new@approvers.example") },
@@ -51,7 +51,7 @@ describe("telling approvers", () => {
     expect(sent[0]?.mime.toString()).to.include("approval channel was changed");
   });
 
-  it("tells it that the switch was turned off", async () => {
+  it("the channel is notified that human approval was switched off", async () => {
     const world = await changesOf(
       { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
       { requireHumanApproval: false },
@@ -61,7 +61,7 @@ describe("telling approvers", () => {
     expect(recipients(sent)).to.deep.equal(["old@approvers.example"]);
   });
 
-  it("tells nobody where no human approval was required, or nothing about approval changed", async () => {
+  it("no approver is notified of changes without human approval or without effect on it", async () => {
     const world = await changesOf(
       { requireHumanApproval: false, approvalChannel: channel("old@approvers.example") },
       { approvalChannel: channel("new@approvers.example") },
@@ -73,7 +73,7 @@ describe("telling approvers", () => {
     expect(sent).to.deep.equal([]);
   });
 
-  it("tells the approver of a reply of which nobody knows whether it was sent, and the same mail has the same Message-ID", async () => {
+  it("the approver of an unconfirmed reply is notified, with the same Message-ID when repeated", async () => {
     const world = await changesOf({ requireHumanApproval: false, approvalChannel: channel("ann@approvers.example") });
     world.answer({ kind: "unknown", message: "the connection was lost" });
     await world.approve(await world.submit());
@@ -86,7 +86,7 @@ describe("telling approvers", () => {
     expect(sent[0]?.mime.toString()).to.include("We do not know whether an approved reply was sent");
   });
 
-  it("tries again later where the provider did not take it", async () => {
+  it("a notification that the provider did not accept is tried again later", async () => {
     const world = await changesOf(
       { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
       { approvalChannel: null },
@@ -98,7 +98,7 @@ describe("telling approvers", () => {
     expect(recipients(sent)).to.deep.equal(["old@approvers.example"]);
   });
 
-  it("tells no news that is older than a day, whether it comes to it late or could not reach anybody for that long", async () => {
+  it("a notification older than a day is not sent, whether it is late or was never accepted", async () => {
     const world = await changesOf(
       { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
       { approvalChannel: null },

@@ -82,8 +82,8 @@ async function world({ failures = 0, slots = ["primary", "secondary"] as ("prima
   };
 }
 
-describe("telling approvers how it ended", () => {
-  it("tells of a mail that was sent, and by whom it was approved; not who pressed and saw it", async () => {
+describe("tellOutcomes", () => {
+  it("approvers are notified of a sent mail and its approver, except the one who pressed", async () => {
     const { approve, run, told, body } = await world();
     await approve(link(first));
     await run();
@@ -91,14 +91,14 @@ describe("telling approvers how it ended", () => {
     expect(body()).to.include(`It was approved by ${first} by a link in an approval mail.`);
   });
 
-  it("sends nobody a further mail where a lone approver approves forty drafts by their links", async () => {
+  it("an approver who is asked alone is not notified of a mail approved by link", async () => {
     const { approve, run, told } = await world({ slots: ["primary"] });
     await approve(link(first));
     await run();
     expect(await told()).to.deep.equal([]);
   });
 
-  it("tells everybody of one that failed after it was approved", async () => {
+  it("all approvers are notified of a draft that failed after its approval", async () => {
     const { approve, run, told, answer, body } = await world();
     answer({ kind: "refused", code: "550", message: "550 no such mailbox", retryable: false });
     await approve(link(first));
@@ -107,7 +107,7 @@ describe("telling approvers how it ended", () => {
     expect(body()).to.include("550 no such mailbox");
   });
 
-  it("leaves to others what nobody knows", async () => {
+  it("no outcome is sent for an unconfirmed draft, which has its own notification", async () => {
     const { approve, run, told, answer } = await world();
     answer({ kind: "unknown", message: "the connection was lost" });
     await approve(link(first));
@@ -115,7 +115,7 @@ describe("telling approvers how it ended", () => {
     expect(await told()).to.deep.equal([]);
   });
 
-  it("tells of one that was stopped for a newer message: also who approved it, not whose press showed it", async () => {
+  it("approvers are notified of a draft that became stale, except the one whose press showed it", async () => {
     const later = await world();
     await later.approve(link(first));
     const stale = { type: "MarkStale", newMessageId: "newer", attemptId: null } as const;
@@ -128,14 +128,14 @@ describe("telling approvers how it ended", () => {
     expect(await atOnce.told()).to.deep.equal(["second: Stopped"]);
   });
 
-  it("tells of a rejection, by whom and why, but not who rejected it", async () => {
+  it("approvers are notified of a rejection with its author and reason, except the author", async () => {
     const { reject, told, body } = await world();
     await reject(link(second), "Offer the\r\n\r\nrefund");
     expect(await told()).to.deep.equal(["first: Rejected"]);
     expect(body()).to.include(`rejected by ${second} by a link`).and.to.include("“Offer the refund”");
   });
 
-  it("tells of an approval that does not send, once; that it was sent then tells nobody anything new", async () => {
+  it("approvers are notified once of an approval that does not send, and not of the later send", async () => {
     const { approve, handle, state, draftId, told, body } = await world();
     const key: Actor = { kind: "api_key", id: "key", name: "agent\u202e” by ann" };
     await approve(key, false);
@@ -148,7 +148,7 @@ describe("telling approvers how it ended", () => {
     expect(await told()).to.deep.equal([]);
   });
 
-  it("tells of an edit those who are not asked anew about the new version", async () => {
+  it("approvers are notified of an edit unless they are asked about the new version", async () => {
     const { edit, draftId, ask, reject, told } = await world();
     await edit(draftId, "Another answer.");
     expect(await told()).to.deep.equal(["second: Changed"]);
@@ -160,7 +160,7 @@ describe("telling approvers how it ended", () => {
     expect(await told(), "of the end those asked about what ended").to.deep.equal(["first: Rejected"]);
   });
 
-  it("does not tell of versions that the service made, and of their end also those asked before", async () => {
+  it("approvers are not notified of versions made by the service, and of the end also those asked before", async () => {
     const { handle, state, draftId, ask, reject, told } = await world();
     const { stored, making } = await state.draft(draftId);
     const because = { because: "identity_changed" as const, changedFields: ["identity"], ifVersion: null };
@@ -171,7 +171,7 @@ describe("telling approvers how it ended", () => {
     expect(await told()).to.have.members(["first: Rejected", "second: Rejected"]);
   });
 
-  it("tells nobody whom no mail reached, nor who is no approver any more", async () => {
+  it("approvers who were not reached or are no longer approvers are not notified", async () => {
     const { ask, reject, told, changeIdentity } = await world({ slots: [] });
     await ask("primary", { reached: false });
     const bounced = await ask("secondary");
@@ -181,7 +181,7 @@ describe("telling approvers how it ended", () => {
     expect(await told()).to.deep.equal([]);
   });
 
-  it("says nothing of a tenant's or stranger's in the subject, and the thread's own in the text", async () => {
+  it("an outcome has no tenant's or stranger's words in its subject, and names the thread in its text", async () => {
     const { reject, told, sent, body } = await world();
     await reject({ kind: "api_key", id: "key", name: "agent" });
     await told();
@@ -190,7 +190,7 @@ describe("telling approvers how it ended", () => {
     expect(sent[0]!.mime.toString().replace(/=\r?\n/g, "")).to.include("support=E2=80=8C@agents");
   });
 
-  it("tries again later, under the same Message-ID, and tells no news that is older than a day", async () => {
+  it("an outcome is tried again with the same Message-ID, and not after a day", async () => {
     const { reject, told, timers, fire, sent, sleepThrough } = await world({ failures: 1 });
     await reject(link(second));
     expect(await told()).to.deep.equal([]);

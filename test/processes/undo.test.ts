@@ -33,8 +33,8 @@ async function approved(options: WorldOptions = {}) {
   return { world, draftId, status, types };
 }
 
-describe("what a signed-in person approves", () => {
-  it("is claimed ten seconds later and not before, and leaves once", async () => {
+describe("an approval by a signed-in person", () => {
+  it("a draft approved by a signed-in person is claimed after ten seconds, not before, and sent once", async () => {
     const { world, draftId, status, types } = await approved();
     await world.advance(9_999);
     expect(await status()).to.equal("approved");
@@ -46,7 +46,7 @@ describe("what a signed-in person approves", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("is claimed then, also where nobody looked at it for a while", async () => {
+  it("an approved draft is claimed ten seconds after the approval even if its event is handled late", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await approve(world, draftId);
@@ -56,7 +56,7 @@ describe("what a signed-in person approves", () => {
     expect(world.log.all.map(({ type }) => type)).to.include("DraftQueued");
   });
 
-  it("is pending again where they took it back, names them, and leaves never by that", async () => {
+  it("an approval undone within ten seconds makes the draft pending, names the person, and is never sent", async () => {
     const { world, draftId, status, types } = await approved();
     await world.advance(9_000);
     await undo(world, draftId);
@@ -71,7 +71,7 @@ describe("what a signed-in person approves", () => {
     await expectSound(world, [draftId], ["pending"]);
   });
 
-  it("waits ten seconds anew where it is approved anew, whatever the first time was", async () => {
+  it("a second approval after an undo waits ten seconds again", async () => {
     const { world, draftId, status } = await approved();
     await world.advance(6_000);
     await undo(world, draftId);
@@ -85,7 +85,7 @@ describe("what a signed-in person approves", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("is taken back, or leaves: where both come at once, one of them", async () => {
+  it("of a concurrent undo and send one wins", async () => {
     // Held right before each append on the way out: the claim, the quota, the queueing.
     for (const category of ["thread", "quota", "draft"]) {
       const { world, draftId } = await approved();
@@ -112,14 +112,14 @@ describe("what a signed-in person approves", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("has left already, it says, once it is queued", async () => {
+  it("an undo after the draft was queued is refused", async () => {
     const { world, draftId } = await approved();
     await world.run();
     const late = await undo(world, draftId).catch((error) => error);
     expect([late.code, late.message]).to.deep.equal(["invalid_status", "it has left already: this draft is sent"]);
   });
 
-  it("leaves once, wherever the process that waits is killed", async () => {
+  it("an approved draft is sent once, wherever the waiting process is killed", async () => {
     let reached = true;
     for (let at = 1; reached; at++) {
       for (const when of ["before", "after"] as const) {
@@ -140,7 +140,7 @@ describe("what a signed-in person approves", () => {
     }
   });
 
-  it("ends stale where the customer wrote within the ten seconds, and at once where they had before", async () => {
+  it("a draft whose customer writes within the ten seconds becomes stale, and at once if the customer wrote before", async () => {
     const { world, draftId, status } = await approved();
     await world.acknowledge(2, [first]);
     await world.run();
@@ -156,7 +156,7 @@ describe("what a signed-in person approves", () => {
     expect((await next.state.draft(second)).status).to.equal("stale");
   });
 
-  it("waits for the end of a pause that began within the ten seconds, and is not taken back then but rejected", async () => {
+  it("an approved draft waits for the end of a pause, and its approval cannot be undone then", async () => {
     const { world, draftId, status } = await approved();
     const pause = (sendingPaused: boolean) => updateWorkspace(world.node, { workspaceId, sendingPaused }, bob);
     await pause(true);
@@ -169,7 +169,7 @@ describe("what a signed-in person approves", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("does not leave where its identity was disabled, or somebody rejected it, within the ten seconds", async () => {
+  it("an approved draft is not sent if its identity is disabled or it is rejected within the ten seconds", async () => {
     const { world, draftId } = await approved();
     await world.changeIdentity({ status: "disabled" });
     await world.run();
@@ -184,7 +184,7 @@ describe("what a signed-in person approves", () => {
     expect(rejected.world.hands).to.have.length(0);
   });
 
-  it("is neither approved anew, edited nor sent at once by anybody meanwhile", async () => {
+  it("an approved draft cannot be approved, undone, edited or sent by others within the ten seconds", async () => {
     const { world, draftId, types } = await approved();
     const edit = { workspaceId, draftId, ifVersion: null, changes: { bodyText: "other" }, threadSubject: "s" };
     expect(await refusal(approve(world, draftId, { who: bob }))).to.equal("invalid_status");
@@ -199,7 +199,7 @@ describe("what a signed-in person approves", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("is approved for a workspace's rules when it is certain, and not where it was taken back", async () => {
+  it("rules on draft.approved run after the ten seconds, and not if the approval was undone", async () => {
     const { world, draftId } = await approved();
     const runRules = world.node.processes.find(({ name }) => name === "runRules")!;
     const event = world.log.all.findLast(({ type }) => type === "DraftApproved")!;
@@ -223,7 +223,7 @@ describe("what a signed-in person approves", () => {
     expect((await told()).asks).to.equal(false);
   });
 
-  it("is not queued by a key's send that began before the approval", async () => {
+  it("a key's send that began before a person's approval does not queue the draft", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const { reached, release } = world.node.faulty.pause("quota");

@@ -13,7 +13,7 @@ import { startService, type TestService } from "#test/support/service.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
 
-describe("delivering webhooks over crashes and by several instances [d11 webhooks]", () => {
+describe("webhook delivery with crashes and several instances [d11 webhooks]", () => {
   let database: TestDatabase;
   let store: EventStore;
   let env: Record<string, string>;
@@ -44,7 +44,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     others.push(started);
     return started;
   };
-  /** The instance that everything begins with: one that is killed is a process. */
+  /** Sets the first instance; one that will be killed is a separate process. */
   async function begin<Started extends Beside | TestService>(started: Started): Promise<Started> {
     living = started;
     ask = asking(() => living.url, started.apiKey!);
@@ -53,7 +53,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     return started;
   }
 
-  it("tells again, under the same id, what a killed instance had told and could not record", async () => {
+  it("a webhook event that a killed instance sent and did not record is sent again with the same id", async () => {
     const first = await begin(await startService({ database, env }));
     const sql = new pg.Client({ connectionString: database.ownerUrl });
     await sql.connect();
@@ -78,7 +78,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await receiver.stop();
   });
 
-  it("ends in order while a receiver keeps it waiting, and goes on where it was [d11 order]", async () => {
+  it("a webhook event interrupted by a stop is sent again at once, and the next one follows in order [d11 order]", async () => {
     const first = await begin(await startHere());
     let patient = true;
     const receiver = await startReceiver(() => (patient ? () => undefined : 200));
@@ -89,7 +89,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await first.stop();
     patient = false;
     living = await startHere();
-    // What was cut off is due at once: nobody has to wait for a lease to run out.
+    // The interrupted delivery is due at once; no lease has to run out.
     const all = await settled(ask, id, { count: 2 });
     expect(all.map(({ status }) => status)).to.deep.equal(["delivered", "delivered"]);
     expect(receiver.requests.map(({ body }) => body.type)).to.deep.equal([
@@ -100,40 +100,43 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await receiver.stop();
   });
 
-  itInFull("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
-    const first = await begin(await startService({ database, env }));
-    const tries = new Map<string, number>();
-    const receiver = await startReceiver(async ({ id }) => {
-      const number = (tries.get(id) ?? 0) + 1;
-      tries.set(id, number);
-      await new Promise((resolve) => setTimeout(resolve, Number.parseInt(id.slice(-1), 16)));
-      return number === 1 && /[0-3]$/.test(id) ? 500 : 200;
-    });
-    const { id } = await webhook(ask, receiver.url, ["draft.created", "draft.updated"]);
-    living = await startHere();
-    const [drafts, versions] = [10, 12];
-    const begun = await Promise.all(Array.from({ length: drafts }, () => begunDraft({ store }, workspaceId)));
-    const writing = Promise.all(
-      begun.map(async ({ next }) => {
-        for (let version = 2; version <= versions; version++) await next("DraftEdited", edited(version));
-      }),
-    );
-    await until(async () => receiver.requests.length > 15);
-    await first.kill("SIGKILL");
-    await writing;
-    const all = await settled(ask, id, { count: drafts * versions });
-    expect(all.filter(({ status }) => status === "delivered")).to.have.length(drafts * versions);
-    const shown = bySubject(receiver.requests);
-    expect(shown.size).to.equal(drafts);
-    for (const [draftId, sequences] of shown) {
-      const once = sequences.filter((sequence, index) => sequences.indexOf(sequence) === index);
-      expect([draftId, once.length, isRising(once)]).to.deep.equal([draftId, versions, true]);
-      expect(
-        [...sequences].sort((a, b) => a - b),
-        draftId,
-      ).to.deep.equal(sequences);
-    }
-    expect((await deliveriesOf(ask, id)).every(({ attempts }) => attempts <= 5)).to.equal(true);
-    await receiver.stop();
-  });
+  itInFull(
+    "each draft's webhook events arrive in order with two instances, one of which is killed [d11 order]",
+    async () => {
+      const first = await begin(await startService({ database, env }));
+      const tries = new Map<string, number>();
+      const receiver = await startReceiver(async ({ id }) => {
+        const number = (tries.get(id) ?? 0) + 1;
+        tries.set(id, number);
+        await new Promise((resolve) => setTimeout(resolve, Number.parseInt(id.slice(-1), 16)));
+        return number === 1 && /[0-3]$/.test(id) ? 500 : 200;
+      });
+      const { id } = await webhook(ask, receiver.url, ["draft.created", "draft.updated"]);
+      living = await startHere();
+      const [drafts, versions] = [10, 12];
+      const begun = await Promise.all(Array.from({ length: drafts }, () => begunDraft({ store }, workspaceId)));
+      const writing = Promise.all(
+        begun.map(async ({ next }) => {
+          for (let version = 2; version <= versions; version++) await next("DraftEdited", edited(version));
+        }),
+      );
+      await until(async () => receiver.requests.length > 15);
+      await first.kill("SIGKILL");
+      await writing;
+      const all = await settled(ask, id, { count: drafts * versions });
+      expect(all.filter(({ status }) => status === "delivered")).to.have.length(drafts * versions);
+      const shown = bySubject(receiver.requests);
+      expect(shown.size).to.equal(drafts);
+      for (const [draftId, sequences] of shown) {
+        const once = sequences.filter((sequence, index) => sequences.indexOf(sequence) === index);
+        expect([draftId, once.length, isRising(once)]).to.deep.equal([draftId, versions, true]);
+        expect(
+          [...sequences].sort((a, b) => a - b),
+          draftId,
+        ).to.deep.equal(sequences);
+      }
+      expect((await deliveriesOf(ask, id)).every(({ attempts }) => attempts <= 5)).to.equal(true);
+      await receiver.stop();
+    },
+  );
 });

@@ -14,7 +14,7 @@ describe("webhooks of real mail and its answers [d11 webhooks]", () => {
   });
   after(() => service?.stop());
 
-  it("[6 operation to event ties] [6 email.received] [6 email.sent] [6 email.delivered] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 draft.stale] each operation tells its event", async () => {
+  it("[6 operation to event ties] [6 email.received] [6 email.sent] [6 email.delivered] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 draft.stale] each operation sends its webhook event once", async () => {
     const receiver = await startReceiver();
     await webhook(tenant.ask, receiver.url, publicEventTypes);
     const identity = await service.identity(tenant.id);

@@ -11,7 +11,7 @@ import { useWorkTable } from "#test/runtime/work/support.ts";
 describe("a queue of webhook deliveries that waits for its next try", () => {
   const work = useWorkTable();
 
-  it("is looked at again at once where it was woken while it was looked at", async () => {
+  it("a webhook queue that is woken while it is read is read again at once", async () => {
     const queue = {
       webhook_id: randomUUID(),
       subject: randomUUID(),

@@ -73,7 +73,7 @@ const wrongs: Wrong[] = [
   },
 ];
 
-describe("read models that are wrong or stand still [d14 grants]", () => {
+describe("wrong or lagging read models [d14 grants]", () => {
   const rules = useRules();
 
   const stateOf = async (id: string) => (await rules.service.deps.drafts.load(id)).state;
@@ -103,7 +103,7 @@ describe("read models that are wrong or stand still [d14 grants]", () => {
   };
 
   for (const wrong of wrongs) {
-    it(`say ${wrong.what}: nothing else is sent`, async () => {
+    it(`a draft ends as without it if a read model wrongly says ${wrong.what}`, async () => {
       const { world, received } = await worldOf(wrong);
       await rules.service.caughtUp();
       const { rowCount } = await rules.service.database.owner.query(wrong.sql, [world.id]);
@@ -117,7 +117,7 @@ describe("read models that are wrong or stand still [d14 grants]", () => {
     });
   }
 
-  it("say that a draft answers the newest message: the customer's next one stops it all the same", async () => {
+  it("a draft becomes stale by the customer's next mail although a read model calls its message the newest", async () => {
     const { world, received } = await worldOf({ switchOn: false, rules: async () => undefined });
     await rules.service.caughtUp();
     await rules.service.database.owner.query("update read.messages set filing_number = 999 where workspace_id = $1", [
@@ -129,7 +129,7 @@ describe("read models that are wrong or stand still [d14 grants]", () => {
     expect([status, json.error]).to.deep.equal([409, "stale_draft"]);
   });
 
-  it("stand still: what rules and the switch approve leaves, and so does what a person approves elsewhere", async () => {
+  it("drafts approved by rules, a setting or a person are sent while the read models stand still", async () => {
     const bySwitch = await worldOf({ switchOn: true, rules: (world) => world.rule("email.received", skip) });
     const byRule = await worldOf({ rules: ofTrusted });
     const ofMail = await worldOf({ rules: ofMessage });

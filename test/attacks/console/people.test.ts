@@ -276,7 +276,7 @@ describe("people × routes × foreign ids", () => {
     after(() => browser?.close());
 
     for (const [turn, look] of allLooks.entries()) {
-      const title = `every page, ${look.colours}, on a ${look.size}: axe finds nothing, the policy refuses nothing, nothing scrolls sideways`;
+      const title = `every console page in ${look.colours} colours on a ${look.size}: no axe finding, policy error or sideways scroll`;
       const looking: Mocha.AsyncFunc = async () => {
         const name = tenant.told.write("people name");
         const owner = await deskOf(service, tenant.workspaceId, { role: "owner", name });

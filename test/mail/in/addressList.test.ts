@@ -6,7 +6,7 @@ import { canonicalAddress, sendableAddress } from "#streams/emailAddress/addrSpe
 /** Name and address of the mailboxes, in the form "name <address>". */
 const read = (value: string): string[] => readAddresses(value).map(({ name, address }) => `${name} <${address}>`);
 
-describe("the addresses of a field", () => {
+describe("readAddresses", () => {
   const fields: Record<string, [value: string, mailboxes: string[]]> = {
     "an address alone": ["ada@customer.example", [" <ada@customer.example>"]],
     "a name without quotes that has a comma": [
@@ -69,12 +69,12 @@ describe("the addresses of a field", () => {
     "an address without its parts": ["<@x.example>, <ada@>, <>, ada, @", []],
   };
   for (const [what, [value, mailboxes]] of Object.entries(fields)) {
-    it(`are understood where there is ${what}`, () => {
+    it(`readAddresses reads a field with ${what}`, () => {
       expect(read(value)).to.deep.equal(mailboxes);
     });
   }
 
-  it("are addresses that stay the same when they are read again, whatever the field", () => {
+  it("addresses that were read from any field stay the same when they are read again", () => {
     const piece = fc.constantFrom(
       "a",
       "@",
@@ -106,8 +106,8 @@ describe("the addresses of a field", () => {
   });
 });
 
-describe("the form in which mail is sent to an address", () => {
-  it("has quotes where the local part needs them, and only there", () => {
+describe("sendableAddress", () => {
+  it("sendableAddress quotes a local part only where it needs quotes", () => {
     expect(
       ["ada@x.example", "yui..tanaka@x.example", "yui.@x.example", '"odd user"@x.example', "ada@bücher.example"].map(
         sendableAddress,
@@ -121,7 +121,7 @@ describe("the form in which mail is sent to an address", () => {
     ]);
   });
 
-  it("is none for what no server takes", () => {
+  it("sendableAddress returns null for addresses that no server accepts", () => {
     for (const address of [
       "ada@x..example",
       "ada@x/y",

@@ -16,9 +16,9 @@ const utf8 = "; charset=utf-8";
 const plain = (text: string) => part(`text/plain${utf8}`, text);
 const html = (text: string) => part(`text/html${utf8}`, text);
 
-describe("which text of a mail is shown", () => {
+describe("the text that is shown of a mail", () => {
   for (const blank of ["", " \r\n\t", "\u00a0", "\u200b\u200d", "\ufeff\r\n"]) {
-    it(`is that of the HTML where the plain text is ${JSON.stringify(blank)}`, async () => {
+    it(`the text of the HTML is shown if the plain text is ${JSON.stringify(blank)}`, async () => {
       const { bodyText, extractedText } = await multipart(
         "alternative",
         plain(blank),
@@ -28,7 +28,7 @@ describe("which text of a mail is shown", () => {
     });
   }
 
-  it("is the plain one where both say the same, also in lines of another length or without blanks between words", async () => {
+  it("the plain text alone is shown if the HTML has the same words, whatever the line breaks", async () => {
     const both = await multipart(
       "alternative",
       plain("Please cancel\r\norder 5."),
@@ -43,7 +43,7 @@ describe("which text of a mail is shown", () => {
     expect(japanese.notes).to.deep.equal([]);
   });
 
-  it("is both where they say something else, which is said", async () => {
+  it("both texts are shown with a note if plain text and HTML differ", async () => {
     const { bodyText, notes } = await multipart(
       "alternative",
       plain("See the HTML."),
@@ -53,13 +53,13 @@ describe("which text of a mail is shown", () => {
     expect(notes.join()).to.include("one thing as plain text and another as HTML");
   });
 
-  it("is all of several parts, each in the form that it has", async () => {
+  it("all text parts of a mail are shown, each in its own form", async () => {
     const { bodyText, bodyHtml } = await multipart("mixed", html("<p>Hello</p>"), plain("-- the footer of a list"));
     expect(bodyText).to.equal("Hello\n-- the footer of a list");
     expect(bodyHtml).to.include("<p>Hello</p>").and.include("the footer of a list");
   });
 
-  it("is that of a part that is marked as an attachment, where there is no other and it has no name", async () => {
+  it("a text part that is an attachment without a name is shown if it is the only text", async () => {
     const unnamed = part("text/plain\r\nContent-Disposition: attachment", "Please cancel.");
     expect((await multipart("mixed", unnamed)).bodyText).to.equal("Please cancel.");
     const named = part('text/plain\r\nContent-Disposition: attachment; filename="a.txt"', "Please cancel.");
@@ -67,7 +67,7 @@ describe("which text of a mail is shown", () => {
     expect([bodyText, attachments.map(({ filename }) => filename)]).to.deep.equal([null, ["a.txt"]]);
   });
 
-  it("is that of such a part where the footer of a list follows", async () => {
+  it("a text part that is an attachment without a name is shown with a list's footer below it", async () => {
     const unnamed = part("text/plain\r\nContent-Disposition: attachment", "Please cancel.");
     expect((await multipart("mixed", unnamed, plain("A footer"))).bodyText).to.equal("Please cancel.\n\nA footer");
   });
@@ -79,12 +79,12 @@ describe("which text of a mail is shown", () => {
     "text/enriched",
     'text/plain; name="message.txt"\r\nContent-Disposition: attachment; filename="message.txt"',
   ]) {
-    it(`is that of a mail of one part, whatever its type is called: ${JSON.stringify(type)}`, async () => {
+    it(`the only part of a mail is shown although its type is ${JSON.stringify(type)}`, async () => {
       expect((await read(type, "Please cancel.")).bodyText).to.equal("Please cancel.");
     });
   }
 
-  it("is the plain one with the lines below it that only the HTML has, which is said", async () => {
+  it("the plain text is shown with the lines that only the HTML has, and with a note", async () => {
     const greeting = "Hello dear support team, I hope that this finds you well and that the sun shines in your city.";
     const { bodyText, extractedText, notes } = await multipart(
       "alternative",
@@ -100,7 +100,7 @@ describe("which text of a mail is shown", () => {
     expect(notes.join()).to.include("says more as HTML than as plain text");
   });
 
-  it("is the mail as it came where its parts are not found, which is said", async () => {
+  it("a multipart mail whose parts are not found is shown as it is, with a note", async () => {
     const { bodyText, notes } = await read("multipart/mixed; boundary=b", "Please cancel.");
     expect(bodyText).to.equal("Please cancel.");
     expect(notes.join()).to.include("parts, but they were not found");
@@ -112,7 +112,7 @@ describe("which text of a mail is shown", () => {
       ["BEGIN:VCALENDAR", "BEGIN:VEVENT", ...lines, "END:VEVENT", "END:VCALENDAR"].join("\r\n"),
     );
 
-  it("tells what an invitation is about, and where, in the time that it names", async () => {
+  it("an invitation is shown with its title, time, time zone and place", async () => {
     const { bodyText, attachments } = await multipart(
       "alternative",
       plain("Will you come?"),
@@ -153,7 +153,7 @@ describe("which text of a mail is shown", () => {
     ],
     ["by a service", "application/x-microsoft-rpmsg-message", "v"],
   ] as const) {
-    it(`is said to be encrypted ${name}`, async () => {
+    it(`a mail encrypted ${name} gets a note that says so`, async () => {
       expect((await read(type, body)).notes.join()).to.match(
         /^The mail is encrypted \((?:OpenPGP|S\/MIME|Microsoft Purview)\)/,
       );
@@ -166,7 +166,7 @@ describe("which text of a mail is shown", () => {
       "Please cancel order 5.",
       "Bitte stornieren, schönen Dank. ".repeat(4),
     ]) {
-      it(`is read in base64 above ${JSON.stringify(footer)}, padded or not: ${body.slice(0, 30)}`, async () => {
+      it(`text in base64 above ${JSON.stringify(footer)} is decoded: ${body.slice(0, 30)}`, async () => {
         const encoded = Buffer.from(body).toString("base64").replace(/.{76}/g, "$&\r\n");
         const type = "text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64";
         const { bodyText } = await read(type, `${encoded}\r\n${footer}\r\n`);
@@ -175,7 +175,7 @@ describe("which text of a mail is shown", () => {
     }
   }
 
-  it("keeps the last line of a text in base64 that begins inside a character or is broken off", async () => {
+  it("text in base64 that begins inside a character or breaks off keeps its last line", async () => {
     const type = "text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64";
     const encoded = Buffer.from(`a${"ü".repeat(40)}`)
       .toString("base64")
@@ -184,7 +184,7 @@ describe("which text of a mail is shown", () => {
     expect((await read(type, encoded.slice(0, -3))).bodyText).to.match(/^aü{38,39}\ufffd?$/);
   });
 
-  it("is found inside a signature, in pieces of unknown length too", async () => {
+  it("the text inside an S/MIME signature is shown, also in pieces of unknown length", async () => {
     const inner = Buffer.from(`Content-Type: text/plain${utf8}\r\n\r\nPlease cancel.`);
     const pieces = [inner.subarray(0, 20), inner.subarray(20)].map((piece) =>
       Buffer.concat([Buffer.from([4, piece.length]), piece]),
@@ -203,7 +203,7 @@ describe("which text of a mail is shown", () => {
   });
 });
 
-describe("text in format=flowed", () => {
+describe("unflowed", () => {
   for (const [name, flowed, right] of [
     ["joins lines that end in a blank", "a long \nline\nanother", "a long line\nanother"],
     ["joins lines of one depth of quotation alone", "> a \n> b \nno\n>> c \n> d", "> a b \nno\n>> c \n> d"],
@@ -212,9 +212,9 @@ describe("text in format=flowed", () => {
     ["takes away the blank that protects a line", " From here\n  two", "From here\n two"],
     ["keeps lines without words", "a \n\nb", "a \n\nb"],
   ] as const) {
-    it(name, () => expect(unflowed(flowed, { delSp: false })).to.equal(right));
+    it(`unflowed ${name}`, () => expect(unflowed(flowed, { delSp: false })).to.equal(right));
   }
-  it("takes the blank away where it was added for the break", () => {
+  it("unflowed removes the blank before a break with DelSp", () => {
     expect(unflowed("途中 \nで折り\n次", { delSp: true })).to.equal("途中で折り\n次");
   });
 });

@@ -8,7 +8,7 @@ const read = (hex: string | Buffer, label?: string, isHtml = false) =>
   decodeText(typeof hex === "string" ? Buffer.from(hex.replaceAll(" ", ""), "hex") : hex, { label, isHtml });
 const latin = (text: string): Buffer => Buffer.from(text, "latin1");
 
-describe("the charset of a text", () => {
+describe("decodeText", () => {
   const declared: Record<string, [label: string, bytes: Buffer, text: string]> = {
     "an old code page of DOS": ["cp850", latin("Gr\x94\xe1e"), "Größe"],
     "an older one": ["IBM437", latin("caf\x82"), "café"],
@@ -41,12 +41,12 @@ describe("the charset of a text", () => {
     "a name in quotes and blanks": [' "UTF8" ', Buffer.from("é"), "é"],
   };
   for (const [what, [label, bytes, text]] of Object.entries(declared)) {
-    it(`is understood where it is ${what}`, () => {
+    it(`decodeText reads ${what}`, () => {
       expect(read(bytes, label)).to.deep.equal({ text, doubt: null });
     });
   }
 
-  it("is UTF-8 where the bytes prove it, under a label that is unknown, of ASCII, or of a charset with 7 bits", () => {
+  it("decodeText reads UTF-8 that the bytes prove, under an unknown, an ASCII or a 7-bit label", () => {
     for (const label of [
       undefined,
       "x-unknown",
@@ -62,12 +62,12 @@ describe("the charset of a text", () => {
       expect(read(Buffer.from("Où est ma commande – 注文"), label).text, label).to.equal("Où est ma commande – 注文");
   });
 
-  it("is UTF-8 where the declared one leaves a hole and UTF-8 leaves none", () => {
+  it("decodeText reads UTF-8 if the declared charset cannot decode all bytes and UTF-8 can", () => {
     expect(read(Buffer.from("Größe – merci"), "shift_jis").text).to.equal("Größe – merci");
     expect(read(Buffer.from("Größe – merci"), "gb18030").text).to.equal("Größe – merci");
   });
 
-  it("is that of Windows where it is unknown, or no text in the declared one, which is said", () => {
+  it("decodeText reads windows-1252 with a note if the charset is unknown or does not fit", () => {
     expect(read(latin("gr\xfcn \x96 \x93so\x94"), "x-nowhere")).to.deep.equal({
       text: "grün – “so”",
       doubt: "A text is in an unknown charset (x-nowhere): it was read as windows-1252.",
@@ -79,13 +79,13 @@ describe("the charset of a text", () => {
     });
   });
 
-  it("stays the declared one where a character is broken off among many, which is said", () => {
+  it("decodeText keeps the declared charset with a note if one character of many is broken", () => {
     const { text, doubt } = read(Buffer.from("ご連絡ありがとう").subarray(0, -1), "utf-8");
     expect(text).to.match(/^ご連絡ありがと\ufffd+$/);
     expect(doubt).to.equal("Some characters of a text could not be decoded: they are shown as \ufffd.");
   });
 
-  it("is said by an HTML page itself, where its part does not say it", () => {
+  it("decodeText reads the charset that an HTML page declares itself", () => {
     const page = (meta: string) => latin(`<html><head>${meta}</head><body>\xc4\xe0`);
     const metas = [
       '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">',
@@ -125,7 +125,7 @@ describe("the charset of a text", () => {
     "__proto__",
   ];
 
-  it("is read from any bytes under any label without an error, and ASCII stays", () => {
+  it("decodeText never throws, for any bytes and label, and keeps ASCII", () => {
     const anyBytes = fc.uint8Array({ maxLength: 200 }).map(Buffer.from);
     const anyLabel = fc.oneof(fc.constantFrom(...labels), fc.string({ maxLength: 20 }));
     fc.assert(
@@ -150,7 +150,7 @@ describe("the charset of a text", () => {
     );
   });
 
-  it("reads back what the library writes", () => {
+  it("decodeText reads back what iconv-lite encodes", () => {
     for (const label of ["cp850", "koi8-r", "windows-1251", "shift_jis", "euc-kr", "gb18030", "big5"]) {
       const text =
         { cp850: "Größe", shift_jis: "番号", "euc-kr": "안녕", gb18030: "中文😀", big5: "中文" }[label] ?? "Заказ";
@@ -158,7 +158,7 @@ describe("the charset of a text", () => {
     }
   });
 
-  it("takes time in proportion to the text", () => {
+  it("decodeText takes time proportional to the length", () => {
     for (const label of [...labels, undefined]) {
       for (const pattern of ["\x1b$B$3\xff\xfe\x81\x30~{\n", "\x0e~~", "<meta ", "\xe3\x81", "+AOk"]) {
         const bytes = latin(pattern.repeat(1_000_000 / pattern.length));

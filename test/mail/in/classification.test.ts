@@ -5,14 +5,14 @@ import { processorMs } from "#test/support/processorTime.ts";
 import { archives, classes, classificationFigures, isMachine, rates } from "./classificationFigures.ts";
 import { hasCorpus, mail } from "./mails.ts";
 
-describe("telling machines' mail apart", () => {
+describe("the classification of mail", () => {
   const kindOf = (headers: string[], body = "") => readHeaders(mail(headers, body)).classification;
   const from = "From: MAILER-DAEMON@mx.example";
   const report = 'Content-Type: multipart/report; report-type=delivery-status; boundary="b"';
   const recipient = (action: string) =>
     `Final-Recipient: rfc822; ann@x.example\r\nAction: ${action}\r\nStatus: 4.0.0\r\n`;
 
-  it("takes a delay for no bounce, whether or not it comes in the form of a report", () => {
+  it("a report of a delay is an automatic reply, and one of a failure is a bounce, in any form", () => {
     for (const header of [[from], [from, report], ["From: a@b.example", "X-Failed-Recipients: ann@x.example"]]) {
       expect(kindOf(header, recipient("delayed")), header.join()).to.equal("auto_reply");
       expect(kindOf(header, recipient("failed")), header.join()).to.equal("bounce");
@@ -20,24 +20,24 @@ describe("telling machines' mail apart", () => {
     }
   });
 
-  it("takes one recipient's failure among others' delays for a bounce, and a word of the server's own too", () => {
+  it("a report of several recipients is a bounce if one failed or has an unknown action", () => {
     const two = `${recipient("delayed")}\r\n${recipient("failed")}`;
     expect(kindOf([from, report], two)).to.equal("bounce");
     expect(kindOf([from, report], recipient("expired"))).to.equal("bounce");
   });
 
-  it("is not misled by what stands in the mail that is reported", () => {
+  it("fields inside the reported mail do not change the classification of a report", () => {
     const body = `${recipient("delayed")}\r\nFrom: a@ours.example\r\n\r\nAction: failed\r\nAction: please pay\r\n`;
     expect(kindOf([from, report], body)).to.equal("auto_reply");
   });
 
-  it("finds an id that quoted-printable has broken in two", () => {
+  it("Message-IDs in a report are found although quoted-printable broke them", () => {
     const body = "From: a@ours.example\r\nMessage-ID: <long=\r\n-id@ours.example>\r\nReferences: <earl=\r\nier@x>\r\n";
     const { reportedMessageIds, reportedReferences } = readHeaders(mail([from], body));
     expect([reportedMessageIds, reportedReferences]).to.deep.equal([["<long-id@ours.example>"], ["<earlier@x>"]]);
   });
 
-  it("takes a field whose value says no for no sign of a machine", () => {
+  it("a field whose value says no does not make a mail an automatic reply", () => {
     const person = "From: a@b.example";
     for (const header of [
       "X-Autoreply: no",
@@ -60,7 +60,7 @@ describe("telling machines' mail apart", () => {
       expect(kindOf([person, header]), header).to.equal("auto_reply");
   });
 
-  it("knows an automatic reply of Exchange by subject, answer and suppression together, and by none of them alone", () => {
+  it("an automatic reply of Exchange needs its subject, In-Reply-To and suppression together", () => {
     const [suppress, answers] = ["X-Auto-Response-Suppress: All", "In-Reply-To: <a@ours.example>"];
     for (const words of [
       "Automatic reply",
@@ -80,7 +80,7 @@ describe("telling machines' mail apart", () => {
       expect(kindOf([`Subject: ${subject}`, suppress, answers]), subject).to.equal("person");
   });
 
-  it("takes the answer of a calendar for a machine's, and an invitation for a person's", () => {
+  it("a calendar's reply is an automatic reply, and an invitation is a person's mail", () => {
     expect(kindOf(["Content-Type: text/calendar; charset=utf-8; method=REPLY"])).to.equal("auto_reply");
     const part = (method: string) =>
       `--b\r\nContent-Type: text/calendar; charset=utf-8;\r\n method="${method}"\r\n\r\nBEGIN:VCALENDAR\r\n--b--`;
@@ -90,7 +90,7 @@ describe("telling machines' mail apart", () => {
     expect(kindOf(["Content-Type: text/plain"], part("REPLY"))).to.equal("person");
   });
 
-  it("reads a report in base64, in parts or as a whole", () => {
+  it("a report in base64 is read, whole or in parts", () => {
     const base64 = (text: string) => Buffer.from(text).toString("base64").replace(/.{60}/g, "$&\r\n");
     const header = "From: a@ours.example\r\nMessage-ID: <our-id@ours.example>\r\nReferences: <earlier@x.example>\r\n";
     const body = `--b\r\nContent-Type: text/rfc822-headers\r\nContent-Transfer-Encoding: base64\r\n\r\n${base64(header)}\r\n--b--`;
@@ -105,7 +105,7 @@ describe("telling machines' mail apart", () => {
     expect(whole.reportedMessageIds).to.deep.equal(["<our-id@ours.example>"]);
   });
 
-  it("finds the reported mail in a report that is HTML alone, also of Exchange without other signs", () => {
+  it("the reported Message-ID is found in a bounce of HTML alone, also from Exchange", () => {
     const html =
       "<html><body><p>Your message could not be delivered.</p><div>Message-ID: &lt;our-id@ours.example&gt;<br>Subject: x</div></body></html>";
     const exchange = [
@@ -123,7 +123,7 @@ describe("telling machines' mail apart", () => {
     ]);
   });
 
-  it("knows a complaint by its form, and the mail it is about", () => {
+  it("a complaint is recognised by its type, with the Message-ID of its mail", () => {
     const type = 'Content-Type: multipart/report; report-type="feedback-report"; boundary=b';
     const body =
       "--b\r\nContent-Type: message/rfc822\r\n\r\nFrom: a@ours.example\r\nMessage-ID: <our-id@ours.example>\r\n\r\nx\r\n--b--";
@@ -135,7 +135,7 @@ describe("telling machines' mail apart", () => {
     expect(readHeaders(mail([from, report], body))).to.not.have.property("isComplaint");
   });
 
-  it("reads a hostile report in time that grows with its size alone", () => {
+  it("a hostile report is read in time proportional to its length", () => {
     for (const piece of [
       "Content-Transfer-Encoding: base64\n",
       "content-transfer-encoding: base64\n\nQUJD\n",
@@ -152,7 +152,7 @@ describe("telling machines' mail apart", () => {
   });
 
   if (archives.every(hasCorpus))
-    it("succeeds with others' collections as often as README.md says, and takes hardly a person for a machine", async () => {
+    it("the classification of archived mail is as good as src/mail/README.md says", async () => {
       const { mails, matching } = await classificationFigures();
       const bounce = rates(mails, "bounce");
       expect(bounce.precision).to.be.at.least(99.5);

@@ -31,7 +31,7 @@ const tnef = "\x78\x9f\x3e\x22\x01\0\x01\x06\x90\x08\0";
 const compound = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 const words: Packed = { name: "read me.txt", content: Buffer.from(link) };
 
-describe("approval links in files that hold others", () => {
+describe("approval links in attached files", () => {
   const found: Record<string, File> = {
     "a file of TNEF in Latin-1": file("winmail.dat", concat(tnef, link, "\0")),
     "a file of TNEF in UTF-16": file("winmail.dat", concat(tnef, "\0", wide(link), "\0\0")),
@@ -111,7 +111,7 @@ describe("approval links in files that hold others", () => {
     "the bytes of a PDF file": file("x.pdf", concat("%PDF-1.7\n\0\0", `/URI (${link})`)),
   };
   for (const [what, holding] of Object.entries(found)) {
-    it(`are found in ${what}`, async () => {
+    it(`an approval link is found in ${what}`, async () => {
       const links = await runsOf(holding);
       expect(links.found).to.include(token);
       expect([links.unchecked, links.hasClosed]).to.deep.equal([false, false]);
@@ -184,13 +184,13 @@ describe("approval links in files that hold others", () => {
     "much binary that might hold one": file("x.bin", concat("\0\0\0", Buffer.alloc(9 * 1024 * 1024, "x"))),
   };
   for (const [what, holding] of Object.entries(closed)) {
-    it(`cannot be looked for in ${what}`, async () => {
+    it(`the mail is reported as unsearchable if it has ${what}`, async () => {
       const links = await runsOf(holding);
       expect([links.unchecked, links.hasClosed]).to.deep.equal([false, true]);
     });
   }
 
-  it("are nothing to ask about in pictures, PDF files and what is all read", async () => {
+  it("pictures, PDF files, readable archives and signatures are not reported as unsearchable", async () => {
     const links = await runsOf(
       file("x.jpg", concat("\xff\xd8\xff\xe0", Buffer.alloc(9 * 1024 * 1024, "x"))),
       file("x.pdf", concat("%PDF-1.7\n", Buffer.alloc(9 * 1024 * 1024, "x"))),
@@ -201,7 +201,7 @@ describe("approval links in files that hold others", () => {
     expect(links).to.deep.include({ unchecked: false, hasClosed: false });
   });
 
-  it("are looked for within a mail's bounds, however many archives it has", async () => {
+  it("archives are searched up to a total size for each mail", async () => {
     const bomb = zip([{ name: "x", content: Buffer.alloc(20 * 1024 * 1024) }]);
     expect((await runsOf(file("1.zip", bomb))).hasClosed).to.equal(false);
     expect((await runsOf(file("1.zip", bomb), file("2.zip", bomb))).hasClosed).to.equal(true);

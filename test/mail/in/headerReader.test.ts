@@ -41,8 +41,8 @@ const paddings: Record<string, string> = {
   groups: `Reply-To: ${":".repeat(60_000)}\r\n`,
 };
 
-describe("reading the header of a mail that is being received", () => {
-  it("says what the whole of the header says, of fixtures and of real mail", async () => {
+describe("the header reader of received mail", () => {
+  it("the bounded header reader reads the same as the full one, for fixtures and real mail", async () => {
     const step = inFull ? 1 : 20;
     const real = ["automatic", "list-mail", "mime"].filter(hasCorpus).flatMap((name) => corpus(name));
     const raws = [...fixtureNames().map(fixture), ...real.filter((_, n) => n % step === 0).map(({ raw }) => raw)];
@@ -50,7 +50,7 @@ describe("reading the header of a mail that is being received", () => {
   });
 
   for (const [name, padding] of Object.entries(paddings)) {
-    it(`says the same of what decides where ${name} stand before it`, async () => {
+    it(`the bounded header reader still finds the fields that decide behind ${name}`, async () => {
       for (const fixtureName of fixtureNames()) {
         const raw = fixture(fixtureName);
         const padded = Buffer.concat([Buffer.from(padding, "latin1"), raw]);
@@ -59,7 +59,7 @@ describe("reading the header of a mail that is being received", () => {
     });
   }
 
-  it("finds the thread of an answer behind 100 KB of recipients, and says that it left some out", async () => {
+  it("the thread of a mail is found behind 100 KB of recipients, and the cut field is named", async () => {
     const ids = ["Message-ID: <a@x.example>", "References: <q@agents.example>", "Subject: Re: late"];
     const answer = await read(mail([`To: ${addresses(1_700)}`, "From: a@b.example", ...ids]));
     expect(answer).to.deep.include({ messageId: "<a@x.example>", threadIds: ["<q@agents.example>"], cut: ["to"] });
@@ -67,7 +67,7 @@ describe("reading the header of a mail that is being received", () => {
     expect(answer.to).to.have.length(200);
   });
 
-  it("leaves out no address in part, and takes none out of a name", async () => {
+  it("a cut address field has no partial addresses and none from inside a quoted name", async () => {
     const filler = "x, ".repeat(245);
     const { to, cut } = await read(mail([`To: ${filler}"one@a.example, two" <b@b.example>, ${"y, ".repeat(20_000)}`]));
     expect([to, cut]).to.deep.equal([["b@b.example"], ["to"]]);
@@ -75,7 +75,7 @@ describe("reading the header of a mail that is being received", () => {
     expect(none).to.deep.equal([]);
   });
 
-  it("tells the same message again by the whole of a large body, wherever that is hashed", async () => {
+  it("a large body changes the content digest of a received mail at its last byte", async () => {
     const raw = mail(["From: a@b.example", "Message-ID: <1@b.example>"], "x".repeat(1_500_000));
     const first = await read(raw);
     expect(first.contentDigest).to.equal(readHeaders(raw).contentDigest);

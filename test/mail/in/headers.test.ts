@@ -4,8 +4,8 @@ import { parseMailDate } from "#src/mail/in/mailDate.ts";
 import { idInAnswer } from "#src/mail/in/messageIds.ts";
 import { fixture, mail } from "./mails.ts";
 
-describe("the headers of a mail", () => {
-  it("tell who wrote to whom about what, decoded", () => {
+describe("readHeaders", () => {
+  it("readHeaders reads ids, sender, recipients, subject and date, decoded", () => {
     const headers = readHeaders(fixture("question"));
     expect(headers).to.deep.include({
       messageId: "<q1.17@kunde.example>",
@@ -25,13 +25,13 @@ describe("the headers of a mail", () => {
     });
   });
 
-  it("read 8-bit values as UTF-8, and as windows-1252 where they are not", () => {
+  it("readHeaders reads 8-bit values as UTF-8, or as windows-1252 if they are not UTF-8", () => {
     const latin = Buffer.from("Subject: Gr\xfc\xdfe \x96 M\xf6we\r\n\r\n", "latin1");
     expect(readHeaders(latin).subject).to.equal("Grüße – Möwe");
     expect(readHeaders(mail(["Subject: Grüße – Möwe"])).subject).to.equal("Grüße – Möwe");
   });
 
-  it("never carry a line break, a control character or a NUL into a value", () => {
+  it("readHeaders puts no line break, control character or NUL into a value", () => {
     const headers = readHeaders(
       mail(["Subject: =?utf-8?q?a=0D=0ABcc:_b@c.example=00?=", "From: =?utf-8?q?x=0Ay?= <x@y.example>"]),
     );
@@ -39,14 +39,14 @@ describe("the headers of a mail", () => {
     expect(headers.from).to.deep.equal({ name: "x y", address: "x@y.example" });
   });
 
-  it("count every From, and read the first", () => {
+  it("readHeaders counts every From and reads the first", () => {
     const headers = readHeaders(fixture("two-senders"));
     expect(headers.fromCount).to.equal(2);
     expect(headers.from?.address).to.equal("ceo@kunde.example");
     expect(headers.messageId).to.equal("<twice.1@elsewhere.example>");
   });
 
-  it("take no address out of a display name", () => {
+  it("readHeaders takes no address out of a display name", () => {
     expect(readHeaders(mail(['From: "boss@kunde.example" <thief@elsewhere.example>'])).from).to.deep.equal({
       name: "boss@kunde.example",
       address: "thief@elsewhere.example",
@@ -55,14 +55,14 @@ describe("the headers of a mail", () => {
     expect(readHeaders(mail(["From: undisclosed"])).from).to.equal(null);
   });
 
-  it("end at the first empty line, whether lines end in CRLF or LF", () => {
+  it("readHeaders ends at the first empty line, with CRLF or LF", () => {
     for (const end of ["\r\n", "\n"]) {
       const raw = Buffer.from(["From: a@b.example", "", "Subject: not this"].join(end));
       expect(readHeaders(raw)).to.deep.include({ subject: "", fromCount: 1 });
     }
   });
 
-  it("pass over lines that are no fields", () => {
+  it("readHeaders skips lines that are no fields", () => {
     const raw = mail([
       "From mara@kunde.example Tue Nov  3 09:12:44 2026",
       "no colon",
@@ -74,23 +74,23 @@ describe("the headers of a mail", () => {
 });
 
 describe("the ids that place a mail in its thread", () => {
-  it("are all of References, once each, white space inside them removed", () => {
+  it("the thread ids are all of References, once each, without white space inside", () => {
     const headers = readHeaders(fixture("answer"));
     expect(headers.threadIds).to.deep.equal(["<q1.17@kunde.example>", "<a2.17@agents.example>"]);
     expect(headers.inReplyTo).to.equal("<a2.17@agents.example>");
   });
 
-  it("are the last of In-Reply-To where there are no References: old clients write an address before it", () => {
+  it("the thread id is the last of In-Reply-To if there are no References", () => {
     expect(readHeaders(fixture("old-client")).threadIds).to.deep.equal(["<inv.9@agents.example>"]);
     const empty = mail(["References: none", "In-Reply-To: <a@b>,<c@d>"]);
     expect(readHeaders(empty).threadIds).to.deep.equal(["<c@d>"]);
   });
 
-  it("are told apart without white space between them, and keep their case", () => {
+  it("thread ids are separated without white space and keep their case", () => {
     expect(readHeaders(mail(["References: <A@b>,<a@b><c@d>"])).threadIds).to.deep.equal(["<A@b>", "<a@b>", "<c@d>"]);
   });
 
-  it("are at most fifty: the first and the newest", () => {
+  it("at most fifty thread ids are kept: the first and the newest", () => {
     const ids = Array.from({ length: 300 }, (_, n) => `<${n}@x>`);
     const kept = readHeaders(mail([`References: ${ids.join(" ")}`])).threadIds;
     expect(kept).to.have.length(50);
@@ -98,26 +98,26 @@ describe("the ids that place a mail in its thread", () => {
     expect(kept.slice(1)).to.deep.equal(ids.slice(-49));
   });
 
-  it("are shortened alike where they are absurdly long, so that a reply still finds its thread", () => {
+  it("a very long id is shortened the same way in Message-ID and References", () => {
     const id = `<${"x".repeat(5_000)}@y.example>`;
     const { messageId } = readHeaders(mail([`Message-ID: ${id}`]));
     expect(messageId.length).to.be.below(100);
     expect(readHeaders(mail([`References: ${id}`])).threadIds).to.deep.equal([messageId]);
   });
 
-  it("of a bounce or a receipt include the mail it reports, and nobody else's enclosure counts", () => {
+  it("a bounce and a receipt name the mail they report, and a newsletter names none", () => {
     expect(readHeaders(fixture("bounce")).reportedMessageIds).to.deep.equal(["<a2.17@agents.example>"]);
     expect(readHeaders(fixture("read-receipt")).reportedMessageIds).to.deep.equal(["<a2.17@agents.example>"]);
     expect(readHeaders(fixture("newsletter")).reportedMessageIds).to.deep.equal([]);
   });
 });
 
-describe("a mail's own id", () => {
-  it("is taken without brackets too", () => {
+describe("a mail's Message-ID", () => {
+  it("a Message-ID without brackets is accepted", () => {
     expect(readHeaders(mail(["Message-ID: abc@d.example"])).messageId).to.equal("<abc@d.example>");
   });
 
-  it("is derived from the bytes where there is none, so the same bytes have the same", () => {
+  it("a missing Message-ID is derived from the bytes of the mail", () => {
     for (const header of ["Subject: none", "Message-ID:", "Message-ID: <>", "Message-ID: a b c"]) {
       const raw = mail([header], "text");
       const { messageId, messageIdDerived, contentDigest } = readHeaders(raw);
@@ -130,18 +130,18 @@ describe("a mail's own id", () => {
   });
 });
 
-describe("the same message again", () => {
+describe("the content digest of a mail", () => {
   const raw = fixture("question");
   const digest = readHeaders(raw).contentDigest;
   const changed = (from: string, to: string) =>
     readHeaders(Buffer.from(raw.toString("latin1").replace(from, to), "latin1"));
 
-  it("is the same whatever trace it left on its way", () => {
+  it("the content digest does not change with trace fields", () => {
     expect(changed("Received: from mail.kunde", "Received: from other.kunde").contentDigest).to.equal(digest);
     expect(changed("To: ", "X-Spam: no\r\nTo: ").contentDigest).to.equal(digest);
   });
 
-  it("is another with another Date, From, Subject or body, even from a second header of that name", () => {
+  it("the content digest changes with Date, From, Subject and body, and with a second From", () => {
     for (const [from, to] of [
       ["Date: Tue, 03", "Date: Tue, 04"],
       ["?= <mara@", "?= <sara@"],
@@ -153,10 +153,10 @@ describe("the same message again", () => {
   });
 });
 
-describe("who wrote a mail", () => {
+describe("the classification of mail by its headers", () => {
   const kindOf = (...headers: string[]) => readHeaders(mail(headers)).classification;
 
-  it("shows in the fixtures", () => {
+  it("the fixture mails are classified as person, list, bounce and automatic reply", () => {
     const kinds = [
       "question",
       "answer",
@@ -179,13 +179,13 @@ describe("who wrote a mail", () => {
     ]);
   });
 
-  it("is a person who only asks for no automatic replies, says Auto-Submitted: no, or is a postmaster", () => {
+  it("a mail that suppresses automatic replies or says Auto-Submitted: no is a person's, and so is a postmaster's", () => {
     expect(kindOf("From: a@b.example", "X-Auto-Response-Suppress: All")).to.equal("person");
     expect(kindOf("From: a@b.example", "Auto-Submitted: no")).to.equal("person");
     expect(kindOf("From: postmaster@b.example", "Subject: your invoice")).to.equal("person");
   });
 
-  it("is a machine where the envelope has no sender", () => {
+  it("a mail with a null envelope sender is an automatic reply, and a bounce from a postmaster", () => {
     const raw = mail(["From: a@b.example", "Subject: hello"]);
     expect(readHeaders(raw, "").classification).to.equal("auto_reply");
     expect(readHeaders(raw, "a@b.example").classification).to.equal("person");
@@ -193,7 +193,7 @@ describe("who wrote a mail", () => {
   });
 });
 
-describe("what a bounce says of the mail it reports", () => {
+describe("the mail that a bounce reports", () => {
   const reported = (...lines: string[]) => {
     const parts = ["--b", "Content-Type: message/delivery-status", "", "Action: failed", "", "--b", ...lines, "--b--"];
     const type = 'Content-Type: multipart/report; report-type=delivery-status; boundary="b"';
@@ -202,51 +202,51 @@ describe("what a bounce says of the mail it reports", () => {
   };
   const enclosed = ["Content-Type: message/rfc822", ""];
 
-  it("are its Message-ID and what it answers, folded or not", () => {
+  it("a bounce's reported Message-ID and References are read, folded or not", () => {
     const lines = ["From: a@ours.example", "Message-ID: <1@x>", "References: <a@x>", " <b@x>", "\t<c@x>", "", "Hello"];
     expect(reported(...enclosed, ...lines)).to.deep.equal({ ids: ["<1@x>"], references: ["<a@x>", "<b@x>", "<c@x>"] });
   });
 
-  it("is In-Reply-To where there are no References", () => {
+  it("a bounce's reported In-Reply-To is read if there are no References", () => {
     const lines = ["From: a@ours.example", "In-Reply-To: <a@x>", "", "Hello"];
     expect(reported(...enclosed, ...lines)).to.deep.equal({ ids: [], references: ["<a@x>"] });
   });
 
-  it("is read of a quoted header too", () => {
+  it("a bounce's reported References are read from a quoted header", () => {
     const lines = ["Your message:", "", "> From: a@ours.example", "> References: <a@x>", ">  <b@x>", ">", "> Hello"];
     expect(reported("Content-Type: text/plain", "", ...lines).references).to.deep.equal(["<a@x>", "<b@x>"]);
   });
 
-  it("is nothing of a mail within the reported one, nor of what stands in its text", () => {
+  it("ids in the reported mail's text or in a mail inside it are not read", () => {
     const inner = ["", "Content-Type: message/rfc822", "", "From: eve@x", "Message-ID: <2@x>", "References: <evil@x>"];
     const lines = ["From: a@ours.example", "Message-ID: <1@x>", "", "References: <text@x>", ...inner];
     expect(reported(...enclosed, ...lines).references).to.equal(undefined);
   });
 
-  it("is kept of bounces alone", () => {
+  it("reported References are read only in bounces", () => {
     const body = "From: a@ours.example\r\nReferences: <a@x>\r\n\r\nHello";
     expect(readHeaders(mail(["From: ann@x.example"], body))).not.to.have.property("reportedReferences");
   });
 });
 
-describe("a Date header", () => {
-  it("becomes UTC, also of obsolete zones and short years", () => {
+describe("parseMailDate", () => {
+  it("parseMailDate converts to UTC, also obsolete zones and two-digit years", () => {
     expect(parseMailDate("Tue, 03 Nov 2026 09:12:40 +0100")).to.equal("2026-11-03T08:12:40.000Z");
     expect(parseMailDate("3 Nov 26 11:05 EST")).to.equal("2026-11-03T16:05:00.000Z");
     expect(parseMailDate("Tue,  3 Nov 2026 09:12 (no zone)")).to.equal("2026-11-03T09:12:00.000Z");
     expect(parseMailDate("1 Jan 99 00:00:00 GMT")).to.equal("1999-01-01T00:00:00.000Z");
   });
 
-  it("is nothing where it is none", () => {
+  it("parseMailDate returns null for an invalid date", () => {
     for (const value of ["", "yesterday", "1", "45 Nov 2026 00:00", "1 Nov 2026 99:99", "2026-11-03T00:00:00Z"])
       expect(parseMailDate(value), value).to.equal(null);
   });
 });
 
-describe("the thread of a mail", () => {
+describe("placeholder and relay ids", () => {
   const idsOf = (...headers: string[]) => readHeaders(mail(headers)).threadIds;
 
-  it("is named by no placeholder, and by no id without an @", () => {
+  it("placeholders and ids without an @ are no thread ids", () => {
     for (const none of [
       "null",
       "<null>",
@@ -271,13 +271,13 @@ describe("the thread of a mail", () => {
     expect(idsOf("References: <nullable@x.example>")).to.deep.equal(["<nullable@x.example>"]);
   });
 
-  it("is not that of another mail whose own Message-ID is a placeholder", () => {
+  it("two mails whose Message-ID is a placeholder get different derived ids", () => {
     const [one, other] = ["a", "b"].map((text) => readHeaders(mail(["Message-ID: <null>"], text)));
     expect(one?.messageIdDerived).to.equal(true);
     expect(one?.messageId).to.not.equal(other?.messageId);
   });
 
-  it("is also named by what a relay calls its own id, without the host of its region", () => {
+  it("an id of Amazon SES also counts without its regional host", () => {
     expect(idsOf("References: <0102-a@eu-west-1.amazonses.com>")).to.deep.equal([
       "<0102-a@eu-west-1.amazonses.com>",
       "<0102-a>",
@@ -286,7 +286,7 @@ describe("the thread of a mail", () => {
     expect(idsOf("References: <0102-a@amazonses.com.evil.example>")).to.have.length(1);
   });
 
-  it("is found again by the id in a relay's answer, where it names one", () => {
+  it("the relay's id is read from its SMTP answer if that contains one", () => {
     const answers = {
       "250 Ok 0102019a1b2c3d4e-11111111-2222-3333-4444-555555555555-000000":
         "<0102019a1b2c3d4e-11111111-2222-3333-4444-555555555555-000000>",

@@ -44,7 +44,7 @@ function shuffled<T>(items: T[], seed: number): T[] {
 }
 
 if (hasCorpus("list-mail"))
-  describe("2,500 mails of mailing lists", () => {
+  describe("readHeaders with 2,500 mails of mailing lists", () => {
     let mails: CorpusFile[];
     let expected: string[][];
     before(() => {
@@ -55,21 +55,21 @@ if (hasCorpus("list-mail"))
       );
     });
 
-    it("fall into the conversations that they are, in whatever order they come", () => {
+    it("2,500 mailing list mails form their known conversations, in any order", () => {
       expect(mails).to.have.length(2_500);
       const read = mails.map(named);
       for (const seed of [1, 2, 3])
         expect(byFirst(conversations(shuffled(read, seed)))).to.deep.equal(byFirst(expected));
     });
 
-    it("are people's and lists', but for three that machines wrote", () => {
+    it("2,500 mailing list mails are people's or lists', except for three automatic ones", () => {
       const machines = mails.filter(({ raw }) => ["bounce", "auto_reply"].includes(readHeaders(raw).classification));
       expect(machines.map(({ name }) => name)).to.deep.equal(
         ["01436", "01507", "01542"].map((n) => `list-mail/${n}.eml`),
       );
     });
 
-    it("say when and by whom they were written", () => {
+    it("2,500 mailing list mails all have a date and a sender", () => {
       const silent = mails.filter(({ raw }) => {
         const { date, from } = readHeaders(raw);
         return date === null || from === null;
@@ -79,8 +79,8 @@ if (hasCorpus("list-mail"))
   });
 
 if (hasCorpus("automatic"))
-  describe("622 bounces, reports and automatic replies", () => {
-    it("are recognised, but for a few: taking a person for a machine would be the worse mistake", () => {
+  describe("readHeaders with 622 bounces, reports and automatic replies", () => {
+    it("more than 95 % of 622 automatic mails are recognised, and 85 % of those name the mail they report", () => {
       const all = corpus("automatic").filter(({ name }) => !/not-bounce|cr-only/.test(name));
       const kinds = all.map(({ raw }) => readHeaders(raw));
       const machines = kinds.filter(
@@ -94,15 +94,15 @@ if (hasCorpus("automatic"))
   });
 
 if (hasCorpus("mime"))
-  describe("some 200 mails of odd structure", () => {
-    it("are all read", () => {
+  describe("readHeaders with some 200 mails of odd structure", () => {
+    it("every mail of odd structure gets a Message-ID", () => {
       for (const { name, raw } of corpus("mime")) expect(readHeaders(raw).messageId, name).to.match(/^<[^<>\s]+>$/);
     });
   });
 
 if (hasCorpus("mime"))
-  describe("a published set of thread vectors", () => {
-    it("falls into components, which differ from the published trees where those follow subjects or drop loops", () => {
+  describe("readHeaders with a published set of thread vectors", () => {
+    it("published thread vectors form the components that their references connect", () => {
       type Vector = { message_id: string; references: string[]; in_reply_to?: string };
       const published = sharedJson("thread-vectors.json") as { messages: Vector[] };
       // Many of its ids have no @: such an id names no mail.

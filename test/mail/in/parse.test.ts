@@ -23,19 +23,19 @@ describe("the mail parser", () => {
   });
   after(() => parser.close());
 
-  it("reads a plain text", async () => {
+  it("the mail parser reads plain text", async () => {
     const read = await parser.parse(fixture("question"));
     expect(read.bodyText).to.contain("Er war für Montag zugesagt.");
     expect(read).to.deep.include({ bodyHtml: null, attachments: [], unreadable: null });
   });
 
-  it("shows a reply without what it quotes and its signature, and keeps the whole", async () => {
+  it("the mail parser extracts a reply without quotation and signature and keeps the whole text", async () => {
     const read = await parser.parse(fixture("answer"));
     expect(read.extractedText).to.equal("That works, thank you. Please use the side entrance.");
     expect(read.bodyText).to.contain("> Shall we ring the bell?");
   });
 
-  it("makes text of HTML, and finds pictures, attachments and enclosed mails", async () => {
+  it("the mail parser makes text of HTML and finds pictures, attachments and enclosed mails", async () => {
     const read = await parser.parse(fixture("newsletter"));
     expect(read.bodyHtml).to.contain("<h1>Café opens</h1>");
     expect(read.bodyText).to.match(/café opens[\s\S]*map \[https:\/\/shop\.example\/map\]/i);
@@ -59,7 +59,7 @@ describe("the mail parser", () => {
     expect(read.attachments).to.have.length(3);
   });
 
-  it("decodes old charsets, unknown ones too, and gives Windows its dashes back", async () => {
+  it("the mail parser decodes old and unknown charsets", async () => {
     const bytes = (charset: string, body: Buffer) =>
       Buffer.concat([Buffer.from(`Content-Type: text/plain; charset=${charset}\r\n\r\n`), body]);
     const texts = [
@@ -71,7 +71,7 @@ describe("the mail parser", () => {
     expect(read.map(({ bodyText }) => bodyText?.trim())).to.deep.equal(["grün – “so”", "grün – “so”", "こん"]);
   });
 
-  it("gives nothing that cannot be stored, nor a header's line break", async () => {
+  it("the mail parser returns no NUL, surrogate or line break that cannot be stored", async () => {
     const read = await parser.parse(
       mail(
         ["Content-Type: multipart/mixed; boundary=b"],
@@ -89,7 +89,7 @@ describe("the mail parser", () => {
     expect(read.attachments[0]).to.deep.include({ contentType: "application/octet-stream", filename: "a b\ufffd" });
   });
 
-  it("shows bodies beyond the limits as attachments", async () => {
+  it("the mail parser returns bodies above the limits as attachments", async () => {
     const small = startParser({ threads: 1, maxHtmlBytes: 1_000, maxTextBytes: 100 });
     const [letter, page] = await Promise.all([
       small.parse(plain("ü".repeat(500))),
@@ -104,7 +104,7 @@ describe("the mail parser", () => {
     expect(page.attachments.map(({ filename }) => filename)).to.deep.equal(["body.html", "body.txt"]);
   });
 
-  it("reads what is broken at random, or says why not", async () => {
+  it("the mail parser reads mails with random broken bytes", async () => {
     const random = seeded(23);
     const sources = fixtureNames().map(fixture);
     const broken = Array.from({ length: inFull ? 2_000 : 200 }, (_, n) => {
@@ -139,7 +139,7 @@ describe("the mail parser", () => {
     ),
   };
   for (const [name, raw] of Object.entries(refused)) {
-    it(`refuses ${name} with a reason, and reads the next`, async () => {
+    it(`the mail parser refuses ${name} with a reason and reads the next mail`, async () => {
       const read = await parser.parse(raw);
       expect(read.unreadable).to.be.a("string");
       expect(read).to.deep.include({ bodyText: null, bodyHtml: null, attachments: [] });
@@ -162,7 +162,7 @@ describe("the mail parser", () => {
     ),
   };
   for (const [name, raw] of Object.entries(readable)) {
-    it(`reads ${name}`, async () => {
+    it(`the mail parser reads ${name} within the size limits`, async () => {
       const read = await parser.parse(raw);
       expect(read.unreadable).to.equal(null);
       expect(read.bodyHtml ?? "").to.have.length.below(1024 * 1024 + 1);
@@ -170,7 +170,7 @@ describe("the mail parser", () => {
     });
   }
 
-  it("keeps no HTML that is nested too deep for those who show it, and no less", async () => {
+  it("the mail parser drops HTML nested deeper than 512 elements and keeps its text", async () => {
     const nested = (depth: number) => html(`${"<div>".repeat(depth)}words${"</div>".repeat(depth)}`);
     const flat = html(
       "<p>one<p>two<br><img><ul><li>a<li>three</ul><table><tr><td>a<td>b<tr><td>c</table>".repeat(2_000),
@@ -182,7 +182,7 @@ describe("the mail parser", () => {
   });
 
   if (hasCorpus("list-mail"))
-    it("reads all the real mail there is", async () => {
+    it("the mail parser reads all archived real mail", async () => {
       const all = ["list-mail", "mime", "automatic", "replies"]
         .flatMap(corpus)
         .filter(({ name }) => !name.endsWith(".tsv"));
@@ -197,8 +197,8 @@ describe("the mail parser", () => {
     });
 });
 
-describe("the parser's limits", () => {
-  it("end a mail that takes too long, and a fresh thread reads the next", async () => {
+describe("the limits of the mail parser", () => {
+  it("a mail that takes too long to read is unreadable, and the next one is read", async () => {
     const parser = startParser({ threads: 1, firstTryMs: 500, slowMs: 1_000, entry: obedientThread });
     const [first, second] = await Promise.all([parser.parse(order({ sleepMs: 60_000 })), parser.parse(order({}))]);
     expect(first.unreadable).to.equal("reading took more than 1000 ms");
@@ -206,7 +206,7 @@ describe("the parser's limits", () => {
     await parser.close();
   });
 
-  it("end a mail that takes too much memory, and a fresh thread reads the next", async () => {
+  it("a mail that takes too much memory is unreadable, and the next one is read", async () => {
     const parser = startParser({ threads: 1, maxHeapMb: 16, entry: obedientThread });
     const [first, second] = await Promise.all([parser.parse(order({ allocate: true })), parser.parse(order({}))]);
     expect(first.unreadable).to.equal("reading took too much memory");
@@ -218,20 +218,20 @@ describe("the parser's limits", () => {
   const both = startParser();
   after(() => both.close());
 
-  it("answer each of many callers with their own mail", async () => {
+  it("200 concurrent callers of the mail parser each get their own mail", async () => {
     const read = await Promise.all(Array.from({ length: 200 }, (_, n) => both.parse(plain(`mail ${n}`))));
     expect(read.map(({ bodyText }) => bodyText?.trim())).to.deep.equal(
       Array.from({ length: 200 }, (_, n) => `mail ${n}`),
     );
   });
 
-  it("leave the caller's bytes alone", async () => {
+  it("the mail parser leaves the caller's bytes unchanged", async () => {
     const raw = fixture("question");
     await both.parse(raw);
     expect(raw).to.deep.equal(fixture("question"));
   });
 
-  it("do not turn a closed parser into an unreadable mail", async () => {
+  it("a closed mail parser rejects and does not report the mail as unreadable", async () => {
     const pending = [1, 2, 3].map((n) =>
       both.parse(plain(`x\n`.repeat(n * 100_000))).then(
         () => "read",
@@ -243,7 +243,7 @@ describe("the parser's limits", () => {
     expect(await both.parse(plain("x")).catch((error) => error.message)).to.equal("the threads are closed");
   });
 
-  it("work in a process started as the service is, from any folder", async () => {
+  it("the mail parser works in a separate Node.js process started in another folder", async () => {
     const script = `
       import { createMailParser } from ${JSON.stringify(source("parse.ts"))};
       import { createThreadPool } from ${JSON.stringify(source("../../platform/threadPool/threadPool.ts"))};

@@ -4,7 +4,7 @@ import { type UnansweredMail, watchRoomForMail, withoutRoom } from "#src/mail/in
 const held = (megabytes: Record<string, number>): UnansweredMail[] =>
   Object.entries(megabytes).map(([workspace_id, mb]) => ({ workspace_id, bytes: mb * 1_000_000 }));
 
-describe("room for mail that nobody has answered", () => {
+describe("room for unanswered mail", () => {
   for (const [what, megabytes, full] of [
     ["nobody where all hold little", { a: 1, b: 10 }, {}],
     ["the one that is above its own bound", { a: 10.5, b: 10 }, { a: 11 }],
@@ -25,12 +25,12 @@ describe("room for mail that nobody has answered", () => {
       { a: 8, b: 8, c: 8, d: 8 },
     ],
   ] as [string, Record<string, number>, Record<string, number>][]) {
-    it(`is refused to ${what}`, () => {
+    it(`mail is refused to ${what}`, () => {
       expect(Object.fromEntries(withoutRoom(held(megabytes), { workspaceMb: 10, allMb: 30 }))).to.deep.equal(full);
     });
   }
 
-  it("is asked for again and again; each change is logged once, and while it cannot be found out the last answer holds", async () => {
+  it("room for mail is checked repeatedly, changes are logged once, and the last result stays while checks fail", async () => {
     const said: unknown[] = [];
     const log = {
       warn: (what: object, says: string) => said.push([what, says]),

@@ -12,7 +12,7 @@ import { fixture } from "./mails.ts";
 import { emptyLines, headerMail, type SlowMail, slowMails } from "./slowMails.ts";
 
 /** Everything that is done with a mail of strangers, in the threads of one pool. */
-describe("mail that is made to keep its readers busy", function () {
+describe("mail made to keep the parsers busy", function () {
   this.timeout(600_000);
   // As in the service, but for the time in the slow place: on a busy machine none of these may run out of it.
   const slowMs = 120_000;
@@ -40,7 +40,7 @@ describe("mail that is made to keep its readers busy", function () {
     return { headers, parsed, authentication };
   }
 
-  it("is read, holds nobody up and stands still nowhere", async () => {
+  it("slow mail is read completely, and another identity's mail is read meanwhile", async () => {
     const parsers = Object.values(slowMails);
     const all = parsers.flatMap((mails, turn) => rotated<SlowMail>(mails(), turn, 1));
     await readAll(fixture("question"), "first");
@@ -60,7 +60,7 @@ describe("mail that is made to keep its readers busy", function () {
     expect(heldMs, "milliseconds that the event loop was held").to.be.below(3_000);
   });
 
-  it("is cut where it is more than anybody reads, which is said, and never in the middle of an address", async () => {
+  it("an oversized address field or body is cut at a whole address or line, and that is noted", async () => {
     const { headers } = await readAll(headerMail(":"), "a");
     expect(headers.cut).to.deep.equal(["from", "reply-to", "to", "cc"]);
     const { headers: many, parsed } = await readAll(headerMail("ann@customer.example,"), "a");
@@ -71,7 +71,7 @@ describe("mail that is made to keep its readers busy", function () {
     expect(lines).to.deep.include({ unreadable: null, cut: "only its first 100000 lines were read" });
   });
 
-  it("is parsed once for all who get it", async () => {
+  it("one mail for several recipients is parsed once", async () => {
     const parser = createMailParser(pool);
     const raw = fixture("newsletter");
     const before = pool.counts().begun;

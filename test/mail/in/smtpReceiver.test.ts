@@ -51,7 +51,7 @@ describe("the SMTP receiver", () => {
   });
   afterEach(() => receiver.close());
 
-  it("hands over the envelope and the exact bytes before it says 250", async () => {
+  it("the SMTP receiver passes on envelope and exact bytes before it answers 250", async () => {
     const sender = await startMail(receiver.port);
     expect(await sender.say("Subject: x\r\n\r\n..leading dot\r\n...\r\nnaïve \xfc\0\r\nbare\nline\r\n.")).to.match(
       /^250 2\.6\.0/,
@@ -68,7 +68,7 @@ describe("the SMTP receiver", () => {
     );
   });
 
-  it("takes the sender's address from the proxy in front, where there is one, and greets nobody who names none", async () => {
+  it("the SMTP receiver behind a proxy takes the client's address from its PROXY header and closes without one", async () => {
     await start({ proxied: true, relays: ["127.0.0.0/8"] });
     const sender = await startSender(receiver.port, "PROXY TCP4 203.0.113.7 192.0.2.1 51000 25\r\n");
     for (const line of ["EHLO mail.kunde.example", "MAIL FROM:<c@kunde.example>", "RCPT TO:<agent@agents.example>"])
@@ -88,7 +88,7 @@ describe("the SMTP receiver", () => {
     expect(direct).to.equal("the SMTP connection was closed");
   });
 
-  it("keeps bytes that are no UTF-8", async () => {
+  it("the SMTP receiver keeps bytes that are not UTF-8", async () => {
     const content = Buffer.from("Subject: \xfc\xff\r\n\r\n\x80\x00\xc3\r\n", "latin1");
     const sender = await startMail(receiver.port);
     await sender.write(content);
@@ -96,7 +96,7 @@ describe("the SMTP receiver", () => {
     expect(reception.taken[0]?.raw.equals(content)).to.equal(true);
   });
 
-  it("says 250 only when the mail is durable", async () => {
+  it("the SMTP receiver answers 250 only after the mail is stored", async () => {
     let store = () => {};
     reception.accept = () =>
       new Promise((resolve) => {
@@ -115,13 +115,13 @@ describe("the SMTP receiver", () => {
     expect(await reply).to.match(/^250/);
   });
 
-  it("takes mail from nobody, as bounces are sent, and mail for the service itself", async () => {
+  it("the SMTP receiver accepts a null sender, and mail to the approvals address", async () => {
     const sender = await startMail(receiver.port, ["approvals@agents.example"], "");
     expect(await sender.say("x\r\n.")).to.match(/^250/);
     expect(reception.taken[0]).to.deep.include({ from: "", recipient: { kind: "approvals" } });
   });
 
-  it("refuses a recipient it does not have with 550 5.1.1, and takes the others", async () => {
+  it("the SMTP receiver refuses an unknown recipient with 550 5.1.1 and accepts the others", async () => {
     const sender = await startSender(receiver.port);
     await sender.say("EHLO a");
     await sender.say("MAIL FROM:<c@kunde.example>");
@@ -133,7 +133,7 @@ describe("the SMTP receiver", () => {
     expect(reception.taken.map(({ address }) => address)).to.deep.equal(["agent@agents.example"]);
   });
 
-  it("resolves recipients again after the final dot", async () => {
+  it("the SMTP receiver looks recipients up again after the final dot", async () => {
     const gone = new Set<string>();
     const { resolve } = reception;
     reception.resolve = async (address) => (gone.has(address) ? undefined : resolve(address));
@@ -145,7 +145,7 @@ describe("the SMTP receiver", () => {
     expect(reception.taken).to.deep.equal([]);
   });
 
-  it("takes one mail for a hundred recipients as one, and no more than a hundred", async () => {
+  it("the SMTP receiver accepts one mail for 100 recipients as one transaction, and refuses recipient 101", async () => {
     const addresses = Array.from({ length: 100 }, (_, n) => `a${n}@agents.example`);
     const sender = await startSender(receiver.port);
     await sender.say("EHLO a");
@@ -158,7 +158,7 @@ describe("the SMTP receiver", () => {
     expect(reception.transactions).to.equal(1);
   });
 
-  it("says 451 4.3.0 where storage is away, or anything else fails, and works again afterwards", async () => {
+  it("the SMTP receiver answers 451 4.3.0 if storage or anything else fails, and works afterwards", async () => {
     const { accept, resolve } = inMemory();
     for (const error of [new Unavailable("the database is away"), new TypeError("a bug")]) {
       reception.accept = () => Promise.reject(error);
@@ -174,17 +174,17 @@ describe("the SMTP receiver", () => {
     }
   });
 
-  describe("of mail that is too large", () => {
+  describe("SMTP size limits", () => {
     beforeEach(() => start({ maxBytes: 100_000 }));
 
-    it("announces its limit and refuses it at MAIL with 552 5.3.4", async () => {
+    it("the SMTP receiver announces its size limit and refuses a larger SIZE with 552 5.3.4", async () => {
       const sender = await startSender(receiver.port);
       expect(await sender.say("EHLO a")).to.match(/^250[- ]SIZE 100000\r?$/m);
       expect(await sender.say("MAIL FROM:<> SIZE=100001")).to.match(/^552 5\.3\.4 /);
       expect(await sender.say("MAIL FROM:<> SIZE=100000")).to.match(/^250/);
     });
 
-    it("takes exactly the limit, and says 552 5.3.4 to one byte more", async () => {
+    it("the SMTP receiver accepts a mail of exactly the limit and answers 552 5.3.4 to one byte more", async () => {
       for (const [bytes, code] of [
         [100_000, /^250/],
         [100_001, /^552 5\.3\.4 /],
@@ -196,7 +196,7 @@ describe("the SMTP receiver", () => {
       expect(reception.taken.map(({ raw }) => raw.length)).to.deep.equal([100_000]);
     });
 
-    it("goes on with the next mail of the same sender", async () => {
+    it("the SMTP receiver accepts the next mail of a sender whose mail was too large", async () => {
       const sender = await startMail(receiver.port);
       await sender.write("x".repeat(150_000));
       expect(await sender.say("\r\n.")).to.match(/^552/);
@@ -206,7 +206,7 @@ describe("the SMTP receiver", () => {
       expect(await sender.say("x\r\n.")).to.match(/^250/);
     });
 
-    it("lets a sender go who never ends", async () => {
+    it("the SMTP receiver disconnects a sender whose content never ends", async () => {
       const sender = await startMail(receiver.port);
       const reply = sender.reply();
       for (let n = 0; n < 1_000 && !sender.socket.destroyed; n++)
@@ -217,7 +217,7 @@ describe("the SMTP receiver", () => {
     });
   });
 
-  it("asks senders to try again where many hold too much at once, and has room again when they are done", async () => {
+  it("the SMTP receiver answers 451 while too many bytes are buffered, and accepts mail again afterwards", async () => {
     await start({ maxBufferedBytes: 3_000_000, maxBytes: 2_000_000 });
     const half = await startMail(receiver.port);
     await half.write(Buffer.alloc(1_900_000, "x"));
@@ -234,7 +234,7 @@ describe("the SMTP receiver", () => {
     });
   });
 
-  it("holds no more than its limits for 30 MB in one line, and hands it over whole", async () => {
+  it("the SMTP receiver accepts 30 MB in one line", async () => {
     const line = Buffer.alloc(30 * 1024 * 1024 - 2, "x");
     const sender = await startMail(receiver.port);
     await sender.write(line);
@@ -242,7 +242,7 @@ describe("the SMTP receiver", () => {
     expect(reception.taken[0]?.raw.length).to.equal(30 * 1024 * 1024);
   });
 
-  it("lets a sender go whose command never ends", async () => {
+  it("the SMTP receiver disconnects a sender whose command never ends", async () => {
     const sender = await startSender(receiver.port);
     const reply = sender.reply();
     await sender.write("EHLO ".repeat(20_000));
@@ -250,7 +250,7 @@ describe("the SMTP receiver", () => {
     await sender.closed;
   });
 
-  it("takes pipelined commands and several mails on one connection", async () => {
+  it("the SMTP receiver accepts pipelined commands and several mails on one connection", async () => {
     const sender = await startSender(receiver.port);
     await sender.say("EHLO a");
     const mails = 20;
@@ -264,7 +264,7 @@ describe("the SMTP receiver", () => {
     expect(reception.taken.at(-1)?.raw.toString()).to.equal(`mail ${mails - 1}\r\n`);
   });
 
-  it("sees the final dot however the bytes are cut, and no earlier", async () => {
+  it("the SMTP receiver finds the final dot however the bytes are cut", async () => {
     const content = "a\r\n..\r\n.b\n.\nc\r\n..\r\n\r\n";
     const wire = `${content}.\r\n`;
     for (let size = 1; size <= wire.length; size++) {
@@ -280,7 +280,7 @@ describe("the SMTP receiver", () => {
     }
   });
 
-  it("takes nothing from a sender who leaves before the final dot, wherever that is", async () => {
+  it("the SMTP receiver stores nothing from a sender who disconnects before the final dot", async () => {
     const dialogue = [
       "EHLO a\r\n",
       "MAIL FROM:<c@kunde.example>\r\n",
@@ -304,7 +304,7 @@ describe("the SMTP receiver", () => {
     expect(reception.taken.map(({ raw }) => raw.toString())).to.deep.equal(["whole\r\n"]);
   });
 
-  it("keeps what was complete when its sender left without waiting for the answer", async () => {
+  it("the SMTP receiver stores a complete mail whose sender disconnects before the answer", async () => {
     const stored = new Promise<MailTransaction>((resolve) => {
       reception.accept = async (transaction) => resolve(transaction);
     });
@@ -314,20 +314,20 @@ describe("the SMTP receiver", () => {
     expect((await stored).raw.toString()).to.equal("whole\r\n");
   });
 
-  it("offers neither a login nor TLS where it has no certificate", async () => {
+  it("the SMTP receiver offers neither AUTH nor, without a certificate, STARTTLS", async () => {
     const sender = await startSender(receiver.port);
     expect(await sender.say("EHLO a")).to.not.match(/AUTH|STARTTLS/);
     expect(await sender.say("AUTH PLAIN AGEAYg==")).to.match(/^5/);
     expect(await sender.say("STARTTLS")).to.match(/^5/);
   });
 
-  it("refuses a sender address that is absurdly long", async () => {
+  it("the SMTP receiver refuses a sender address of 2,000 characters", async () => {
     const sender = await startSender(receiver.port);
     await sender.say("EHLO a");
     expect(await sender.say(`MAIL FROM:<${"x".repeat(2_000)}@y.example>`)).to.match(/^501/);
   });
 
-  it("takes addresses of every form that mail is sent from, and knows a recipient in quotes", async () => {
+  it("the SMTP receiver accepts quoted and unusual sender addresses, and a quoted recipient", async () => {
     const froms = {
       '"odd user"@customer.example': '"odd user"@customer.example',
       '"a@b"@customer.example': '"a@b"@customer.example',
@@ -354,7 +354,7 @@ describe("the SMTP receiver", () => {
     expect(await sender.say('MAIL FROM:<"a b"@x.example> SIZE=999999999')).to.match(/^552/);
   });
 
-  it("understands a real client", async () => {
+  it("the SMTP receiver accepts a mail from Nodemailer", async () => {
     const transport = createTransport({ host: "127.0.0.1", port: receiver.port, ignoreTLS: true });
     const sent = await transport.sendMail({
       from: "Mara Löw <mara@kunde.example>",
@@ -369,7 +369,7 @@ describe("the SMTP receiver", () => {
     expect(reception.taken[0]?.raw.toString()).to.contain(`Message-ID: ${sent.messageId}`);
   });
 
-  it("turns away more connections than it may have with 421", async () => {
+  it("the SMTP receiver closes connections above its limit and keeps the others", async () => {
     await start({ maxConnections: 2 });
     const senders = [await startSender(receiver.port), await startSender(receiver.port)];
     const third = await startSender(receiver.port);
@@ -377,8 +377,8 @@ describe("the SMTP receiver", () => {
     expect(await senders[0]!.say("NOOP")).to.match(/^250/);
   });
 
-  describe("closing", () => {
-    it("finishes the mail under way, lets idle senders go, and takes no more", async () => {
+  describe("closing the SMTP receiver", () => {
+    it("a closing SMTP receiver finishes the mail in progress, disconnects idle senders and accepts no more", async () => {
       let store = () => {};
       const storing = new Promise<void>((begun) => {
         reception.accept = (transaction) => {
@@ -409,7 +409,7 @@ describe("the SMTP receiver", () => {
       expect(reception.taken).to.have.length(1);
     });
 
-    it("does not wait for ever for a sender who says no more", async () => {
+    it("a closing SMTP receiver does not wait for a silent sender beyond its time", async () => {
       await start({ closeMs: 100 });
       const silent = await startMail(receiver.port);
       await silent.write("half");
@@ -419,7 +419,7 @@ describe("the SMTP receiver", () => {
     });
   });
 
-  it("says in one sentence that its port is in use", async () => {
+  it("an SMTP port in use stops the start with a sentence that names the setting", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;

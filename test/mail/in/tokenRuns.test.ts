@@ -21,7 +21,7 @@ function shown(text: string): string {
   return withoutRuns(text, places, (index) => runs[index]?.run === token);
 }
 
-describe("what may be the token of an approval link", () => {
+describe("possible tokens of approval links", () => {
   const written: Record<string, [text: string, shown: string]> = {
     "in a text": [`See ${link}.`, `See https://mail.example.com/a/${removed}?d=approve.`],
     "between others' characters": [`/a/${token}_ and _a_`, `/a/${removed}_ and _a_`],
@@ -68,13 +68,13 @@ describe("what may be the token of an approval link", () => {
     "split by entities that browsers leave out": [`/a/${token.slice(0, 9)}&#9;&#xA;${token.slice(9)}`, `/a/${removed}`],
   };
   for (const [how, [text, expected]] of Object.entries(written)) {
-    it(`is found ${how}, and taken out`, () => {
+    it(`an approval token ${how} is found and removed`, () => {
       expect(shown(text)).to.equal(expected);
       expect(mayHoldToken(text)).to.equal(true);
     });
   }
 
-  it("is looked for where a text has 43 of its characters in a row, and only there", () => {
+  it("a text is searched for tokens exactly if it has 43 of their characters in a row", () => {
     const random = seeded(43);
     const characters = [..."aZ09_-%&#; .é\u0141"];
     for (let run = 0; run < 2_000; run++) {
@@ -86,13 +86,13 @@ describe("what may be the token of an approval link", () => {
     }
   });
 
-  it("is nothing longer or shorter", () => {
+  it("a run longer or shorter than a token is no token", () => {
     for (const text of [token.slice(1), `${token}x`, `x${token}`, `${token.slice(0, 21)} ${token.slice(21)}`]) {
       expect(tokenRuns(text), text).to.deep.equal([]);
     }
   });
 
-  it("is looked for in time that grows with the text alone", () => {
+  it("a text of repeated pieces is searched for tokens without hanging", () => {
     const parts = [
       "%25",
       "&amp;",
@@ -116,7 +116,7 @@ describe("what may be the token of an approval link", () => {
   });
 });
 
-describe("the runs of a mail", () => {
+describe("possible tokens in a mail", () => {
   const bodies = { bodyText: "no link", bodyHtml: null, extractedText: "no link" };
   type Given = Parameters<typeof runsInMail>;
   const inMail = (shown: Given[0], attachments: Given[1]["attachments"], isCut: boolean) =>
@@ -160,7 +160,7 @@ describe("the runs of a mail", () => {
     "the subject of a mail": file("message/rfc822", mail([`Subject: ${link}`, soft], "x")),
   };
   for (const [what, attachment] of Object.entries(attached)) {
-    it(`are found in ${what} that is attached`, async () => {
+    it(`an approval token is found in ${what} that is attached`, async () => {
       const { links } = await inMail(bodies, [attachment], false);
       expect(links.found).to.include(token);
       expect([links.tooMany, links.unchecked]).to.deep.equal([false, false]);
@@ -177,24 +177,24 @@ describe("the runs of a mail", () => {
     "what stands behind the parts": `Content-Type: multipart/mixed; boundary=b\r\n\r\n${around}\r\n${link}`,
   };
   for (const [where, raw] of Object.entries(elsewhere)) {
-    it(`are found in ${where}`, async () => {
+    it(`an approval token is found in ${where}`, async () => {
       expect(await inRaw(raw)).to.include(token);
     });
   }
 
-  it("are not looked for in signatures of the header", async () => {
+  it("DKIM and ARC signatures in the header are not searched for tokens", async () => {
     const raw = `DKIM-Signature: v=1; bh=${token}=;\r\n b=${token}\r\nARC-Seal: i=1; b=${token}\r\nSubject: x\r\n\r\nx`;
     expect(await inRaw(raw)).to.deep.equal([]);
   });
 
-  it("are not looked for in pictures, but for addresses that can be read in their bytes", async () => {
+  it("a picture is searched for whole links and not for tokens alone", async () => {
     const picture = (words: string) =>
       file("image/png", Buffer.concat([Buffer.from("\x89PNG\0\0", "latin1"), Buffer.from(words)]));
     expect((await inMail(bodies, [picture(token)], false)).links).to.deep.include({ found: [], unchecked: false });
     expect((await inMail(bodies, [picture(link)], false)).links.found).to.deep.equal([token]);
   });
 
-  it("are found behind any amount of text that can hold none, and unchecked behind much that could", async () => {
+  it("an attachment is searched to its end unless it has more than 8 MB of possible tokens", async () => {
     const behind = (line: string) =>
       file("text/csv", `${line.repeat(Math.ceil((8.1 * 1024 * 1024) / line.length))}${link}`);
     const plain = await inMail(bodies, [behind("2026-01-01,a company,1234.50\r\n")], false);
@@ -203,7 +203,7 @@ describe("the runs of a mail", () => {
     expect(tangled.links).to.deep.include({ found: [], unchecked: true });
   });
 
-  it("are unchecked where a part cannot be read, where the mail was cut, and where mails are nested too deep", async () => {
+  it("a mail is reported as unchecked if a part is unreadable, cut or nested too deeply", async () => {
     let deep = enclosed(soft, link).toString();
     for (let depth = 0; depth < 6; depth += 1) deep = enclosed("Content-Type: message/rfc822", deep).toString();
     expect((await inMail(bodies, [file("message/rfc822", deep)], false)).links.unchecked).to.equal(true);
@@ -216,7 +216,7 @@ describe("the runs of a mail", () => {
   const decoys = (count: number): string =>
     Array.from({ length: count }, () => randomBytes(32).toString("base64url")).join("\n\n");
 
-  it("are all taken out where a body has more than are looked up", async () => {
+  it("all possible tokens are removed from a body with more than 1,000 of them", async () => {
     const bodyText = `${decoys(1_001)}\n\n${link}`;
     const read = await inMail({ bodyText, bodyHtml: `<p>${link}</p>`, extractedText: bodyText }, [], false);
     expect(read.links).to.deep.include({ tooMany: true, unchecked: true });
@@ -228,7 +228,7 @@ describe("the runs of a mail", () => {
     expect(tokenRuns(read.bodyText as string)).to.deep.equal([]);
   });
 
-  it("leave the bodies alone where an attachment has more than are looked up", async () => {
+  it("an attachment with more than 1,000 possible tokens leaves the body unchanged", async () => {
     const { links, bodyText } = await inMail(bodies, [file("text/plain", `${decoys(1_001)}\n${link}`)], false);
     expect(links).to.deep.include({ tooMany: false, unchecked: true });
     expect(bodyText).to.equal("no link");

@@ -59,8 +59,8 @@ function world(limits: Partial<RelayConnectionLimits> = {}) {
 /** Everything that is decided without time passing. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("room for connections to a relay", () => {
-  it("lets in as many as it has, in the order of asking, and the next when one has closed", async () => {
+describe("the limit of connections to a relay", () => {
+  it("connections to a relay open in the order of asking, and the next when one has closed", async () => {
     const { take, opened, most } = world();
     const all = [take(), take(), take(), take()];
     expect(opened).to.have.length(2);
@@ -79,7 +79,7 @@ describe("room for connections to a relay", () => {
     expect([await all[3], most()]).to.deep.equal([3, 2]);
   });
 
-  it("tells those who come back that there is none, where none comes free for long: only as many wait as may be open", async () => {
+  it("callers who retry are refused with NoRoom when they wait too long, and only as many as may be open wait on", async () => {
     const { take, opened, pass } = world();
     const [open1, open2, ...waiting] = Array.from({ length: 6 }, () => take());
     opened[0]!.succeed();
@@ -99,7 +99,7 @@ describe("room for connections to a relay", () => {
     expect(await Promise.all(waiting.slice(0, 2))).to.deep.equal([2, 3]);
   });
 
-  it("lets those who cannot come back wait on, up to their patience", async () => {
+  it("callers who do not retry wait for a connection up to their patience", async () => {
     const { take, opened, pass } = world({ connections: 1, patienceMs: 60 });
     const first = take();
     opened[0]!.succeed();
@@ -113,7 +113,7 @@ describe("room for connections to a relay", () => {
     expect(opened).to.have.length(1);
   });
 
-  it("offers a relay no more than it takes, without a failure, and later one more", async () => {
+  it("a relay is offered no more connections than it accepts, and one more after a while", async () => {
     const { take, opened, pass, most } = world({ connections: 4 });
     const all = [take(), take(), take(), take()];
     opened[2]!.fail();
@@ -142,14 +142,14 @@ describe("room for connections to a relay", () => {
     expect(most()).to.equal(4);
   });
 
-  it("fails all who tried at once where the relay took none of them", async () => {
+  it("all callers fail if the relay accepts none of their connections", async () => {
     const { take, opened } = world({ connections: 3 });
     const all = [take(), take(), take()];
     for (const each of opened) each.fail();
     for (const each of await Promise.all(all)) expect(each).to.be.instanceOf(Unavailable).and.not.instanceOf(NoRoom);
   });
 
-  it("tries with a single one after three failures in a row; the others wait, and all go on when it succeeds", async () => {
+  it("after three failures in a row one caller tries a connection, and the others wait for its success", async () => {
     const { take, opened, failTimes, most } = world({ connections: 3 });
     await failTimes(3);
     const all = [take(), take(), take()];
@@ -175,7 +175,7 @@ describe("room for connections to a relay", () => {
     expect([await others[1], most()]).to.deep.equal([7, 3]);
   });
 
-  it("counts failures in a row only, and refused credentials as one", async () => {
+  it("only failures in a row count, and refused credentials count as one", async () => {
     const { take, opened, failTimes, pass } = world({ connections: 3 });
     await failTimes(2);
     const good = take();
@@ -199,7 +199,7 @@ describe("room for connections to a relay", () => {
     expect(await second).to.equal(7);
   });
 
-  it("closed: all who wait are told, later ones too, and nobody follows when a connection closes", async () => {
+  it("closing refuses all waiting and later callers with NoRoom and opens no further connection", async () => {
     const { take, opened, room } = world();
     const [open, failing, ...waiting] = [take(), take(), take(), take(false)];
     opened[0]!.succeed();
@@ -215,7 +215,7 @@ describe("room for connections to a relay", () => {
     expect(opened).to.have.length(2);
   });
 
-  it("asks a relay that is busy with others with one at a time and pauses between, and nobody has failed", async () => {
+  it("a busy relay is asked by one caller at a time with pauses, and no caller fails", async () => {
     const { take, opened, pass } = world({ connections: 3 });
     const all = [take(), take(), take(), take(), take()];
     for (const each of [...opened]) each.fail(new ProviderBusy("421"));
@@ -244,7 +244,7 @@ describe("room for connections to a relay", () => {
     expect(await Promise.all(others)).to.deep.equal([5, 6]);
   });
 
-  it("calls those who were told NoRoom in the order of asking, as many as may come in or wait", async () => {
+  it("callers refused with NoRoom are called back in the order of asking, as many as have room", async () => {
     const { take, opened, room, pass } = world({ slowAfterMs: 30_000 });
     const [open1, open2, , waiting] = [take(), take(), take(), take()];
     opened[0]!.succeed();
@@ -273,7 +273,7 @@ describe("room for connections to a relay", () => {
     expect(called).to.deep.equal(["a", "b"]);
   });
 
-  it("calls one at a time, and not at once, to a relay that is away, and the others when it is back", async () => {
+  it("one caller at a time is called back for a relay that is away, and the others when it answers", async () => {
     const { take, failTimes, opened, room } = world({ connections: 3 });
     await failTimes(3);
     const called: number[] = [];
@@ -290,7 +290,7 @@ describe("room for connections to a relay", () => {
     expect(called).to.deep.equal([0, 1, 2, 3, 4, 5]);
   });
 
-  it("takes a relay that is busy for long to be away", async () => {
+  it("a relay that stays busy for 5 seconds counts as away", async () => {
     const { take, opened, pass } = world();
     for (const [n, away] of [false, false, true, true].entries()) {
       const taking = take();

@@ -4,7 +4,7 @@ import { canonicalJson, contentSha256 } from "#src/mail/out/content.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 
 describe("the content hash", () => {
-  it("is the sha256 of RFC 8785 JSON written by hand", () => {
+  it("the content hash is the SHA-256 of handwritten RFC 8785 JSON", () => {
     const canonical =
       '{"attachments":[],"bcc":[],"body_html":null,"body_text":"Hello Ann,\\n\\nit is on its way.","cc":[],"from":{"address":"support@agents.localhost","name":"Zoë"},' +
       '"in_reply_to":"<question@customer.example>","references":["<question@customer.example>"],"reply_to":null,"signature_html":null,"signature_text":null,' +
@@ -14,13 +14,13 @@ describe("the content hash", () => {
     expect(contentSha256(content)).to.equal(createHash("sha256").update(canonical).digest("hex"));
   });
 
-  it("does not depend on the order of keys nor on what else the object carries", () => {
+  it("the content hash does not depend on the order of keys or on other properties", () => {
     const content = draftContent();
     const reversed = Object.fromEntries(Object.entries(content).reverse()) as typeof content;
     expect(contentSha256({ ...reversed, rationale: "because" } as typeof content)).to.equal(contentSha256(content));
   });
 
-  it("changes with every field, and with the order of recipients", () => {
+  it("the content hash changes with every field and with the order of recipients", () => {
     const file = { filename: "a.txt", content_type: "text/plain", sha256: "0".repeat(64) };
     const changes = [
       draftContent(),
@@ -47,7 +47,7 @@ describe("the content hash", () => {
     expect(new Set(changes.map(contentSha256)).size).to.equal(changes.length);
   });
 
-  it("refuses text that is no Unicode", () => {
+  it("the content hash refuses text that is not valid Unicode", () => {
     expect(() => contentSha256(draftContent({ subject: "\ud800" }))).to.throw();
   });
 });

@@ -13,7 +13,7 @@ const bytes = Buffer.alloc(300_000, 0xe9);
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 
 /** What leaves, and what a verifier that is not ours says of its signature. */
-describe("the DKIM signature of what leaves", () => {
+describe("the DKIM signature of sent mail", () => {
   let keys: Awaited<ReturnType<typeof newDkimKeys>>;
   before(async () => {
     keys = await newDkimKeys();
@@ -71,14 +71,14 @@ describe("the DKIM signature of what leaves", () => {
     },
   };
   for (const [what, different] of Object.entries(contents)) {
-    it(`verifies: ${what}; its header folded otherwise too`, async () => {
+    it(`the DKIM signature verifies, with its header folded or unfolded: ${what}`, async () => {
       const mail = await sign(await render(different));
       for (const [how, came] of Object.entries({ "as it left": mail, folded: folded(mail), unfolded: unfolded(mail) }))
         expect((await verified(came)).result, how).to.equal("pass");
     });
   }
 
-  it("verifies on the service's own mail", async () => {
+  it("the DKIM signature of the service's own mail verifies", async () => {
     const { mime } = await renderNotice({
       from: { name: "Approvals", address: "approvals@ours.example" },
       ...{ to: "boss@ours.example", subject: `Approve? ${line}`, text: line, html: `<p>${line}</p>`, messageId, date },
@@ -86,7 +86,7 @@ describe("the DKIM signature of what leaves", () => {
     expect((await verified(await sign(mime))).result).to.equal("pass");
   });
 
-  it("covers what a reader goes by, and no change of it passes", async () => {
+  it("the DKIM signature covers all fields a reader sees, and fails after a change of body or field", async () => {
     const mail = await sign(await render({ cc: ["bob@customer.example"], reply_to: "desk@ours.example" }));
     const { signed } = await verified(mail);
     const covered = ["from", "to", "cc", "reply-to", "subject", "date", "message-id", "in-reply-to", "references"];

@@ -5,7 +5,7 @@ import { postgresMeasure } from "#src/mail/out/measure/postgresMeasure.ts";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
-describe("the measure of the service's own mail", () => {
+describe("the hourly limits of the service's own mail", () => {
   const limits = { notices: { mailbox: 20, workspace: 30 }, approvals: { mailbox: 2, workspace: 3 } };
   let server: TestDatabase;
   let instances: Database[];
@@ -28,7 +28,7 @@ describe("the measure of the service's own mail", () => {
   });
   const anHourPasses = () => instances[0]!.query("update work.service_mail set at = at - interval '1 hour'");
 
-  it("lets exactly 20 to one mailbox, of 60 that two instances ask for at once, whatever the workspace", async () => {
+  it("one mailbox gets exactly 20 notices, of 60 that two instances ask for concurrently for any workspace", async () => {
     const { mailbox } = notice();
     const places = await Promise.all(Array.from({ length: 60 }, (_, n) => measureOf(n).take(notice({ mailbox }))));
     expect(places.filter(({ taken }) => taken)).to.have.length(20);
@@ -37,7 +37,7 @@ describe("the measure of the service's own mail", () => {
     expect((refused as { inMs: number }).inMs).to.be.within(1, 3_600_000);
   });
 
-  it("lets one workspace exactly 30, to however many mailboxes, and another one goes on", async () => {
+  it("one workspace sends exactly 30 notices to any mailboxes, and another workspace still sends", async () => {
     const { workspaceId } = notice();
     const places = await Promise.all(Array.from({ length: 45 }, (_, n) => measureOf(n).take(notice({ workspaceId }))));
     expect(places.filter(({ taken }) => taken)).to.have.length(30);
@@ -45,7 +45,7 @@ describe("the measure of the service's own mail", () => {
     expect(await measureOf(0).take(notice())).to.include({ taken: true });
   });
 
-  it("counts approvals apart from notices", async () => {
+  it("approval mails and notices are counted separately", async () => {
     const mail = notice({ measure: "approvals" });
     const again = () => measureOf(0).take({ ...mail, attemptId: randomUUID() });
     expect([await again(), await again()].map(({ taken }) => taken)).to.deep.equal([true, true]);
@@ -55,7 +55,7 @@ describe("the measure of the service's own mail", () => {
     });
   });
 
-  it("counts a repetition of an attempt once, also when the measure is full", async () => {
+  it("a repeated attempt counts once, also when the limit is reached", async () => {
     const mail = notice({ measure: "approvals" });
     expect(await measureOf(0).take(mail)).to.deep.equal({ taken: true, isNew: true });
     expect(await measureOf(1).take(mail)).to.deep.equal({ taken: true, isNew: false });
@@ -63,7 +63,7 @@ describe("the measure of the service's own mail", () => {
     expect(await measureOf(0).take(mail)).to.deep.equal({ taken: true, isNew: false });
   });
 
-  it("has a place again that was given back, and after an hour", async () => {
+  it("a mailbox has room again for a mail that was given back, and after an hour", async () => {
     const mail = notice({ measure: "approvals" });
     const others = [0, 1].map(() => ({ ...mail, attemptId: randomUUID() }));
     await measureOf(0).take(mail);
@@ -76,7 +76,7 @@ describe("the measure of the service's own mail", () => {
     expect(await measureOf(0).take(mail)).to.deep.equal({ taken: true, isNew: true });
   });
 
-  it("keeps no row that counts for nothing, and no address", async () => {
+  it("rows older than an hour are deleted, and no row contains an address", async () => {
     await anHourPasses();
     const { mailbox } = notice();
     for (let n = 0; n < 10; n++) await measureOf(n).take(notice({ mailbox }));
@@ -88,7 +88,7 @@ describe("the measure of the service's own mail", () => {
   });
 });
 
-describe("a mailbox by its address", () => {
+describe("mailboxOf", () => {
   for (const [address, mailbox] of [
     ["Ann@Firm.Example", "ann@firm.example"],
     ["ann+orders+1@firm.example", "ann@firm.example"],
@@ -98,6 +98,6 @@ describe("a mailbox by its address", () => {
     ["a.n.n@firm.example", "a.n.n@firm.example"],
     ["+ann@firm.example", "+ann@firm.example"],
   ] as const) {
-    it(`${address} is ${mailbox}`, () => expect(mailboxOf(address)).to.equal(mailbox));
+    it(`mailboxOf makes ${mailbox} of ${address}`, () => expect(mailboxOf(address)).to.equal(mailbox));
   }
 });

@@ -9,8 +9,8 @@ const ids = createMessageIds(key);
 const origin = { identityId: v7(), threadId: v7(), attemptId: v7() };
 const domain = "agents.localhost";
 
-describe("our Message-IDs", () => {
-  it("carry identity, thread and attempt", () => {
+describe("the service's Message-IDs", () => {
+  it("a Message-ID carries identity, thread and attempt", () => {
     fc.assert(
       fc.property(
         fc.uuid({ version: 7 }),
@@ -25,21 +25,21 @@ describe("our Message-IDs", () => {
     );
   });
 
-  it("are short dot-atoms with angle brackets, the same for the same origin", () => {
+  it("a Message-ID is a short dot-atom in brackets, the same for the same origin", () => {
     const minted = ids.mint({ ...origin, domain });
     expect(minted).to.match(/^<[A-Za-z0-9_-]{1,100}@agents\.localhost>$/);
     expect(ids.mint({ ...origin, domain })).to.equal(minted);
     expect(ids.mint({ ...origin, attemptId: v7(), domain })).not.to.equal(minted);
   });
 
-  it("open without their brackets, with space around them, and under a key since replaced", () => {
+  it("a Message-ID opens without brackets, with surrounding space, and under a replaced key", () => {
     const minted = ids.mint({ ...origin, domain });
     expect(ids.open(minted.slice(1, -1))).to.deep.equal(origin);
     expect(ids.open(` ${minted}\t`)).to.deep.equal(origin);
     expect(createMessageIds(randomBytes(32), key).open(minted)).to.deep.equal(origin);
   });
 
-  it("changed in any one character of the local part they are not ours", () => {
+  it("a Message-ID with any changed character in its local part does not open", () => {
     const minted = ids.mint({ ...origin, domain });
     for (let at = 1; at <= 80; at += 1) {
       const forged = minted.slice(0, at) + (minted[at] === "A" ? "B" : "A") + minted.slice(at + 1);
@@ -47,7 +47,7 @@ describe("our Message-IDs", () => {
     }
   });
 
-  it("are not ours in other case, under another key, shortened, lengthened, or made up", () => {
+  it("a Message-ID in other case, of another key, shortened, lengthened or invented does not open", () => {
     const minted = ids.mint({ ...origin, domain });
     const other = createMessageIds(randomBytes(32)).mint({ ...origin, domain });
     for (const foreign of [

@@ -39,7 +39,7 @@ describe("the outbox provider", () => {
   const handOver = async (attemptId: string, mayWrite: MayWrite = () => true) =>
     (await createOutboxProvider(database).connect()).handOver(mail(attemptId), mayWrite);
 
-  it("catches the very bytes with their envelope", async () => {
+  it("the outbox provider stores the exact bytes with their envelope", async () => {
     expect(await handOver("caught")).to.include({ kind: "accepted" });
     const outbox = createOutbox(database);
     const [found] = await outbox.newest(1);
@@ -55,7 +55,7 @@ describe("the outbox provider", () => {
     expect((await outbox.raw(found!.id))?.equals(mail("caught").mime)).to.equal(true);
   });
 
-  it("shows a mail that was handed over twice as two", async () => {
+  it("the outbox provider shows a mail that was handed over twice as two", async () => {
     const provider = createOutboxProvider(database);
     const attempt = { attemptId: "twice", recipients: [], since: new Date(0) };
     expect(await provider.lookUp(attempt)).to.equal(undefined);
@@ -65,7 +65,7 @@ describe("the outbox provider", () => {
     expect(await provider.accepts("twice")).to.equal(2);
   });
 
-  it("reads on from any mail, oldest first, over several pages", async () => {
+  it("the outbox is read on from any mail, oldest first, over several pages", async () => {
     const [last] = await createOutbox(database).newest(1);
     for (let n = 0; n < 120; n += 1) await handOver(`paged-${n}`);
     const attempts: string[] = [];
@@ -73,7 +73,7 @@ describe("the outbox provider", () => {
     expect(attempts).to.deep.equal(Array.from({ length: 120 }, (_, n) => `paged-${n}`));
   });
 
-  it("writes nothing after a no, nor a second time over one connection", async () => {
+  it("the outbox provider writes nothing after a no, and no second mail over one connection", async () => {
     expect(await handOver("forbidden", () => false)).to.include({ kind: "not_handed_over" });
     const provider = createOutboxProvider(database);
     const connection = await provider.connect();
@@ -82,13 +82,13 @@ describe("the outbox provider", () => {
     expect([await provider.accepts("forbidden"), await provider.accepts("once")]).to.deep.equal([0, 1]);
   });
 
-  it("the database's own no is a refusal for now", async () => {
+  it("the outbox provider reports the database's refusal as retryable", async () => {
     await owner.query(`revoke insert on work.outbox from ${server.serviceRole}`);
     expect(await handOver("revoked")).to.include({ kind: "refused", retryable: true, code: "42501" });
     await owner.query(`grant insert on work.outbox to ${server.serviceRole}`);
   });
 
-  it("a connection that dies in the middle of the hand-over leaves it unknown", async () => {
+  it("the outbox provider reports unknown if its connection ends during the hand-over", async () => {
     await owner.query("begin");
     await owner.query("lock table work.outbox in access exclusive mode");
     const outcome = handOver("killed");
@@ -98,7 +98,7 @@ describe("the outbox provider", () => {
     expect(await handOver("after")).to.include({ kind: "accepted" });
   });
 
-  it("no database: unavailable, or not handed over", async () => {
+  it("the outbox provider without a database is unavailable or hands nothing over", async () => {
     const gone = connectDatabase({ serviceUrl: server.serviceUrl, ownerUrl: server.ownerUrl });
     const connection = await createOutboxProvider(gone).connect();
     await gone.close();

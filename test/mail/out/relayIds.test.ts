@@ -4,7 +4,7 @@ import { type Identity, type InProcess, mail, startInProcess, until, type Worksp
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
 /** A relay that gives every mail a Message-ID of its own, which the customer's answer then names alone. */
-describe("behind a relay that replaces our Message-ID", () => {
+describe("a relay that replaces the Message-ID", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
@@ -38,7 +38,7 @@ describe("behind a relay that replaces our Message-ID", () => {
   const answerOf = (id: string) =>
     mail({ id, to: identity.address, inReplyTo: `${relayId}@eu-west-1.amazonses.com`, text: "My answer." });
 
-  it("an answer to a first mail of ours joins its thread", async () => {
+  it("an answer to the relay's Message-ID of a first mail joins its thread", async () => {
     expectMail();
     const json = { identity_id: identity.id, to: ["ann@customer.example"], subject: "Your order", body_text: "Hello." };
     const sent = await workspace.ask("POST /v1/emails/send", { json });
@@ -52,7 +52,7 @@ describe("behind a relay that replaces our Message-ID", () => {
     expect(thread).to.include({ message_count: 2, status: "open" });
   });
 
-  it("an answer to a reply of ours joins the customer's thread and makes a draft stale", async () => {
+  it("an answer to the relay's Message-ID of a reply joins the thread and makes a draft stale", async () => {
     await service.deliver(identity.address, mail({ id: "question@customer.example", to: identity.address }));
     const { data } = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=100`)).json;
     const thread = data.find(({ subject }: { subject: string }) => subject === "My order");

@@ -22,7 +22,7 @@ const file = (filename: string, bytes: Buffer, content_type = "application/octet
 };
 
 describe("the rendered mail", () => {
-  it("comes back as it was written", async () => {
+  it("the rendered mail is read as it was written", async () => {
     const cc = ["bob@customer.example", "cid@customer.example"];
     const mail = await parsed({
       from: { name: 'Zoë "Z" O’Neil, Ltd.', address: "zoe@agents.localhost" },
@@ -47,14 +47,14 @@ describe("the rendered mail", () => {
     expect(mail.html).to.equal(undefined);
   });
 
-  it("is the same bytes for the same input", async () => {
+  it("the rendered mail has the same bytes for the same input", async () => {
     const { attachment, stored } = file("a.bin", Buffer.from([0, 13, 10, 255]));
     const different = { body_html: "<p>Hi</p>", attachments: [attachment] };
     const [one, two] = [await render(different, stored), await render(different, stored)];
     expect(one.mime.equals(two.mime)).to.equal(true);
   });
 
-  it("says nothing of the program that wrote it, and has CRLF alone between lines of at most 998 bytes", async () => {
+  it("the rendered mail names no program and has CRLF lines of at most 998 bytes", async () => {
     const long = "x".repeat(5_000);
     const { mime } = await render({
       subject: long,
@@ -78,13 +78,13 @@ describe("the rendered mail", () => {
     expect(mail.text).to.equal(`${long}\nbare\nlf\ncrlf\n`);
   });
 
-  it("names a Bcc nowhere but in the envelope", async () => {
+  it("the rendered mail names a Bcc only in the envelope", async () => {
     const { mime, envelope } = await render({ bcc: ["hidden@secret.example"], body_html: "<p>x</p>" });
     expect(mime.toString()).not.to.match(/hidden|bcc/i);
     expect(envelope.to).to.include("hidden@secret.example");
   });
 
-  it("goes to each address once, whatever its case, from the identity's address", async () => {
+  it("the rendered mail goes to each address once, in any letter case, from the identity's address", async () => {
     const { envelope } = await render({
       to: ["Ann@Customer.example"],
       cc: ["bob@customer.example"],
@@ -97,13 +97,13 @@ describe("the rendered mail", () => {
     ]);
   });
 
-  it("writes a domain of another script as DNS has it, in header and envelope", async () => {
+  it("the rendered mail has internationalised domains in their ASCII form", async () => {
     const { mime, envelope } = await render({ to: ["ann@bücher.example"] });
     expect(envelope.to).to.deep.equal(["ann@xn--bcher-kva.example"]);
     expect(headOf(mime)).to.include("To: ann@xn--bcher-kva.example");
   });
 
-  it("keeps the first and the newest of many references, and leaves out what no header can hold", async () => {
+  it("the rendered mail keeps the first and the newest references and omits invalid ones", async () => {
     const ids = Array.from({ length: 200 }, (_, n) => `<${n}@x.example>`);
     const mail = await parsed({
       references: [...ids, "<with space@x>", "no brackets", `<${"l".repeat(2_000)}@x>`, "<ünicode@x>"],
@@ -111,14 +111,14 @@ describe("the rendered mail", () => {
     expect(mail.references?.split(/\s+/)).to.deep.equal([ids[0], ...ids.slice(-48), messageId]);
   });
 
-  it("a mail that answers nothing has neither In-Reply-To nor References", async () => {
+  it("a rendered mail that answers nothing has no In-Reply-To and references only itself", async () => {
     const head = headOf((await render({ in_reply_to: null, references: [] })).mime);
     expect(head).not.to.match(/in-reply-to/i);
     expect(head).to.match(new RegExp(`^References: ${messageId}\r?$`, "m"));
   });
 
-  describe("bodies", () => {
-    it("signs text below its usual mark, and puts the HTML's own parts into a document that says nothing itself", async () => {
+  describe("bodies of the rendered mail", () => {
+    it("the rendered mail has the signature below the usual mark and HTML in a plain document", async () => {
       const mail = await parsed({
         body_html: "<p>Hi</p>\n<p>&nbsp;there</p>",
         signature_text: "Ann & Co",
@@ -129,27 +129,27 @@ describe("the rendered mail", () => {
         '<!doctype html><html><head><meta charset="utf-8"></head><body><p>Hi</p>\n<p>&nbsp;there</p><p lang="sv"><b>Ann</b></p></body></html>\n',
       );
     });
-    it("makes neither form of the signature from the other: what was stored is what leaves", async () => {
+    it("the rendered mail makes neither signature form from the other", async () => {
       const text = await parsed({ body_html: "<p>Hi</p>", signature_text: "Ann" });
       expect(text.html).to.match(/<body><p>Hi<\/p><\/body>/);
       const html = await parsed({ body_html: "<p>Hi</p>", signature_html: "<p>Ann</p>", signature_text: null });
       expect(html.text).to.equal("Hello Ann,\n\nit is on its way.\n");
     });
-    it("gives text and HTML as alternatives, text first", async () => {
+    it("the rendered mail has text and HTML as alternatives, text first", async () => {
       const { mime } = await render({ body_html: "<p>Hello Ann</p>" });
       const mail = await PostalMime.parse(mime);
       expect(mail.text).to.equal("Hello Ann,\n\nit is on its way.\n");
       expect(headOf(mime)).to.match(/Content-Type: multipart\/alternative/);
       expect(mime.indexOf("text/plain")).to.be.lessThan(mime.indexOf("text/html"));
     });
-    it("keeps lines of one dot, From lines and trailing spaces", async () => {
+    it("the rendered mail keeps lines of one dot, From lines and trailing spaces", async () => {
       const body_text = ".\n..\nFrom here\nspace \n=3D\n";
       expect((await parsed({ body_text })).text).to.equal(body_text);
     });
   });
 
-  describe("attachments", () => {
-    it("arrive byte for byte under their names", async () => {
+  describe("attachments of the rendered mail", () => {
+    it("the rendered mail has attachments byte for byte under their names", async () => {
       const bytes = Buffer.from(Array.from({ length: 1_000 }, (_, n) => (n * 7) % 256));
       for (const content_type of [
         "application/pdf",
@@ -164,11 +164,11 @@ describe("the rendered mail", () => {
         expect(mail.text).to.equal("Hello Ann,\n\nit is on its way.\n");
       }
     });
-    it("without their bytes there is no mail", async () => {
+    it("a mail whose attachment has no stored bytes is refused", async () => {
       const { attachment } = file("a", Buffer.from("a"));
       await refused({ attachments: [attachment] });
     });
-    it("an object in place of text reads no file", async () => {
+    it("an object in place of the body text is refused and reads no file", async () => {
       // What no type allows, and a stored event could hold all the same.
       const body_text = { path: "/etc/hostname" } as unknown as string;
       const outcome = await render({ body_text }).catch((error) => error);
@@ -176,7 +176,7 @@ describe("the rendered mail", () => {
     });
   });
 
-  describe("injection", () => {
+  describe("header injection", () => {
     it("a line break or NUL in any header value is refused", async () => {
       for (const bad of ["a\r\nBcc: evil@x.example", "a\nBcc: evil@x.example", "a\rb", "a\0b"]) {
         await refused({ subject: bad });
@@ -189,7 +189,7 @@ describe("the rendered mail", () => {
         await refused({ attachments: [typed.attachment] }, typed.stored);
       }
     });
-    it("what is not one plain address is refused wherever an address stands", async () => {
+    it("an invalid address is refused in every address field", async () => {
       const lists = [
         "b@x.example, evil@y.example",
         "b@x.example; c@y.example",
@@ -213,7 +213,7 @@ describe("the rendered mail", () => {
         await refused({ from: { name: "", address: bad } });
       }
     });
-    it("no text whatever adds a header or a recipient, or changes who reads it", async () => {
+    it("no subject, name, file name or reference adds a header or recipient", async () => {
       const hostile = fc.oneof(
         fc.string({ unit: "binary", maxLength: 120 }),
         fc
@@ -290,7 +290,7 @@ const expectedHeaders = [
   "Content-Transfer-Encoding",
 ];
 
-describe("a notice", () => {
+describe("a rendered notice", () => {
   const notice = {
     from: { name: "Countersign", address: "approvals@agents.localhost" },
     to: "boss@firm.example",
@@ -301,7 +301,7 @@ describe("a notice", () => {
     date,
   };
 
-  it("says that a machine wrote it, and goes to one person", async () => {
+  it("a notice says that it is automatic and goes to one person", async () => {
     const { mime, envelope } = await renderNotice({ ...notice, headers: { "X-Loop": "mark" } });
     const head = headOf(mime);
     expect(head).to.match(/^Auto-Submitted: auto-generated$/m);
@@ -311,7 +311,7 @@ describe("a notice", () => {
     expect((await PostalMime.parse(mime)).text).to.equal("https://x.example/a/t\n");
   });
 
-  it("takes no header that is a usual one, is none, or breaks out", async () => {
+  it("a notice refuses headers that are standard ones, malformed or contain a line break", async () => {
     const bad: Record<string, string>[] = [
       { Bcc: "x@y.example\r\nX: y" },
       { From: "x" },

@@ -72,20 +72,20 @@ describe("the SMTP provider", () => {
     "without any extension": [],
   })) {
     describe(how, () => {
-      it("hands over the very bytes, to all recipients, once", async () => {
+      it(`the SMTP provider ${how} hands the exact bytes over to all recipients once`, async () => {
         const outcome = await handOver([], { extensions });
         expect(outcome).to.deep.equal({ kind: "accepted", response: "250 2.0.0 queued as 1" });
         expect(relay.mails).to.deep.equal([{ from: envelope.from, to: [...envelope.to], content: smallMime }]);
       });
 
-      it("hands over a large mail byte for byte", async () => {
+      it(`the SMTP provider ${how} hands over a large mail byte for byte`, async () => {
         expect(await handOver([], { extensions, mime: largeMime })).to.include({ kind: "accepted" });
         expect(relay.mails[0]?.content.equals(largeMime)).to.equal(true);
       });
 
       for (const at of ["MAIL", "RCPT", "DATA"] as const) {
         for (const failure of ["drop", "reset", "stall", "garbage"] as const) {
-          it(`${failure} at ${at}: not handed over, no byte of content written`, async () => {
+          it(`the SMTP provider ${how} hands nothing over after ${failure} at ${at}`, async () => {
             const timeouts = failure === "stall" ? hurriedAt(at) : patient;
             expect(await handOver([{ at, how: failure }], { extensions, timeouts })).to.include({
               kind: "not_handed_over",
@@ -93,7 +93,7 @@ describe("the SMTP provider", () => {
             expect([relay.contentBytes, relay.mails.length]).to.deep.equal([0, 0]);
           });
         }
-        it(`4xx at ${at}: refused for now`, async () => {
+        it(`the SMTP provider ${how} reports 4xx at ${at} as refused for now`, async () => {
           expect(await handOver([{ at, how: "451 4.3.0 later" }], { extensions })).to.include({
             kind: "refused",
             retryable: true,
@@ -101,7 +101,7 @@ describe("the SMTP provider", () => {
           });
           expect(relay.mails).to.have.length(0);
         });
-        it(`5xx at ${at}: refused for good`, async () => {
+        it(`the SMTP provider ${how} reports 5xx at ${at} as refused for good`, async () => {
           expect(await handOver([{ at, how: "550 5.7.1 no" }], { extensions })).to.include({
             kind: "refused",
             retryable: false,
@@ -109,7 +109,7 @@ describe("the SMTP provider", () => {
           });
           expect(relay.mails).to.have.length(0);
         });
-        it(`421 at ${at}, then closed: refused for now`, async () => {
+        it(`the SMTP provider ${how} reports 421 at ${at} and a close as refused for now`, async () => {
           expect(await handOver([{ at, how: "421 4.3.2 closing" }], { extensions })).to.include({
             kind: "refused",
             retryable: true,
@@ -119,14 +119,14 @@ describe("the SMTP provider", () => {
       }
 
       for (const failure of ["drop", "reset", "stall", "garbage"] as const) {
-        it(`${failure} in the middle of the content: unknown`, async () => {
+        it(`the SMTP provider ${how} reports unknown after ${failure} within the content`, async () => {
           const timeouts = failure === "stall" ? hurriedAt("content") : patient;
           expect(
             await handOver([{ at: "content", how: failure }], { extensions, timeouts, mime: largeMime }),
           ).to.include({ kind: "unknown" });
         });
         for (const taken of [true, false]) {
-          it(`${failure} after the final dot, mail ${taken ? "taken" : "lost"}: unknown`, async () => {
+          it(`the SMTP provider ${how} reports unknown after ${failure} at the final dot, mail ${taken ? "taken" : "lost"}`, async () => {
             const timeouts = failure === "stall" ? hurriedAt("dot") : patient;
             expect(await handOver([{ at: "dot", how: failure, taken }], { extensions, timeouts })).to.include({
               kind: "unknown",
@@ -135,31 +135,31 @@ describe("the SMTP provider", () => {
           });
         }
       }
-      it("4xx after the final dot is an answer: refused for now", async () => {
+      it(`the SMTP provider ${how} reports 4xx after the final dot as refused for now`, async () => {
         expect(await handOver([{ at: "dot", how: "452 4.3.1 full" }], { extensions })).to.include({
           kind: "refused",
           retryable: true,
           code: "452",
         });
       });
-      it("5xx after the final dot is an answer: refused for good", async () => {
+      it(`the SMTP provider ${how} reports 5xx after the final dot as refused for good`, async () => {
         expect(await handOver([{ at: "dot", how: "554 5.6.0 spam" }], { extensions })).to.include({
           kind: "refused",
           retryable: false,
           code: "554",
         });
       });
-      it("a number that only looks like success after the final dot: unknown", async () => {
+      it(`the SMTP provider ${how} reports a malformed answer after the final dot as unknown`, async () => {
         expect(await handOver([{ at: "dot", how: "2 fine" }], { extensions })).to.include({ kind: "unknown" });
       });
-      it("one recipient of two refused: nobody gets it", async () => {
+      it(`the SMTP provider ${how} sends to nobody if one of two recipients is refused`, async () => {
         const outcome = await handOver([{ at: "RCPT", how: "550 5.1.1 nobody", recipient: "bob@theirs.example" }], {
           extensions,
         });
         expect(outcome).to.include({ kind: "refused", retryable: false, code: "550" });
         expect([relay.contentBytes, relay.mails.length]).to.deep.equal([0, 0]);
       });
-      it("one recipient put off, one refused for good: refused for good", async () => {
+      it(`the SMTP provider ${how} reports refused for good if one recipient is deferred and one refused`, async () => {
         const faults = [
           { at: "RCPT", how: "451 4.7.1 greylisted", recipient: "ann@theirs.example" },
           { at: "RCPT", how: "550 5.1.1 nobody", recipient: "bob@theirs.example" },
@@ -170,7 +170,7 @@ describe("the SMTP provider", () => {
           code: "550",
         });
       });
-      it("one recipient answered by garbage: not handed over", async () => {
+      it(`the SMTP provider ${how} hands nothing over if the answer for one recipient is malformed`, async () => {
         const outcome = await handOver([{ at: "RCPT", how: "garbage", recipient: "bob@theirs.example" }], {
           extensions,
         });
@@ -178,7 +178,7 @@ describe("the SMTP provider", () => {
         expect(relay.contentBytes).to.equal(0);
       });
 
-      it("asks when the server has said go ahead, and writes nothing after a no", async () => {
+      it(`the SMTP provider ${how} asks for permission after the go-ahead and writes nothing after a no`, async () => {
         let asked = 0;
         let wentAheadBefore = false;
         const outcome = await handOver([], {
@@ -199,7 +199,7 @@ describe("the SMTP provider", () => {
   }
 
   for (const allowed of [true, false]) {
-    it(`waits for an answer that takes a moment, writes nothing meanwhile, and heeds a ${allowed ? "yes" : "no"}`, async () => {
+    it(`the SMTP provider waits for permission, writes nothing meanwhile, and heeds a ${allowed ? "yes" : "no"}`, async () => {
       let meanwhile: number | undefined;
       const outcome = await handOver([], {
         mayWrite: async () => {
@@ -213,13 +213,13 @@ describe("the SMTP provider", () => {
     });
   }
 
-  it("an answer that never comes is a no", async () => {
+  it("the SMTP provider writes nothing if the permission check rejects", async () => {
     const outcome = await handOver([], { mayWrite: () => Promise.reject(new Error("away")) });
     expect(outcome.kind).to.equal("not_handed_over");
     expect(relay.contentBytes).to.equal(0);
   });
 
-  it("a mayWrite that throws is a no", async () => {
+  it("the SMTP provider writes nothing if the permission check throws", async () => {
     const outcome = await handOver([], {
       mayWrite: () => {
         throw new Error("boom");
@@ -229,25 +229,25 @@ describe("the SMTP provider", () => {
     expect(relay.contentBytes).to.equal(0);
   });
 
-  it("an answer that comes together with the go-ahead answers nothing: not handed over", async () => {
+  it("the SMTP provider hands nothing over if an answer comes together with the go-ahead", async () => {
     expect(await handOver([{ at: "DATA", how: "354 go ahead\r\n250 queued already" }])).to.include({
       kind: "not_handed_over",
     });
     expect(relay.contentBytes).to.equal(0);
   });
 
-  it("success said in the middle of the content: unknown", async () => {
+  it("the SMTP provider reports success within the content as unknown", async () => {
     expect(await handOver([{ at: "content", how: "250 queued already" }], { mime: hugeMime })).to.include({
       kind: "unknown",
     });
   });
 
-  it("a refusal in the middle of the content is an answer", async () => {
+  it("the SMTP provider reports a refusal within the content as refused", async () => {
     const outcome = await handOver([{ at: "content", how: "552 5.3.4 too big" }], { mime: largeMime });
     expect(outcome).to.include({ kind: "refused", retryable: false, code: "552" });
   });
 
-  it("a mail above the relay's announced size: refused for good, unasked", async () => {
+  it("the SMTP provider refuses a mail above the relay's announced size without offering it", async () => {
     expect(await handOver([], { extensions: ["SIZE 20"] })).to.include({
       kind: "refused",
       retryable: false,
@@ -256,7 +256,7 @@ describe("the SMTP provider", () => {
     expect(relay.commands.filter((line) => line.startsWith("MAIL"))).to.have.length(0);
   });
 
-  it("a recipient that would be two commands is refused here", async () => {
+  it("the SMTP provider refuses a recipient that contains a second command", async () => {
     const outcome = await handOver([], {
       to: { from: envelope.from, to: ["ann@theirs.example>\r\nRCPT TO:<evil@x.example"] },
     });
@@ -264,7 +264,7 @@ describe("the SMTP provider", () => {
     expect(relay.commands.join("\n")).not.to.include("evil");
   });
 
-  it("is good for one mail", async () => {
+  it("a connection of the SMTP provider sends one mail", async () => {
     relay = await startSmtpRelay();
     const connection = await createSmtpProvider(relay.url).connect();
     await connection.handOver(mailOf(smallMime), () => true);
@@ -272,7 +272,7 @@ describe("the SMTP provider", () => {
     expect(relay.mails).to.have.length(1);
   });
 
-  it("a relay that closed the waiting connection: not handed over", async () => {
+  it("the SMTP provider hands nothing over if the relay closed the waiting connection", async () => {
     relay = await startSmtpRelay();
     const connection = await createSmtpProvider(relay.url).connect();
     await relay.close();
@@ -287,7 +287,7 @@ describe("the SMTP provider", () => {
   } as const;
   for (const [at, failures] of Object.entries(unready)) {
     for (const how of failures) {
-      it(`${how} at ${at}: unavailable before any mail is offered`, async () => {
+      it(`the SMTP provider is unavailable after ${how} at ${at}`, async () => {
         relay = await startSmtpRelay([{ at: at as RelayStage, how }]);
         const error = await createSmtpProvider(relay.url, how === "stall" ? hurriedAt(at as RelayStage) : patient)
           .connect({ comesBack: true })
@@ -298,7 +298,7 @@ describe("the SMTP provider", () => {
     }
   }
 
-  it("nobody listens: unavailable", async () => {
+  it("the SMTP provider is unavailable if nothing listens", async () => {
     relay = await startSmtpRelay();
     await relay.close();
     const error = await createSmtpProvider(relay.url)
@@ -307,7 +307,7 @@ describe("the SMTP provider", () => {
     expect(error).to.be.instanceOf(Unavailable);
   });
 
-  describe("with many mails at once", () => {
+  describe("many mails by the SMTP provider", () => {
     async function sendAll(count: number, provider: MailProvider): Promise<Outcome[]> {
       const sending = Array.from({ length: count }, async () => {
         const connection = await provider.connect();
@@ -315,13 +315,13 @@ describe("the SMTP provider", () => {
       });
       return Promise.all(sending);
     }
-    it("has no more connections open than it may, goodbyes included", async () => {
+    it("the SMTP provider never has more connections open than its limit", async () => {
       relay = await startSmtpRelay([], { answersAfterMs: { dot: 5, greeting: 5 } });
       const outcomes = await sendAll(20, createSmtpProvider(relay.url, { room: { connections: 4 } }));
       expect(outcomes.filter(({ kind }) => kind === "accepted")).to.have.length(20);
       expect([relay.mails.length, relay.mostAtOnce]).to.deep.equal([20, 4]);
     });
-    it("gets by with the connections that a relay allows, and nobody fails", async () => {
+    it("the SMTP provider sends all mails within the connections that the relay allows", async () => {
       relay = await startSmtpRelay([], { connections: 5, answersAfterMs: { dot: 5, greeting: 5, EHLO: 5 } });
       const outcomes = await sendAll(40, createSmtpProvider(relay.url, { room: { connections: 10 } }));
       expect(outcomes.filter(({ kind }) => kind === "accepted")).to.have.length(40);
@@ -329,7 +329,7 @@ describe("the SMTP provider", () => {
       // It learns: not every further mail is offered to a relay that is full.
       expect(relay.refusedConnections).to.be.within(1, 15);
     });
-    it("lets a single connection find out whether a relay is back that greets nobody, and then all go on", async () => {
+    it("one connection of the SMTP provider tries a silent relay, and all mails are sent when it is back", async () => {
       relay = await startSmtpRelay([{ at: "greeting", how: "stall" }]);
       const room = { connections: 3, slowAfterMs: 30 };
       const provider = createSmtpProvider(relay.url, { ...patient, readyMs: 1_000, room });
@@ -350,9 +350,9 @@ describe("the SMTP provider", () => {
     });
   });
 
-  describe("with a relay that allows 5 connections, all of them another instance's", () => {
+  describe("a relay whose connections another instance uses", () => {
     const busy = { connections: 10, slowAfterMs: 10 };
-    it("fails nobody: those who come back are told NoRoom, the others wait, and all get in later", async () => {
+    it("no mail fails while another instance uses all of a relay's connections, and all are sent later", async () => {
       relay = await startSmtpRelay([], { connections: 5 });
       const [first, second] = [createSmtpProvider(relay.url), createSmtpProvider(relay.url, { room: busy })];
       const held = await Promise.all(Array.from({ length: 5 }, () => first.connect()));
@@ -366,8 +366,8 @@ describe("the SMTP provider", () => {
     });
   });
 
-  describe("closed", () => {
-    it("lets nobody in who waited for a connection, while its sockets close", async () => {
+  describe("closing the SMTP provider", () => {
+    it("a closed SMTP provider refuses all who wait for a connection", async () => {
       relay = await startSmtpRelay();
       const provider = createSmtpProvider(relay.url, { room: { connections: 2 } });
       await Promise.all([provider.connect(), provider.connect()]);
@@ -379,7 +379,7 @@ describe("the SMTP provider", () => {
       await relay.idle();
       expect(relay.connections).to.equal(2);
     });
-    it("to newcomers only, it hands over what has a connection", async () => {
+    it("an SMTP provider closed to newcomers still sends the mails that have a connection", async () => {
       relay = await startSmtpRelay();
       const provider = createSmtpProvider(relay.url, { room: { connections: 1 } });
       const connection = await provider.connect();
@@ -390,7 +390,7 @@ describe("the SMTP provider", () => {
     });
   });
 
-  describe("signing in", () => {
+  describe("signing in to a relay", () => {
     const signIn = async (password: string, faults: RelayFault[] = []) => {
       relay = await startSmtpRelay(faults, { password: "p@ss:w%rd" });
       const url = `smtp://agent:${encodeURIComponent(password)}@127.0.0.1:${relay.port}`;
@@ -398,14 +398,14 @@ describe("the SMTP provider", () => {
         .connect()
         .catch((reason) => reason);
     };
-    it("sends the mail with the right password", async () => {
+    it("a mail is sent with the relay's right password", async () => {
       const connection = await signIn("p@ss:w%rd");
       expect(await connection.handOver(mailOf(smallMime), () => true)).to.include({ kind: "accepted" });
     });
-    it("tells a wrong password from a relay that is away", async () => {
+    it("a wrong password for the relay is reported as refused credentials", async () => {
       expect(await signIn("wrong")).to.be.instanceOf(CredentialsRefused);
     });
-    it("tells so those who wait for somebody else to find out", async () => {
+    it("callers who wait for another's sign-in are told of refused credentials", async () => {
       relay = await startSmtpRelay([], { password: "secret", answersAfterMs: { AUTH: 60 } });
       const url = `smtp://agent:wrong@127.0.0.1:${relay.port}`;
       const provider = createSmtpProvider(url, { room: { connections: 3, slowAfterMs: 10 } });
@@ -418,11 +418,11 @@ describe("the SMTP provider", () => {
       }
       for (const error of [await probe, await next]) expect(error).to.be.instanceOf(CredentialsRefused);
     });
-    it("a relay that cannot check it now is away", async () => {
+    it("a relay that cannot check the password now is reported as unavailable", async () => {
       const error = await signIn("p@ss:w%rd", [{ at: "AUTH", how: "454 4.7.0 later" }]);
       expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(CredentialsRefused);
     });
-    it("repeats no password of a relay that says it in its answers, in whatever form it was sent", async () => {
+    it("a password that the relay repeats in its answer is masked in every form", async () => {
       const password = "p@ss:w%rd";
       const base64 = (text: string) => Buffer.from(text).toString("base64");
       const forms = [password, base64(password), base64(`\0agent\0${password}`), encodeURIComponent(password)];
@@ -436,7 +436,7 @@ describe("the SMTP provider", () => {
       const taken = await signIn(password, [{ at: "dot", how: `250 taken, ${password}` }]);
       expect(await taken.handOver(mailOf(smallMime), () => true)).to.include({ response: "250 taken, ****" });
     });
-    it("repeats no password in what it says of a bad URL", () => {
+    it("an invalid SMTP_URL is reported without its password", () => {
       expect(() => createSmtpProvider("smtp://agent:secret@h:99999")).to.throw(/^SMTP_URL(?!.*secret)/);
       expect(() => createSmtpProvider("smtp://agent:secret@ho st")).to.throw(/^SMTP_URL(?!.*secret)/);
       expect(() => createSmtpProvider("http://h")).to.throw(/SMTP_URL/);

@@ -21,7 +21,7 @@ const mail = {
 };
 
 /** Against smtp-server, another's implementation, and a token endpoint on loopback. */
-describe("a relay that lets in only who", () => {
+describe("a relay that needs TLS, a certificate or a token", () => {
   const directory = mkdtempSync(join(tmpdir(), "countersign-smtp-sign-in-"));
   const file = (name: string, content: string): string => {
     writeFileSync(join(directory, name), content);
@@ -78,12 +78,12 @@ describe("a relay that lets in only who", () => {
     }
   }
 
-  describe("uses TLS", () => {
+  describe("TLS to a relay", () => {
     for (const [scheme, options] of Object.entries({
       smtp: { disabledCommands: ["AUTH"] },
       smtps: { secure: true, disabledCommands: ["AUTH"] },
     })) {
-      it(`takes mail by ${scheme}:// if its certificate is that of the authority, for the name it is asked by`, async () => {
+      it(`a mail by ${scheme}:// is sent only if the relay's certificate has the right authority and name`, async () => {
         const { port, taken } = await startRelay({ ...overTls, ...options });
         const url = `${scheme}://127.0.0.1:${port}?requireTls=true`;
         expect(await send(`${url}&caFile=${ca}&servername=relay.test`)).to.equal("accepted");
@@ -95,7 +95,7 @@ describe("a relay that lets in only who", () => {
       });
     }
 
-    it("of a version at least", async () => {
+    it("a mail is sent only over the minimum version of TLS", async () => {
       const { port } = await startRelay({
         ...overTls,
         secure: true,
@@ -107,7 +107,7 @@ describe("a relay that lets in only who", () => {
       expect(await send(`${url}&minVersion=TLSv1.2`)).to.equal("accepted");
     });
 
-    it("or gets none: a relay without STARTTLS is given nothing where TLS is required, nor without that word a password", async () => {
+    it("a relay without STARTTLS gets no mail if TLS is required", async () => {
       const { port, taken } = await startRelay({ disabledCommands: ["STARTTLS", "AUTH"] });
       expect(await send(`smtp://127.0.0.1:${port}?requireTLS=true`)).to.be.instanceOf(Unavailable);
       expect(taken).to.have.length(0);
@@ -115,7 +115,7 @@ describe("a relay that lets in only who", () => {
     });
   });
 
-  it("shows a certificate takes mail with the right one, and with no other; a newer file counts at once", async () => {
+  it("a relay that asks for a client certificate accepts only the right one, and a renewed file is read at once", async () => {
     const { port, taken } = await startRelay({
       ...overTls,
       ...{ secure: true, requestCert: true, rejectUnauthorized: true, ca: certificates.client.cert },
@@ -140,7 +140,7 @@ describe("a relay that lets in only who", () => {
     expect((await (await provider.connect({ comesBack: true })).handOver(mail, () => true)).kind).to.equal("accepted");
   });
 
-  describe("has a token (XOAUTH2)", () => {
+  describe("an XOAUTH2 token for a relay", () => {
     const clientSecret = "canary-client-secret";
     const refreshToken = "canary-refresh-token";
 
@@ -196,7 +196,7 @@ describe("a relay that lets in only who", () => {
     const sendBy = async (provider: ReturnType<typeof provided>) =>
       (await (await provider.connect({ comesBack: true })).handOver(mail, () => true)).kind;
 
-    it("buys one token for many mails, and shows it to the relay", async () => {
+    it("one token is bought for many mails and shown to the relay", async () => {
       const endpoint = await startEndpoint(() => ({ body: { access_token: "token-1", expires_in: 3600 } }));
       const relay = await startTokenRelay(new Set(["token-1"]));
       const provider = provided(urlOf(relay.port, endpoint.url));
@@ -213,7 +213,7 @@ describe("a relay that lets in only who", () => {
       expect(relay.taken.map(({ secure }) => secure)).to.deep.equal([true, true, true]);
     });
 
-    it("buys another one when its time is over, with the refresh token that the endpoint gave last", async () => {
+    it("another token is bought after expiry, with the newest refresh token", async () => {
       const endpoint = await startEndpoint((_, n) => ({
         // The first is over before anybody can use it twice.
         body: { access_token: `token-${n}`, expires_in: n === 1 ? 0.001 : 3600, refresh_token: `refresh-${n}` },
@@ -227,7 +227,7 @@ describe("a relay that lets in only who", () => {
       expect(endpoint.asked.length).to.be.within(2, 3);
     });
 
-    it("buys another one when the relay no longer takes the one it has", async () => {
+    it("another token is bought when the relay refuses the current one", async () => {
       const good = new Set(["token-1"]);
       const endpoint = await startEndpoint((_, n) => ({ body: { access_token: `token-${n}`, expires_in: 3600 } }));
       const relay = await startTokenRelay(good);
@@ -239,7 +239,7 @@ describe("a relay that lets in only who", () => {
       expect(relay.shown.map(({ token }) => token)).to.deep.equal(["token-1", "token-1", "token-2"]);
     });
 
-    it("and says by /readyz's words that it is refused, by the relay or by the endpoint, without a secret, until it is let in", async () => {
+    it("refused tokens are reported without secrets by relay and endpoint, until one is accepted", async () => {
       const good = new Set<string>();
       let answer: Answer = { body: { access_token: "token-1", expires_in: 3600 } };
       const endpoint = await startEndpoint(() => answer);
@@ -278,7 +278,7 @@ describe("a relay that lets in only who", () => {
       ["leads elsewhere", { status: 302, body: "" }],
       ["closes the connection", undefined],
     ];
-    it("waits for an endpoint that is away: nobody was refused, and no mail is offered", async () => {
+    it("a token endpoint that is away is reported as unavailable, and no mail is offered", async () => {
       let answer: Answer | undefined;
       const endpoint = await startEndpoint(() => answer);
       const relay = await startTokenRelay(new Set(["token-1"]));

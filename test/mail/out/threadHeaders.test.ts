@@ -6,8 +6,8 @@ import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 const derived = derivedMessageId(createHash("sha256").update("raw").digest("hex"));
 const [shortened = ""] = messageIdsIn(`<${"x".repeat(500)}@customer.example>`);
 
-describe("the headers of an answer", () => {
-  it("name the answered mail, last of its references", () => {
+describe("answerHeaders", () => {
+  it("the headers of an answer name the answered mail as the last reference", () => {
     expect(answerHeaders({ messageId: "<b@x>", references: ["<a@x>"] })).to.deep.equal({
       in_reply_to: "<b@x>",
       references: ["<a@x>", "<b@x>"],
@@ -15,7 +15,7 @@ describe("the headers of an answer", () => {
   });
 
   for (const [what, id] of Object.entries({ "a mail without one": derived, "one too long": shortened })) {
-    it(`never name an id made here, for ${what}`, () => {
+    it(`the headers of an answer name no derived id for ${what}`, () => {
       expect(answerHeaders({ messageId: id, references: ["<a@x>", id] })).to.deep.equal({
         in_reply_to: null,
         references: ["<a@x>"],

@@ -69,7 +69,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     return by.authenticate(mail, sender);
   };
 
-  it("proves a sender by DKIM, wherever it comes from", async () => {
+  it("a valid DKIM signature proves the sender, whichever server sent the mail", async () => {
     const signed = await signMail(mailOf(), signer);
     expect(await authenticate(signed)).to.deep.equal({
       spf: "none",
@@ -81,7 +81,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     });
   });
 
-  it("proves a sender by SPF: ip4, include, mx, a, AAAA, ptr", async () => {
+  it("SPF proves the sender by ip4, include, mx, a, AAAA and ptr, and fails for other servers", async () => {
     const from = "ann@bank.test";
     for (const ip of ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::3", "192.0.2.4"]) {
       const found = await authenticate(mailOf(), { from, ip });
@@ -92,7 +92,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(stranger).to.include({ spf: "pass", dmarc: "none", aligned: false });
   });
 
-  it("concludes nothing from the address of a relay that names no client, whatever its domain's record says", async () => {
+  it("a relay that names no client gives no SPF result, whatever its domain's record says", async () => {
     const [raw, envelopeFrom] = [mailOf(), "ann@bank.test"];
     const sender = { address: "ann@bank.test", fromCount: 1 };
     const remote = { ip: "192.0.2.1", helo: "mx.bank.test", relay: true } as const;
@@ -106,7 +106,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(signed).to.include({ spf: "none", dkim: "pass", dmarc: "pass", aligned: true });
   });
 
-  it("believes nothing that stands in the mail itself", async () => {
+  it("authentication results that the mail itself contains prove nothing", async () => {
     const claims = [
       "Authentication-Results: mx.agents.test; dmarc=pass header.from=bank.test; dkim=pass; spf=pass",
       "Received-SPF: pass",
@@ -118,7 +118,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(found).to.include({ dkim: "none", dmarc: "fail", aligned: false });
   });
 
-  it("sees a body or a field that was changed, and a second From", async () => {
+  it("a changed body or field makes DKIM fail, and a second From or sender proves nothing", async () => {
     const signed = (await signMail(mailOf(), signer)).toString();
     const changed = [
       signed.replace("Where is it?", "Send it to Eve."),
@@ -134,7 +134,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(await authenticate(list)).to.include({ dmarc: "permerror", aligned: false });
   });
 
-  it("takes no signature that leaves the sender or a part of the body open, none of a short key, none by SHA-1", async () => {
+  it("a DKIM signature with l=, without From, by SHA-1, by a short key or without a key proves nothing", async () => {
     const raw = mailOf();
     const sign = async (options: object, signature: object = {}) => {
       const signatureData = [{ signingDomain: "bank.test", selector: "s1", privateKey: bank.privateKey, ...signature }];
@@ -161,7 +161,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(await authenticate(revoked), "no key").to.include({ aligned: false, dmarc: "fail" });
   });
 
-  it("reads strict policies, however they are written, and a parent's for its children", async () => {
+  it("a strict DMARC policy is read in every spelling, and a subdomain without one has its parent's", async () => {
     const signed = async (from: string) => signMail(mailOf(from), signer);
     for (const policy of [
       "v=DMARC1; p=none; adkim=s",
@@ -183,7 +183,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(await authenticate(mailOf("ann@other.test"))).to.include({ dmarc: "none", aligned: false });
   });
 
-  it("notes the chain of those who passed a mail on, and believes none of it", async () => {
+  it("the ARC result is recorded and proves nothing", async () => {
     const sealer = keys();
     dns.txt("arc._domainkey.list.test", `v=DKIM1; k=rsa; p=${sealer.publicKey}`);
     const raw = mailOf();
@@ -199,7 +199,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(await authenticate(altered)).to.include({ arc: "fail", aligned: false });
   });
 
-  it("is done in time where nobody answers: temperror, and nothing proven", async () => {
+  it("authentication ends in time with temperror where DNS does not answer", async () => {
     const quick = createMailAuthenticator({ resolver: resolver(), clock: systemClock, pool }, { timeMs: 300 });
     dns.trouble("s1._domainkey.bank.test", "silent");
     dns.trouble("_dmarc.bank.test", "silent");
@@ -222,7 +222,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     });
   });
 
-  it("survives what no mail needs: endless headers, thousands of signatures, no header at all", async () => {
+  it("endless headers, thousands of signatures and missing headers prove nothing and stop nothing", async () => {
     const lines = (n: number, line: string) => Array.from({ length: n }, () => line);
     const hostile: Buffer[] = [
       mailOf(undefined, ["X-Long: a", ...lines(200_000, " b")]),
@@ -242,7 +242,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     expect(await authenticate(await signMail(mailOf(), signer)), "and goes on").to.include({ aligned: true });
   });
 
-  it("takes odd envelopes: the null sender, no domain, no address of the sender's machine", async () => {
+  it("a null sender, a malformed envelope sender and a missing IP address prove nothing", async () => {
     dns.txt("mx.evil.test", "v=spf1 ip4:198.51.100.9 -all");
     expect(await authenticate(mailOf(), { from: "" }), "the greeting speaks").to.include({
       spf: "pass",
@@ -256,7 +256,7 @@ describe("authenticating a mail [d13 authentication]", () => {
     }
   });
 
-  it("many at once, the large beside the small", async () => {
+  it("a large and thirty small mails that are authenticated together all pass", async () => {
     const large = await signMail(mailOf(undefined, [], "x".repeat(70).concat("\r\n").repeat(100_000)), signer);
     const small = await signMail(mailOf(), signer);
     const found = await Promise.all(

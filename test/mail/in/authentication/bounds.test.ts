@@ -15,7 +15,7 @@ import { mail } from "../mails.ts";
 const asking = (lookUp: (name: string) => Promise<Lookup<never>>): Resolver =>
   eachOf({} as never, () => lookUp as never);
 
-describe("DNS that does not answer", () => {
+describe("DNS that does not answer during authentication", () => {
   const silence = { outcome: "temporary_failure", reason: "no answer" } as const;
 
   function zones() {
@@ -37,7 +37,7 @@ describe("DNS that does not answer", () => {
     };
   }
 
-  it("is not waited for again for a minute, by any name of its zone, once it failed three times in a row", async () => {
+  it("a zone that failed slowly three times in a row is not asked again for a minute", async () => {
     const { resolver, asked, pass, answers } = zones();
     for (const name of ["dead.example", "_dmarc.dead.example", "s._domainkey.mail.dead.example"])
       await resolver.txt(name);
@@ -50,7 +50,7 @@ describe("DNS that does not answer", () => {
     expect(await resolver.txt("dead.example"), "a minute later").to.deep.equal({ outcome: "missing" });
   });
 
-  it("is asked on where a packet was lost, or the failure came at once", async () => {
+  it("a zone is still asked after fewer than three failures in a row, or after failures without delay", async () => {
     const { resolver, asked, answers, pass } = zones();
     const slowly = () => {
       pass(4_000);
@@ -68,7 +68,7 @@ describe("DNS that does not answer", () => {
     expect(asked).to.have.length(12);
   });
 
-  it("fetches a mail's bytes once where nobody has to be asked, and asks no thread who a relay is", async () => {
+  it("authentication reads a mail's bytes again only if it has signatures, and checks no SPF for an unnamed client", async () => {
     const signature = "DKIM-Signature: v=1; a=rsa-sha256; d=silent.example; s=s; h=from; bh=x; b=x";
     for (const [fields, size, [fetches, jobs]] of [
       [[], 100, [1, ["signers"]]],
@@ -93,7 +93,7 @@ describe("DNS that does not answer", () => {
     }
   });
 
-  it("asks a thread once about an envelope whose domain says all that SPF has to know, and DNS nothing twice", async () => {
+  it("SPF is checked in one job and asks DNS for nothing twice, where one record decides", async () => {
     for (const [envelopeFrom, helo, [jobs, asks]] of [
       ["a@plain.example", "x.example", [1, 1]],
       ["a@Plain.Example", "x.example", [1, 1]],
@@ -121,7 +121,7 @@ describe("DNS that does not answer", () => {
     }
   });
 
-  it("keeps no mail in memory while it is waited for", async () => {
+  it("no mail is kept in memory while DNS is asked for its key", async () => {
     let held = 0;
     let [asks, heldWhileAsking] = [0, 0];
     const raw = mail([
@@ -166,11 +166,11 @@ function atOnce() {
   };
 }
 
-describe("the signatures that are looked at", () => {
+describe("the signatures that are verified", () => {
   const signature = (n: number) => `DKIM-Signature: v=1; d=x${n}.example; s=s; b=x`;
   const names = (raw: Buffer) => signersOf(raw).asks;
 
-  it("are the five lowest, and the mail stays as it came for all else", () => {
+  it("only the five lowest signatures are verified, and the rest of the mail stays unchanged", () => {
     const raw = mail([...[1, 2, 3, 4, 5, 6, 7].map(signature), "From: a@x.example"], signature(8));
     expect(names(raw)).to.deep.equal([3, 4, 5, 6, 7].map((n) => `TXT s._domainkey.x${n}.example`));
     const few = fewSignatures(raw);
@@ -179,7 +179,7 @@ describe("the signatures that are looked at", () => {
     expect(few.toString().match(/xKIM/g), "two, and none in the body").to.have.length(2);
   });
 
-  it("are counted as the library finds them: a name that is folded before its colon is one", () => {
+  it("a signature whose name is folded before its colon counts as one of the five", () => {
     const folded = [1, 2, 3, 4, 5, 6].map((n) => signature(n).replace(":", "\r\n :"));
     expect(
       fewSignatures(mail([...folded, "From: a@x.example"]))
@@ -188,12 +188,12 @@ describe("the signatures that are looked at", () => {
     ).to.have.length(1);
   });
 
-  it("are all of a mail that has no more, which is not copied", () => {
+  it("a mail with at most five signatures is not copied", () => {
     const raw = mail([...[1, 2, 3, 4, 5].map(signature), "From: a@x.example"]);
     expect(fewSignatures(raw)).to.equal(raw);
   });
 
-  it("are none of a header as no mail needs it", () => {
+  it("no signature is verified in an oversized or malformed header", () => {
     for (const header of [
       [signature(1), `From: ${"a@x.example, ".repeat(2_000)}`],
       [signature(1), ...Array.from({ length: 5_000 }, () => "X-A: b")],

@@ -10,7 +10,7 @@ import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/thre
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
 /** Really signed mails, changed on their way as somebody who replays them could. */
-describe("what a signature covers beside From [d14 grants]", () => {
+describe("address fields that a signature covers besides From [d14 grants]", () => {
   let dns: DnsServer;
   let authenticator: MailAuthenticator;
   let pool: ThreadPool;
@@ -79,7 +79,7 @@ describe("what a signature covers beside From [d14 grants]", () => {
   const replyTo = "Reply-To: sales@bank.test";
   const evil = "Reply-To: eve@evil.test";
 
-  it("To, Cc and Reply-To that are signed, and none that is not", async () => {
+  it("To, Cc and Reply-To are covered exactly if they are signed", async () => {
     const mail = mailWith(from, to, cc, replyTo);
     const cases: [string, string[]][] = [
       ["From:To:Cc:Reply-To:Subject", ["to", "cc", "reply_to"]],
@@ -92,7 +92,7 @@ describe("what a signature covers beside From [d14 grants]", () => {
     }
   });
 
-  it("no Reply-To that somebody added: unsigned, or a second one above or below a signed one", async () => {
+  it("a Reply-To added above or below the signed fields is not covered", async () => {
     const plain = await signed(mailWith(from, to), "From:To:Subject");
     expect(await found(`${evil}\r\n${plain}`)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
     const own = await signed(mailWith(from, to, replyTo), "From:To:Reply-To:Subject");
@@ -101,7 +101,7 @@ describe("what a signature covers beside From [d14 grants]", () => {
     expect(await found(own.replace("\r\n\r\n", `\r\n${evil}\r\n\r\n`))).to.deep.equal({ dmarc: "fail", covers: [] });
   });
 
-  it("no field that hides from one of the two readers, its name folded before the colon", async () => {
+  it("a Reply-To whose name is folded or followed by a blank before its colon does not make the added one covered", async () => {
     const own = await signed(mailWith(from, to, replyTo), "From:To:Reply-To:Subject");
     const hidden = own.replace("Reply-To: sales", "Reply-To\r\n : sales");
     expect((await found(`${evil}\r\n${hidden}`)).covers).not.to.include("reply_to");
@@ -109,12 +109,12 @@ describe("what a signature covers beside From [d14 grants]", () => {
     expect((await found(`${evil}\r\n${spaced}`)).covers).not.to.include("reply_to");
   });
 
-  it("a field that occurs twice where both are signed", async () => {
+  it("a field that occurs twice is covered if both are signed", async () => {
     const twice = mailWith(from, to, "To: team@agents.test");
     expect(await found(await signed(twice, "From:To"))).to.deep.equal({ dmarc: "pass", covers: ["to"] });
   });
 
-  it("an over-signed field as long as nobody adds one", async () => {
+  it("a mail that signs one Reply-To more than it has fails as soon as one is added", async () => {
     const signature = await signed(mailWith(from, to), "From:To:Subject");
     // A name in h= without a field adds nothing to what is signed, so the same signature stays good.
     expect(await found(signature)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
@@ -135,7 +135,7 @@ describe("what a signature covers beside From [d14 grants]", () => {
     return `DKIM-Signature: ${value}${b}\r\n${mail}`;
   }
 
-  it("nothing beside From by SPF alone, by another domain's signature, or where alignment is strict", async () => {
+  it("only From is proven by SPF, by another domain's signature, or by a subdomain's under strict alignment", async () => {
     const mail = mailWith(from, to, replyTo);
     const all = "From:To:Reply-To:Subject";
     expect(await found(mail, { from: "ann@bank.test", ip: "192.0.2.1" })).to.deep.equal({ dmarc: "pass", covers: [] });
@@ -153,7 +153,7 @@ describe("what a signature covers beside From [d14 grants]", () => {
     });
   });
 
-  it("counts mail from this machine as proven for the domains named in development, From alone", async () => {
+  it("mail from this machine proves From alone, for the domains named in the development setting", async () => {
     const by = withProvenDomains(authenticator, ["Shop.test"]);
     const shop = mailWith("From: Ann <ann@shop.test>", to);
     for (const ip of ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"]) {

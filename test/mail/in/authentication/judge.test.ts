@@ -108,7 +108,7 @@ const cases: Case[] = [
   ["names without a dot", "localhost", [["pass", "other"]], ["pass", ""], none, "none", false],
 ];
 
-describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
+describe("judge [d13 authentication] [d5 authentication]", () => {
   const findings = (from: string, [, , dkim, spf]: Case): Findings => ({
     spf: { result: spf[0], domain: spf[1] },
     signatures: dkim.map(([result, domain]) => ({ result, domain, signed: counts() })),
@@ -119,7 +119,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
 
   for (const each of cases) {
     const [name, domain, , , asked, dmarc, aligned] = each;
-    it(`${name}: ${dmarc}, ${aligned ? "proven" : "not proven"}`, () => {
+    it(`the sender check of ${name}: DMARC ${dmarc}, ${aligned ? "proven" : "not proven"}`, () => {
       const address = `ann@${domain}`;
       const found = judge({ address, fromCount: 1 }, findings(address, each), asked);
       expect({ dmarc: found.dmarc, aligned: found.aligned }).to.deep.equal({ dmarc, aligned });
@@ -128,7 +128,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
 
   const [good] = cases as [Case];
 
-  it("nothing where there is more than one From, or another reader reads another sender", () => {
+  it("a mail proves nothing if it has more than one From or two readers read different senders", () => {
     const address = "ann@example.com";
     const proven = findings(address, good);
     expect(judge({ address, fromCount: 1 }, proven, policy()).aligned).to.equal(true);
@@ -152,7 +152,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
     }
   });
 
-  it("says each check's result, of several signatures the best", () => {
+  it("a check with several signatures reports the best result", () => {
     const found = (...results: DkimResult[]) =>
       judge(
         { address: "ann@example.com", fromCount: 1 },
@@ -168,7 +168,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
     expect(found("neutral", "fail")).to.equal("fail");
   });
 
-  describe("covers of the address fields", () => {
+  describe("the address fields that a proof covers", () => {
     const covered = (
       occurring: FieldCounts,
       signatures: [DkimResult, string, FieldCounts][],
@@ -183,7 +183,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
         asked,
       ).covers;
 
-    it("each that an aligned passing signature signs as often as it occurs", () => {
+    it("an address field is covered if an aligned passing signature signs it as often as it occurs", () => {
       const all = counts(1, 1, 1);
       expect(covered(all, [["pass", "example.com", all]])).to.deep.equal(["to", "cc", "reply_to"]);
       expect(covered(all, [["pass", "example.com", counts(1, 0, 1)]])).to.deep.equal(["to", "reply_to"]);
@@ -191,7 +191,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
       expect(covered(counts(2, 0, 2), [["pass", "example.com", counts(2, 0, 3)]])).to.deep.equal(["to", "reply_to"]);
     });
 
-    it("none that nothing signs, a stranger signs, a failing signature signs, or two signatures sign by halves", () => {
+    it("an address field is not covered by no, a foreign or a failing signature, or by two that each sign one of two", () => {
       const [one, two] = [counts(1), counts(2)];
       expect(covered(one, [["pass", "example.com", counts()]])).to.equal(undefined);
       expect(covered(counts(), [["pass", "example.com", one]])).to.equal(undefined);
@@ -203,7 +203,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
       expect(covered(two, [half, half])).to.equal(undefined);
     });
 
-    it("none by a parent domain where alignment is strict, and none by SPF", () => {
+    it("an address field is not covered by a parent domain under strict alignment, nor by SPF", () => {
       const one = counts(1);
       const spf = { result: "pass", domain: "news.example.com" } as const;
       expect(covered(one, [["pass", "example.com", one]], { asked: policy("s"), spf })).to.equal(undefined);

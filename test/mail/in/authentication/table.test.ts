@@ -14,7 +14,7 @@ import { type Case, cases, good, type Signature } from "./cases.ts";
 type Verdict = { spf: string; dkim: string; dmarc: string; arc: string; aligned: boolean };
 
 /** Each mail is signed with a key of the test, and each record is asked of a real DNS server. */
-describe("what proves a sender, as a table: SPF DKIM DMARC ARC [d13 authentication] [d5 authentication]", () => {
+describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 authentication]", () => {
   let dns: DnsServer;
   let pool: ThreadPool;
   let authenticator: MailAuthenticator;
@@ -144,14 +144,14 @@ describe("what proves a sender, as a table: SPF DKIM DMARC ARC [d13 authenticati
   for (const [group, lines] of Object.entries(cases)) {
     describe(group, () => {
       for (const each of lines)
-        it(`${each.name}: ${each.found}`, async () => {
+        it(`the proof of ${group}: ${each.name}: ${each.found}`, async () => {
           const { spf, dkim, dmarc, arc, aligned } = await found(each);
           expect(`${spf} ${dkim} ${dmarc} ${arc} → ${aligned ? "proven" : "not"}`).to.equal(each.found);
         });
     });
   }
 
-  it("is stricter than the library that does the sums, exactly where a policy is strict", async () => {
+  it("the authentication library alone would pass exactly the mails that strict policies refuse", async () => {
     const taken: string[] = [];
     const strict = cases["strict alignment"]!.filter(({ found }) => found.endsWith("→ not"));
     for (const each of strict) {

@@ -59,7 +59,7 @@ describe("text that HTML hides from its reader", () => {
     "display:/* nothing */none",
     "display:n\\6fne",
   ]) {
-    it(`is left out of the text and said, hidden by ${style}`, async () => {
+    it(`text hidden by the style ${style} is left out and noted`, async () => {
       expect(await hiddenIn(`${shown}<div style="${style}"><b>${secret}</b></div>`)).to.include(secret);
     });
   }
@@ -69,7 +69,7 @@ describe("text that HTML hides from its reader", () => {
     `<table bgcolor=black><tr><td><font color=black>${secret}</font></td></tr></table>`,
     `<template>${secret}</template>`,
   ]) {
-    it(`is left out of the text and said, hidden by ${markup}`, async () => {
+    it(`text hidden by the markup ${markup} is left out and noted`, async () => {
       expect(await hiddenIn(shown + markup)).to.include(secret);
     });
   }
@@ -93,7 +93,7 @@ describe("text that HTML hides from its reader", () => {
     `<style media="print">p{display:none}</style><p>${secret}</p>`,
     `<style>.wide{display:none}</style><p>${secret}</p><p class="wide">${secret}</p>`,
   ]) {
-    it(`is not spoken of where it is shown, says nothing or is said openly too: ${markup}`, async () => {
+    it(`no hidden text is noted for ${markup}`, async () => {
       expect((await readHtml(shown + markup)).notes).to.deep.equal([]);
     });
   }
@@ -104,7 +104,7 @@ describe("text that HTML hides from its reader", () => {
     ["@media screen{.y{color:red}} table.mail td div.ph{visibility:hidden}", `<div class="a ph">${secret}</div>`],
     ["u{display:none}", `<u>${secret}</u>`],
   ] as const) {
-    it(`is shown and said where a style sheet may hide it: ${sheet}`, async () => {
+    it(`text that the style sheet ${sheet} may hide is shown and noted`, async () => {
       const { bodyText, notes } = await readHtml(`<html><head><style>${sheet}</style></head>${shown}${markup}`);
       expect(bodyText).to.include(secret);
       expect(notes.join()).to.equal(
@@ -113,7 +113,7 @@ describe("text that HTML hides from its reader", () => {
     });
   }
 
-  it("is said of a line for the preview too, and with its beginning where it is long", async () => {
+  it("a hidden preview line is noted, cut if it is long", async () => {
     const preview = `<div style="display:none">Your order is on its way${", see inside".repeat(100)}</div>`;
     const note = await hiddenIn(preview + shown);
     expect(note).to.include("Your order is on its way, see inside");

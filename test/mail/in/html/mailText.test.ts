@@ -4,49 +4,49 @@ import { ownWords } from "#src/mail/in/quotes/parts.ts";
 
 const text = (html: string): string => readMailHtml(html).text;
 
-describe("the HTML of a mail, read as text", () => {
+describe("readMailHtml", () => {
   const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
 
-  it("keeps rows and cells of a table apart", () => {
+  it("readMailHtml separates rows and cells of a table", () => {
     const table = `<table>${row("1001", "Lamp", "€ 10.00")}${row("1002", "Lamp model 2", "€ 20.00")}</table>`;
     expect(text(`<p>My orders:</p>${table}<p>Thanks</p>`)).to.equal(
       "My orders:\n\n1001 | Lamp | € 10.00\n1002 | Lamp model 2 | € 20.00\n\nThanks",
     );
   });
 
-  it("keeps the cells of a row on one line where each has a paragraph, as Word writes them", () => {
+  it("readMailHtml keeps a row on one line although Word puts each cell into a paragraph", () => {
     const cell = (words: string) => `<p class=MsoNormal>${words}<o:p></o:p></p>`;
     expect(text(`<table>${row(cell("1001"), cell("Lamp"))}${row(cell("1002"), cell("Bulb"))}</table>`)).to.equal(
       "1001 | Lamp\n1002 | Bulb",
     );
   });
 
-  it("keeps cells apart without end tags, and in tables within tables", () => {
+  it("readMailHtml separates cells without end tags and in nested tables", () => {
     expect(text("<table><tr><td>a<td>b<tr><td>c<td>d</table>")).to.equal("a | b\nc | d");
     expect(text(`<table><tr><td><table>${row("a", "b")}${row("c", "d")}</table></td></tr></table>`)).to.equal(
       "a | b\nc | d",
     );
   });
 
-  it("reads a table that only lays out a page as its paragraphs", () => {
+  it("readMailHtml reads a layout table as paragraphs", () => {
     const page = `<table>${row("<p>Dear Ada,</p><p>it is on its way.</p>", "<p>Terms</p><p>Imprint</p>")}</table>`;
     expect(text(page)).to.equal("Dear Ada,\n\nit is on its way.\n\nTerms\n\nImprint");
   });
 
-  it("leaves a trace of pictures that come with the mail or have words", () => {
+  it("readMailHtml shows pictures that have text or come with the mail, and no tracking pictures", () => {
     expect(text('<p>See <img src="cid:a@b" alt="the broken lamp"></p><img src="cid:c@d">')).to.equal(
       "See [image: the broken lamp]\n\n[image]",
     );
     expect(text('<p>Hi</p><img src="https://count.example/1.gif" width=1 height=1>')).to.equal("Hi");
   });
 
-  it("shows what Outlook reveals to others, and nothing of its comments and styles", () => {
+  it("readMailHtml shows what Outlook reveals to other programs, and no comments and styles", () => {
     const page =
       "<!--[if gte mso 9]><xml><o:x/></xml><![endif]--><style>p{}</style><![if !mso]><p>Please cancel.</p><![endif]>";
     expect(text(page)).to.equal("Please cancel.");
   });
 
-  it("numbers lists as they are shown, and shows the target of a link that it does not say", () => {
+  it("readMailHtml numbers lists as shown and adds link targets that the text does not have", () => {
     const list = "<ol start=3><li>three<li>four<ul><li>inner</ul></ol>";
     expect(text(list)).to.equal("3. three\n4. four\n\n  * inner");
     expect(text('<a href="https://a.example/">a.example</a> <a href="https://b.example/x">here</a>')).to.equal(
@@ -55,7 +55,7 @@ describe("the HTML of a mail, read as text", () => {
     expect(text('<a href="mailto:ada@x.example">ada@x.example</a>')).to.equal("ada@x.example");
   });
 
-  it("keeps lines as they are written in divisions, with breaks, and in preformatted text", () => {
+  it("readMailHtml keeps the line breaks of div, br and pre", () => {
     expect(text("<div>a</div><div><br></div><div>b</div>")).to.equal("a\n\nb");
     expect(text("<div>a<br></div><div>b</div>")).to.equal("a\nb");
     expect(text("<pre>a  b\n  c</pre>d")).to.equal("a  b\n  c\n\nd");
@@ -81,7 +81,7 @@ describe("the HTML of a mail, read as text", () => {
       "<div>Please cancel.</div><div>23.11.2026, 10:12, Support &lt;s@x.example&gt;:</div><blockquote><p>OLD</p></blockquote>",
   };
   for (const [program, html] of Object.entries(programs)) {
-    it(`tells own words from what ${program} quotes`, () => {
+    it(`the writer's words are told from what ${program} quotes`, () => {
       expect(text(html)).to.include("OLD");
       expect(ownWords(text(html))).to.equal("Please cancel.");
     });
@@ -93,7 +93,7 @@ describe("the HTML of a mail, read as text", () => {
       '<p>My wish:</p><blockquote style="border-left:1px solid">cancel order 5</blockquote>',
     "one with Gmail's class alone": '<p>My wish:</p><blockquote class="gmail_quote">cancel order 5</blockquote>',
   })) {
-    it(`takes ${name} for the writer's own formatting`, () => {
+    it(`the writer's words include ${name}`, () => {
       expect(ownWords(text(html)))
         .to.include("cancel order 5")
         .and.include("My wish:");

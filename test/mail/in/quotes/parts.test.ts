@@ -59,9 +59,9 @@ const labels: Record<string, [string, string, string, string, string]> = {
   Turkish: ["Kimden:", "Gönderildi:", "23 Kasım 2026 Pazartesi 10:12", "Kime:", "Konu:"],
 };
 
-describe("own words and quoted ones", () => {
+describe("ownWords", () => {
   for (const [language, line] of Object.entries(attributions)) {
-    it(`are told apart at an attribution: ${language}`, () => {
+    it(`ownWords separates the writer's words at an attribution: ${language}`, () => {
       expect(ownWords(`${own}\n\n${line}\n\n> ${old}\n`)).to.equal(own);
       expect(ownWords(`${line}\n> ${old}\n\n${own}\n`)).to.equal(own);
       expect(ownWords(`${line}\n> ${old}\n${own}\n\n> Why?\nBroken.`)).to.equal(`${own}\n\nBroken.`);
@@ -69,7 +69,7 @@ describe("own words and quoted ones", () => {
   }
   for (const [language, [from, sent, day, to, subject]] of Object.entries(labels)) {
     const block = `${from} Support <s@x.example>\n${sent} ${day}\n${to} Ada Lund\n${subject} Order 5`;
-    it(`are told apart at a block of header fields: ${language}`, () => {
+    it(`ownWords separates the writer's words at a block of header fields: ${language}`, () => {
       expect(ownWords(`${own}\n\n${block}\n\n${old}\n`)).to.equal(own);
       expect(ownWords(`${own}\n\n________________________________\n${block}\n\n${old}\n`)).to.equal(own);
       expect(ownWords(`${own}\n\n${block}\n\n> ${old}\n\nAs soon as you can.`)).to.equal(
@@ -78,7 +78,7 @@ describe("own words and quoted ones", () => {
     });
   }
 
-  it("are told apart at a block of header fields that had no room on their lines", () => {
+  it("ownWords separates the writer's words at a block of header fields with broken lines", () => {
     const sent = "Sent: Monday, November 23, 2026 10:12 AM";
     for (const block of [
       `From: support-admin@x.example [mailto:support-admin@x.example]On Behalf Of Ada\nLund\n${sent}\nTo: Ben`,
@@ -115,35 +115,35 @@ describe("own words and quoted ones", () => {
     "sent from a phone": "Cancel it.\n\nSent from my phone",
   };
   for (const [name, text] of Object.entries(wholes)) {
-    it(`are all own: ${name}`, () => expect(ownWords(text)).to.equal(text.trim()));
+    it(`ownWords keeps the whole text: ${name}`, () => expect(ownWords(text)).to.equal(text.trim()));
   }
 
-  it("are own in a sentence that goes on above a quotation", () => {
+  it("ownWords keeps a sentence that continues above a quotation", () => {
     const text = "Please refund the account\nnamed on 23 Nov 2026 10:12, as s@x.example asked:\n> ok\n\nThanks";
     expect(ownWords(text)).to.equal(text.replace("\n> ok", ""));
   });
 
-  it("are told apart at an attribution below a line of hyphens", () => {
+  it("ownWords separates the writer's words at an attribution below a line of hyphens", () => {
     expect(ownWords(`${own}\n\n------- Original Message -------\n${attributions.English}\n\n> ${old}`)).to.equal(own);
   });
 
-  it("are own right above an attribution too", () => {
+  it("ownWords keeps the words directly above an attribution", () => {
     expect(ownWords(`I agree.\n${attributions.English}\n> ${old}`)).to.equal("I agree.");
     const long = "I have read all that you have written about my order and its price, and I say";
     expect(ownWords(`${long}\nyes.\n${attributions.English}\n> ${old}`)).to.equal(`${long}\nyes.`);
   });
 
-  it("are told apart from a signature of names and contact details", () => {
+  it("ownWords removes a signature of names and contact details", () => {
     const signature = "-- \nAda Lund\nLund Lamps\n5 High Street\n+44 20 7946 0958\nhttps://lamps.example";
     expect(ownWords(`${own}\n\n${signature}`)).to.equal(own);
     expect(ownWords(`${own}\n\n${signature}\n\n${attributions.English}\n> ${old}`)).to.equal(own);
   });
 
-  it("are the whole mail where it only quotes", () => {
+  it("ownWords keeps the whole text if it is only a quotation", () => {
     expect(ownWords(`${attributions.English}\n> ${old}`)).to.equal(`${attributions.English}\n> ${old}`);
   });
 
-  it("take time in proportion to their length, whatever it is", () => {
+  it("a long text of any repeated piece is split in bounded time and loses no line", () => {
     const pieces = [
       ">",
       "> ",
@@ -184,7 +184,7 @@ describe("own words and quoted ones", () => {
 
   for (const name of ["replies", "list-mail"] as const) {
     if (!hasCorpus(name)) continue;
-    it(`are never folded without a mark in real mail: ${name}`, () => {
+    it(`no line of real mail is folded without a mark: ${name}`, () => {
       const texts = corpus(name)
         .filter((file) => !file.name.endsWith(".tsv"))
         .filter((_, n) => name === "replies" || n % 10 === 0)
@@ -202,7 +202,7 @@ describe("own words and quoted ones", () => {
     });
   }
 
-  it("lose no line, whatever they are made of", () => {
+  it("partsOf loses no line of any text", () => {
     const random = seeded(5);
     const pieces = [
       "> ",

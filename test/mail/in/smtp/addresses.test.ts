@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { canonicalAddress, networksOf, senderKey } from "#src/mail/in/smtp/addresses.ts";
 
-describe("addresses of senders", () => {
-  it("count as one by IPv4 address, also over IPv6, and by the /64 of IPv6", () => {
+describe("addresses of SMTP clients", () => {
+  it("an SMTP client counts by its IPv4 address or its IPv6 /64", () => {
     const same = [
       ["192.0.2.1", "::ffff:192.0.2.1", "::ffff:c000:201"],
       ["2001:db8:1:2::1", "2001:DB8:1:2:ffff:ffff:ffff:ffff", "2001:0db8:0001:0002::"],
@@ -13,13 +13,13 @@ describe("addresses of senders", () => {
     expect(senderKey("2001:db8:1:2::1")).to.equal("2001:db8:1:2::/64");
   });
 
-  it("are stored in one way", () => {
+  it("an SMTP client's address is stored in one spelling", () => {
     expect(canonicalAddress("::ffff:192.0.2.1")).to.equal("192.0.2.1");
     expect(canonicalAddress("2001:DB8:0::1")).to.equal("2001:db8::1");
     expect(canonicalAddress("")).to.equal("");
   });
 
-  it("are in a network or not, whatever the family", () => {
+  it("a network contains an address in any spelling and of either family", () => {
     const networks = networksOf(["127.0.0.0/8", "::1", "10.1.2.3", "2001:db8::/32"]);
     for (const inside of ["127.255.0.1", "::ffff:127.0.0.1", "::1", "10.1.2.3", "2001:db8:ffff::1"])
       expect(networks.has(inside), inside).to.equal(true);

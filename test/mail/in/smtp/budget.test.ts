@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createBudget } from "#src/mail/in/smtp/budget.ts";
 
-describe("the budget of a sender with an identity", () => {
+describe("an SMTP client's budget for one identity", () => {
   let now: number;
   let told: string[];
   const budgetOf = (limits: { messages?: number; bytes?: number }) =>
@@ -14,7 +14,7 @@ describe("the budget of a sender with an identity", () => {
     [now, told] = [1_000_000, []];
   });
 
-  it("is full again 10 minutes after the first message, and says once for each window that it is used up", () => {
+  it("a mail budget is full again after 10 minutes, and its exhaustion is reported once in each window", () => {
     const budget = budgetOf({ messages: 2 });
     for (const window of [1, 2]) {
       expect(budget.spend("ann", "a", mail)).to.be.a("function");
@@ -31,20 +31,20 @@ describe("the budget of a sender with an identity", () => {
     }
   });
 
-  it("takes a single message that is larger than all of it, and no more after it", () => {
+  it("a mail budget accepts one message larger than itself and none after it", () => {
     const budget = budgetOf({ bytes: 1_000 });
     expect(budget.spend("ann", "a", { messages: 1, bytes: 5_000 })).to.be.a("function");
     expect(budget.fits("ann", "a", 1)).to.equal(false);
   });
 
-  it("gives back what was not stored", () => {
+  it("a mail budget gets back what was not stored", () => {
     const budget = budgetOf({ messages: 1 });
     budget.spend("ann", "a", mail)!();
     expect(budget.spend("ann", "a", mail)).to.be.a("function");
     expect(budget.spend("ann", "a", mail)).to.equal(undefined);
   });
 
-  it("forgets the oldest of more windows than it keeps", () => {
+  it("a mail budget forgets the oldest windows above its limit", () => {
     const budget = budgetOf({ messages: 1 });
     const senders = Array.from({ length: 20_001 }, (_, n) => `sender ${n}`);
     for (const sender of senders) budget.spend(sender, "a", mail);

@@ -16,7 +16,7 @@ const relay = "127.0.0.1";
 const [ann, bob] = ["127.0.0.2", "127.0.0.3"];
 const to = "agent@agents.example";
 
-describe("limits of one address, at the mail receiver", () => {
+describe("limits of the SMTP receiver", () => {
   let receiver: SmtpReceiver;
   let taken: MailTransaction[];
   let refusals: MailRefusal[];
@@ -74,7 +74,7 @@ describe("limits of one address, at the mail receiver", () => {
     return answer;
   };
 
-  it("lets in 20 connections of an address, tells the others 421 in a sentence, and everybody else gets in", async () => {
+  it("one address has at most 20 SMTP connections; further ones get 421, and other addresses connect", async () => {
     await start();
     const many = await Promise.all(Array.from({ length: sized(40, 200) }, () => connectAndListen(ann)));
     const greeted = many.filter(({ greeting }) => greeting.startsWith("220"));
@@ -90,7 +90,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(await send(next)).to.match(/^250/);
   });
 
-  it("counts 200 that were turned away for nothing: a relay gets in, and another address up to the number of all", async () => {
+  it("refused SMTP connections count for nothing: a relay and other addresses still connect", async () => {
     await start({ limits: { connections: 2 }, maxConnections: 3 });
     await Promise.all(Array.from({ length: sized(30, 200) }, () => connectAndListen(ann)));
     expect(await sendFrom(bob)).to.match(/^250/);
@@ -101,7 +101,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(await sendFrom(relay)).to.match(/^250/);
   });
 
-  it("forgets a connection that is over, where TLS was started on it too", async () => {
+  it("a closed SMTP connection no longer counts, also after STARTTLS", async () => {
     await start({ limits: { connections: 3 }, tls: certificateOf("mx.agents.example") });
     for (let n = 0; n < 6; n++) {
       const transport = createTransport({
@@ -120,7 +120,7 @@ describe("limits of one address, at the mail receiver", () => {
     return { sender, greeting: sender.greeting };
   }
 
-  it("shows out who begins fast and then trickles; not who keeps up the pace, nor a relay", async () => {
+  it("an SMTP client that sends too slowly is disconnected, but not a steady one or a relay", async () => {
     await start({ limits: { windowMs: 600, leastBytesPerSecond: 1_000 } });
     const [slow, steady, ours] = await Promise.all([ann, bob, relay].map((each) => connect(each)));
     for (const sender of [slow!, steady!, ours!]) expect(await offer(sender)).to.equal("354");
@@ -135,7 +135,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(refusals).to.deep.equal(["too_slow"]);
   });
 
-  it("shows out whose content takes too long as a whole, at whatever pace, and no relay", async () => {
+  it("an SMTP client whose content takes too long is disconnected, but not a relay", async () => {
     await start({ limits: { dataMs: 200 } });
     const [endless, ours] = await Promise.all([ann, relay].map((each) => connect(each)));
     for (const sender of [ours!, endless!]) expect(await offer(sender)).to.equal("354");
@@ -152,7 +152,7 @@ describe("limits of one address, at the mail receiver", () => {
     return () => clearInterval(timer);
   }
 
-  it("ends a session after its time, a mail under way first, and no relay's", async () => {
+  it("an SMTP session ends after its time and a mail in progress, but not a relay's", async () => {
     await start({ limits: { sessionMs: 500 } });
     const ours = await connect(relay);
     // A busy machine may need more than its time for all that comes before the content: then it begins again.
@@ -165,7 +165,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(await send(ours)).to.match(/^250/);
   });
 
-  it("asks an address that has too many bytes under way to wait, while others' mail comes in", async () => {
+  it("an address with too many bytes in progress gets 451, and others' mail is accepted", async () => {
     await start({ maxBytes: 200_000, limits: { bytesInFlight: 300_000 } });
     const large = Buffer.alloc(190_000, "x");
     const content = async (address: string) => {
@@ -194,7 +194,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(await (await content(ann)).say("\r\n.")).to.match(/^250/);
   });
 
-  it("ends a session that named ten recipients whom there are not, each told 550; not a relay's", async () => {
+  it("an SMTP session that names ten unknown recipients is ended, but not a relay's", async () => {
     await start();
     const guess = async (sender: Sender, count: number) => {
       await sender.say("EHLO a");
@@ -212,7 +212,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(await ours.say(`RCPT TO:<${to}>`)).to.match(/^250/);
   });
 
-  it("says 451 where recipients cannot be looked up in time, and 250 the next time", async () => {
+  it("an SMTP client gets 451 if a recipient lookup times out, and 250 once it works", async () => {
     const { resolve } = reception;
     reception.resolve = () => new Promise(() => {});
     await start({ resolveMs: 30 });
@@ -225,7 +225,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(await send(sender)).to.match(/^250/);
   });
 
-  it("looks each identity up once more after the final dot, however many of its addresses were named", async () => {
+  it("each identity is looked up once more after the final dot, however many of its addresses were named", async () => {
     await start();
     const tags = [1, 2, 3, 4].map((n) => `agent+${n}@agents.example`);
     expect(await sendFrom(ann, { recipients: [...tags, "other@agents.example"] })).to.match(/^250/);
@@ -234,7 +234,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(taken[0]?.recipients.map(({ address }) => address)).to.deep.equal([...tags, "other@agents.example"]);
   });
 
-  it("takes no mail while the disk is full, and takes it again", async () => {
+  it("no mail is accepted while the disk is full", async () => {
     let full = true;
     await start({ isDiskFull: () => full });
     const sender = await connect(relay);
@@ -249,7 +249,7 @@ describe("limits of one address, at the mail receiver", () => {
     expect(taken).to.have.length(1);
   });
 
-  it("takes no mail for a workspace that is full, from a relay neither, and takes that of others", async () => {
+  it("mail for a workspace without room gets 451, also from a relay, and mail for others is accepted", async () => {
     const { resolve } = reception;
     reception.resolve = async (address, options) => {
       const found = await resolve(address, options);
@@ -274,7 +274,7 @@ describe("limits of one address, at the mail receiver", () => {
   });
 
   describe("SMTP_IN_BUDGET", () => {
-    it("is what an address may send an identity; then it is told 452, others and other identities' mail come in", async () => {
+    it("an address that used up its SMTP budget for an identity gets 452; others and other identities do not", async () => {
       await start({ budget: { messages: 3 } });
       const sender = await connect(ann);
       expect(await send(sender, { recipients: ["agent+1@agents.example", "agent+2@agents.example"] })).to.match(/^250/);
@@ -290,7 +290,7 @@ describe("limits of one address, at the mail receiver", () => {
       expect(refusals).to.deep.equal(["budget", "budget"]);
     });
 
-    it("counts bytes, and nothing for mail that could not be stored", async () => {
+    it("the SMTP budget counts bytes, and not those of mail that could not be stored", async () => {
       await start({ budget: { bytes: 1_000 } });
       const content = "x".repeat(600);
       const { accept } = reception;
@@ -303,7 +303,7 @@ describe("limits of one address, at the mail receiver", () => {
       expect(await sendFrom(bob, { content: "x".repeat(5_000) })).to.match(/^250/);
     });
 
-    it("is the client's where a relay names it by XCLIENT", async () => {
+    it("the SMTP budget is that of the client whom a relay names by XCLIENT", async () => {
       await start({ budget: { messages: 1 } });
       const from = async (client: string) => {
         const sender = await connect(relay);
@@ -319,10 +319,10 @@ describe("limits of one address, at the mail receiver", () => {
     });
   });
 
-  describe("a client's address", () => {
+  describe("the address of an SMTP client", () => {
     const remotes = () => taken.map(({ remote }) => remote);
 
-    it("is the one that a relay names by XCLIENT; a relay that names none says nothing about its clients", async () => {
+    it("a client's address is the one that a relay names by XCLIENT, and unknown if it names none", async () => {
       await start();
       const sender = await connect(relay);
       expect(await sender.say("EHLO relay.example")).to.match(/XCLIENT/);
@@ -337,7 +337,7 @@ describe("limits of one address, at the mail receiver", () => {
       ]);
     });
 
-    it("is nothing that a stranger may name, by XCLIENT or by the PROXY protocol", async () => {
+    it("a stranger cannot name another client's address by XCLIENT or the PROXY protocol", async () => {
       await start({ proxied: true });
       const stranger = await connect(ann);
       expect(await stranger.say("EHLO a")).to.not.match(/XCLIENT/);
@@ -350,7 +350,7 @@ describe("limits of one address, at the mail receiver", () => {
       expect(remotes()).to.deep.equal([{ ip: ann, helo: "mx.example" }]);
     });
 
-    it("is what the proxy's line says, and whoever is behind it names no other and has its own limits", async () => {
+    it("a client behind a proxy has the address of the PROXY line, separate limits, and no XCLIENT", async () => {
       await start({ proxied: true, limits: { connections: 1 } });
       const line = "PROXY TCP6 2001:db8::7 2001:db8::1 51000 25\r\n";
       const client = await connect(relay, line);
@@ -368,7 +368,7 @@ describe("limits of one address, at the mail receiver", () => {
       expect(remotes()).to.deep.equal([{ ip: "2001:db8::7", helo: "mx.example" }, byRelay, byRelay]);
     });
 
-    it("may be named in pieces; what is no such line ends the connection", async () => {
+    it("a PROXY line may arrive in pieces, and anything else ends the connection", async () => {
       await start({ proxied: true });
       for (const wrong of ["EHLO a\r\n", "PROXY TCP4 a.example 1.2.3.4 1 2\r\n", "x".repeat(200)])
         expect(await connect(relay, wrong).catch((error) => error.message)).to.equal("the SMTP connection was closed");
@@ -383,7 +383,7 @@ describe("limits of one address, at the mail receiver", () => {
     });
   });
 
-  it("holds up no relay in front that brings everything from one address, whatever is meant for strangers", async () => {
+  it("a relay that sends all mail from one address meets no limit for strangers", async () => {
     await start({
       limits: { connections: 1, sessionMs: 20, dataMs: 20, windowMs: 10, bytesInFlight: 1, unknownRecipients: 1 },
       budget: { messages: 1, bytes: 1 },

@@ -37,7 +37,7 @@ async function read(pieces: readonly Buffer[]): Promise<{ client: string | undef
   return client instanceof Error ? client.message : { client, rest: String(socket.read() ?? "") };
 }
 
-describe("a header of the PROXY protocol", () => {
+describe("readProxyHeader", () => {
   const headers: [string, Buffer, string | undefined][] = [
     ["version 2 over IPv4", binary(overV4), "203.0.113.7"],
     ["version 2 over IPv6", binary(overV6, { family: 0x21 }), "2001:db8:0:0:0:0:0:7"],
@@ -48,7 +48,7 @@ describe("a header of the PROXY protocol", () => {
     ["version 1 of the proxy's own connection", Buffer.from("PROXY UNKNOWN\r\n"), undefined],
   ];
   for (const [what, header, client] of headers) {
-    it(`${what}: names its client wherever it is cut, and what follows is left`, async () => {
+    it(`a PROXY header of ${what} is read however it is cut, and what follows it is left`, async () => {
       const all = Buffer.concat([header, Buffer.from("EHLO a\r\n")]);
       expect(await read([all])).to.deep.equal({ client, rest: "EHLO a\r\n" });
       expect(await read([...all].map((byte) => Buffer.from([byte])))).to.deep.equal({ client, rest: "EHLO a\r\n" });
@@ -60,7 +60,7 @@ describe("a header of the PROXY protocol", () => {
     });
   }
 
-  it("that is none is refused at once, and none makes anybody wait for more than 4 KB", async () => {
+  it("an invalid PROXY header is refused at once, and a valid one has at most 4 KB", async () => {
     const none = "a PROXY header of version 2 without the addresses of a TCP connection";
     const wrong: [Buffer, string][] = [
       [binary(overV4, { command: 0x11 }), "no PROXY header of version 2"],
@@ -84,7 +84,7 @@ describe("a header of the PROXY protocol", () => {
     expect(await read([binary([...overV4, ...Array(4_084).fill(0)])])).to.deep.include({ client: "203.0.113.7" });
   });
 
-  it("that does not come in time is given up", async () => {
+  it("a PROXY header that does not arrive in time is refused", async () => {
     const socket = new PassThrough();
     const refusal = await readProxyHeader(socket as unknown as Socket, 5).catch((error: Error) => error.message);
     expect(refusal).to.equal("no PROXY header in time");

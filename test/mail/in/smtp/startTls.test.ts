@@ -18,7 +18,7 @@ const name = "mx.agents.example";
 const relay = "127.0.0.1";
 const [ann, bob] = ["127.0.0.2", "127.0.0.3"];
 
-describe("STARTTLS at the mail receiver", () => {
+describe("STARTTLS of the SMTP receiver", () => {
   const [first, second] = [certificateOf(name), certificateOf(name)];
   let receiver: SmtpReceiver;
   let taken: MailTransaction[];
@@ -51,7 +51,7 @@ describe("STARTTLS at the mail receiver", () => {
     return sender.say("x\r\n.");
   }
 
-  it("is offered with a certificate, once, and a sender that checks it sends its mail under it", async () => {
+  it("STARTTLS is offered once, with a certificate that a client can verify, and is not required", async () => {
     await start();
     const sender = await connect();
     expect(await sender.say("EHLO a")).to.match(/STARTTLS/);
@@ -70,7 +70,7 @@ describe("STARTTLS at the mail receiver", () => {
     expect(await send(await connect())).to.match(/^250/);
   });
 
-  it("is TLS 1.2 or newer", async () => {
+  it("STARTTLS needs TLS 1.2 or newer", async () => {
     await start();
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
       const { tls } = await startTls(await connect(), { minVersion: version, maxVersion: version });
@@ -82,7 +82,7 @@ describe("STARTTLS at the mail receiver", () => {
     expect(String(refused)).to.match(/protocol version|unsupported protocol/i);
   });
 
-  describe("what was said before it", () => {
+  describe("what was sent before STARTTLS", () => {
     const injections = {
       "a command": "RSET\r\nMAIL FROM:<evil@kunde.example>\r\n",
       "a whole mail": `EHLO a\r\nMAIL FROM:<evil@kunde.example>\r\nRCPT TO:<${to}>\r\nDATA\r\nSubject: injected\r\n\r\nx\r\n.\r\n`,
@@ -90,7 +90,7 @@ describe("STARTTLS at the mail receiver", () => {
       "half a command, that the other half would complete": "MAIL FROM:<evil@kunde.example> SIZE=1",
     };
     for (const [what, after] of Object.entries(injections)) {
-      it(`is forgotten: ${what} behind STARTTLS in one piece is never run, nor answered`, async () => {
+      it(`${what} in one piece with STARTTLS is not executed after the handshake`, async () => {
         await start();
         const sender = await connect();
         await sender.say("EHLO a");
@@ -102,7 +102,7 @@ describe("STARTTLS at the mail receiver", () => {
       });
     }
 
-    it("is forgotten: greeting, sender and recipients", async () => {
+    it("greeting, sender and recipients from before STARTTLS are forgotten", async () => {
       await start();
       const sender = await connect();
       for (const line of ["EHLO plain.example", "MAIL FROM:<evil@kunde.example>", `RCPT TO:<${to}>`])
@@ -121,8 +121,8 @@ describe("STARTTLS at the mail receiver", () => {
     });
   });
 
-  describe("leaves limits as they are", () => {
-    it("of connections, held by one that never goes on with the handshake too, until its time is over", async () => {
+  describe("limits after STARTTLS", () => {
+    it("a connection that never continues its TLS handshake counts as one until its time is over", async () => {
       await start({ limits: { connections: 1, sessionMs: 1_500 } });
       const sender = await connect();
       expect(await sender.say("STARTTLS")).to.match(/^220/);
@@ -131,7 +131,7 @@ describe("STARTTLS at the mail receiver", () => {
       await until(async () => (await connect()).greeting.startsWith("220"));
     });
 
-    it("of a session's time and of recipients that there are not", async () => {
+    it("a session's time and unknown recipients are limited after STARTTLS too", async () => {
       await start();
       const guessing = await secured(bob);
       await guessing.say("EHLO a");
@@ -143,7 +143,7 @@ describe("STARTTLS at the mail receiver", () => {
       expect(await (await secured()).reply()).to.match(/^421 .*lasted too long/);
     });
 
-    it("of what an address may send, by whatever it is named", async () => {
+    it("an address has one SMTP budget with and without STARTTLS, also by XCLIENT", async () => {
       await start({ budget: { messages: 1 } });
       expect(await send(await secured())).to.match(/^250/);
       expect(await send(await secured())).to.match(/^452/);
@@ -159,7 +159,7 @@ describe("STARTTLS at the mail receiver", () => {
       expect(taken.map(({ remote }) => remote.ip)).to.deep.equal([ann, "203.0.113.7"]);
     });
 
-    it("of who may name clients: no stranger by XCLIENT, and by the PROXY line before it, none after", async () => {
+    it("only relays name clients after STARTTLS, and a PROXY line counts only before it", async () => {
       await start();
       const stranger = await secured();
       expect(await stranger.say("EHLO a")).to.not.match(/XCLIENT/);
@@ -175,7 +175,7 @@ describe("STARTTLS at the mail receiver", () => {
     });
   });
 
-  it("does not keep the receiver from closing, nor break it, in the middle of a handshake", async () => {
+  it("the SMTP receiver closes in the middle of a TLS handshake", async () => {
     await start({ closeMs: 100 });
     const sender = await connect();
     expect(await sender.say("STARTTLS")).to.match(/^220/);
@@ -183,7 +183,7 @@ describe("STARTTLS at the mail receiver", () => {
     await sender.closed;
   });
 
-  describe("with the operator's files", () => {
+  describe("the certificate files of STARTTLS", () => {
     let folder: string;
     let files: { certFile: string; keyFile: string };
     let certificate: Certificate;
@@ -219,7 +219,7 @@ describe("STARTTLS at the mail receiver", () => {
       return shown === cert;
     };
 
-    it("shows new connections the new certificate, while those under way go on with theirs", async () => {
+    it("new connections get the renewed certificate while open ones continue with the old one", async () => {
       const before = await secured();
       expect(await isShown(first)).to.equal(true);
       write(second);
@@ -228,7 +228,7 @@ describe("STARTTLS at the mail receiver", () => {
       expect(said).to.deep.equal([{ level: "info" }]);
     });
 
-    it("sees files that are links to others", async () => {
+    it("a certificate file replaced by a symbolic link is read again", async () => {
       await writeFile(join(folder, "new.pem"), second.cert + second.key);
       for (const file of [files.certFile, files.keyFile]) {
         await unlink(file);
@@ -243,7 +243,7 @@ describe("STARTTLS at the mail receiver", () => {
       ["has another key", { cert: second.cert, key: first.key }, /SMTP_IN_TLS_KEY \(.*key\.pem\) is not that of/],
       ["has no key", { cert: second.cert, key: second.cert }, /SMTP_IN_TLS_KEY \(.*\) holds no private key/],
     ] as const) {
-      it(`keeps the certificate that it has where a new one ${what}, warns once, and takes the next good one`, async () => {
+      it(`the old certificate stays if the new one ${what}, with one warning until a valid one follows`, async () => {
         write(change);
         await until(async () => said.length > 0);
         expect(await isShown(first)).to.equal(true);
@@ -254,7 +254,7 @@ describe("STARTTLS at the mail receiver", () => {
       });
     }
 
-    it("stops the start with a sentence that names the setting and the file", async () => {
+    it("unreadable or mismatched certificate files stop the start with a sentence that names the setting", async () => {
       const log = { info() {}, warn() {} } as never;
       const missing = await openCertificate({ ...files, keyFile: join(folder, "none.pem") }, { log }).catch((e) => e);
       expect(missing).to.be.instanceOf(StartError);

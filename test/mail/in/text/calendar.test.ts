@@ -7,7 +7,7 @@ const event = (...lines: string[]): string => ["BEGIN:VEVENT", ...lines, "END:VE
 const fair = ["SUMMARY:Fair", "DTSTART:20261201T140000Z", "DTEND:20261201T150000Z"];
 const when = "When: 2026-12-01 14:00 UTC to 2026-12-01 15:00 UTC";
 
-describe("what an invitation says", () => {
+describe("textOfCalendar", () => {
   const calendars: Record<string, [calendar: string, text: string]> = {
     "an event in UTC": [calendar("METHOD:REQUEST", event(...fair)), `Invitation: Fair\n${when}`],
     "a cancelled event": [calendar("METHOD:CANCEL", event(...fair)), `Cancelled event: Fair\n${when}`],
@@ -54,10 +54,10 @@ describe("what an invitation says", () => {
     "no calendar": ["Hello", ""],
   };
   for (const [what, [given, text]] of Object.entries(calendars)) {
-    it(`is told of ${what}`, () => expect(textOfCalendar(given)).to.equal(text));
+    it(`textOfCalendar describes ${what}`, () => expect(textOfCalendar(given)).to.equal(text));
   }
 
-  it("takes time in proportion to its length, whatever it is", () => {
+  it("textOfCalendar takes time proportional to the length", () => {
     for (const piece of ["BEGIN:VEVENT\n", "a;b\n", 'a;"', ";a=b", "END:X\n", "\n ", "SUMMARY:\\n"]) {
       const began = process.cpuUsage();
       textOfCalendar(`BEGIN:VEVENT\n${piece.repeat(1_000_000 / piece.length)}`);

@@ -144,7 +144,7 @@ function saidByJson(body: any): Said {
   };
 }
 
-describe("what SendGrid is told of a mail", () => {
+describe("the request to SendGrid", () => {
   const sendGrid = mockMail();
   let mock: MockSendGrid;
   before(async () => {
@@ -159,7 +159,7 @@ describe("what SendGrid is told of a mail", () => {
     return sendGrid.taken.at(-1)!.body;
   }
 
-  it("is what the frozen MIME says: subject, addresses, bodies, files byte for byte", async () => {
+  it("the request to SendGrid says the same as the MIME: subject, addresses, bodies and files", async () => {
     await fc.assert(
       fc.asyncProperty(content, async ({ content, files }) => {
         const mail = await renderMail({ content, messageId, date, attachments: files });
@@ -171,7 +171,7 @@ describe("what SendGrid is told of a mail", () => {
     );
   });
 
-  it("names the attempt, and lets SendGrid add and count nothing", async () => {
+  it("the request to SendGrid names the attempt and disables all tracking", async () => {
     const mail = await renderMail({ content: draftContent(), messageId, date, attachments: new Map() });
     const body = await sent(mail);
     expect(body.personalizations).to.have.length(1);
@@ -185,7 +185,7 @@ describe("what SendGrid is told of a mail", () => {
     expect(mock.calls.at(-1)!.headers).not.to.have.any.keys("references", "message-id", "in-reply-to");
   });
 
-  it("names each address once, whatever its case, where it stands first", async () => {
+  it("the request to SendGrid names each address once, in the first of its fields", async () => {
     const content = draftContent({
       to: ["Ann@Customer.example"],
       cc: ["ann@customer.example", "bob@bücher.example"],
@@ -199,13 +199,13 @@ describe("what SendGrid is told of a mail", () => {
     });
   });
 
-  it("has a blank for an empty subject, and no empty text beside HTML", async () => {
+  it("the request to SendGrid has a blank for an empty subject and no empty text part", async () => {
     const content = draftContent({ subject: "", body_text: "", body_html: "<p>Hi</p>" });
     const body = await sent(await renderMail({ content, messageId, date, attachments: new Map() }));
     expect([body.subject, body.content.map((part: { type: string }) => part.type)]).to.deep.equal([" ", ["text/html"]]);
   });
 
-  it("says of the service's own mail that a machine wrote it", async () => {
+  it("the request to SendGrid marks the service's own mail as automatic", async () => {
     const notice = { from: { name: "Countersign", address: "approvals@agents.localhost" }, to: "boss@ours.example" };
     const words = { subject: "Please look", text: "Open it.", html: "<p>Open it.</p>" };
     const body = await sent(await renderNotice({ ...notice, ...words, messageId, date }));

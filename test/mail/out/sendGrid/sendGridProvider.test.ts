@@ -52,7 +52,7 @@ describe("the SendGrid provider", () => {
   const handOver = async (what = mail(), mayWrite: MayWrite = () => true, options: Partial<SendGridOptions> = {}) =>
     (await provider(options).connect()).handOver(what, mayWrite);
 
-  it("hands over once, and says under which id", async () => {
+  it("the SendGrid provider hands a mail over once and returns its id", async () => {
     const before = sendGrid.taken.length;
     const outcome = await handOver();
     const { id } = sendGrid.taken.at(-1)!;
@@ -60,7 +60,7 @@ describe("the SendGrid provider", () => {
     expect(sendGrid.taken.length).to.equal(before + 1);
   });
 
-  it("hands over a large mail", async () => {
+  it("the SendGrid provider hands over a large mail", async () => {
     expect(await handOver(large)).to.include({ kind: "accepted" });
     expect(sendGrid.taken.at(-1)!.body.attachments[0].content.length).to.equal(4_000_000);
   });
@@ -68,7 +68,7 @@ describe("the SendGrid provider", () => {
   for (const { at, what, fault } of faults) {
     const name = `${at} ${what}`;
     const outcome = expected[name] ?? { kind: "unknown" };
-    it(`${name}: ${outcome.kind}`, async () => {
+    it(`the SendGrid provider reports ${name} as ${outcome.kind}`, async () => {
       failSends(mock, fault, 1);
       const short = { idleMs: 80, answerMs: 80 };
       const patient = { idleMs: 20_000, answerMs: 20_000 };
@@ -79,7 +79,7 @@ describe("the SendGrid provider", () => {
     });
   }
 
-  it("waits for the answer to a mail that it has given longer than for a sign of life while it gives it", async () => {
+  it("the SendGrid provider waits longer for the answer than for a sign of life while sending", async () => {
     failSends(mock, {
       after(_call, _answer, response) {
         setTimeout(() => response.writeHead(202).end(), 500);
@@ -89,7 +89,7 @@ describe("the SendGrid provider", () => {
     expect(await handOver(mail(), () => true, { idleMs: 250, answerMs: 20_000 })).to.include({ kind: "accepted" });
   });
 
-  it("says why it refused a mail, and repeats no key", async () => {
+  it("the SendGrid provider returns the reason of a refusal without the key", async () => {
     const says = `bad key ${mockApiKey}, Bearer ${mockApiKey}\u202e and more`;
     const body = JSON.stringify({ errors: [{ message: says }] });
     failSends(mock, {
@@ -104,7 +104,7 @@ describe("the SendGrid provider", () => {
     expect(JSON.stringify(outcome)).to.include("bad key").and.not.include("\u202e");
   });
 
-  it("writes nothing where the mail may not leave, or nobody can say so", async () => {
+  it("the SendGrid provider writes nothing if the mail may not be sent or the check fails", async () => {
     const before = mock.calls.length;
     const fails = () => {
       throw new Error("away");
@@ -114,13 +114,13 @@ describe("the SendGrid provider", () => {
     expect(mock.calls.length).to.equal(before);
   });
 
-  it("is good for one mail", async () => {
+  it("a connection of the SendGrid provider sends one mail", async () => {
     const connection = await provider().connect();
     await connection.handOver(mail(), () => true);
     expect(await connection.handOver(mail(), () => true)).to.include({ kind: "not_handed_over" });
   });
 
-  describe("before anything is written", () => {
+  describe("the SendGrid provider before it writes", () => {
     let server: Server;
     let sockets: Socket[];
     const serve = async (onSocket: (socket: Socket) => void = () => {}) => {
@@ -141,7 +141,7 @@ describe("the SendGrid provider", () => {
         .connect()
         .catch((error) => error);
 
-    it("cannot be reached where nobody listens, or nobody encrypts", async () => {
+    it("the SendGrid provider is unavailable if the host cannot be reached or does not speak TLS", async () => {
       const host = await serve();
       expect(await refusal({ baseUrl: `https://${host}`, readyMs: 60 })).to.be.instanceOf(Unavailable);
       server.close();
@@ -149,7 +149,7 @@ describe("the SendGrid provider", () => {
       expect(await refusal({ baseUrl: "http://nowhere.invalid" })).to.be.instanceOf(Unavailable);
     });
 
-    it("gives nothing to a connection that was closed while the mail was looked at", async () => {
+    it("the SendGrid provider hands nothing over if its connection was closed during the check", async () => {
       const host = await serve((socket) => socket.end());
       const connection = await provider({ baseUrl: `http://${host}` }).connect();
       const untilClosed = async () => {
@@ -160,7 +160,7 @@ describe("the SendGrid provider", () => {
       expect(sockets[0]!.bytesRead).to.equal(0);
     });
 
-    it("takes what is said before the request for no answer to it", async () => {
+    it("the SendGrid provider ignores an answer that came before its request", async () => {
       const host = await serve((socket) => socket.write("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n"));
       const connection = await provider({ baseUrl: `http://${host}` }).connect();
       const untilClosed = async () => {
@@ -171,7 +171,7 @@ describe("the SendGrid provider", () => {
     });
   });
 
-  it("knows that its key is refused by the answer to a mail, until one is taken or the key is good again", async () => {
+  it("refused SendGrid credentials are reported until a mail is accepted or the key is valid again", async () => {
     let now = 0;
     const watched = watchCredentials(provider(), { monotonic: () => now });
     const give = async () => (await watched.connect()).handOver(mail(), () => true);
@@ -192,14 +192,14 @@ describe("the SendGrid provider", () => {
     expect(await stranger.checkCredentials!().catch((error) => error)).to.be.instanceOf(CredentialsRefused);
   });
 
-  describe("looking for an attempt in the email logs", () => {
+  describe("the search for an attempt in SendGrid's logs", () => {
     const attempt = { attemptId: "attempt", recipients: ["ann@customer.example"], since: new Date(0) };
     afterEach(() => {
       sendGrid.setLogs("readable");
       sendGrid.setStatus("delivered");
     });
 
-    it("finds it by its mark alone", async () => {
+    it("an attempt is found in SendGrid's logs only by its mark, recipient and time", async () => {
       await handOver();
       const look = (different: object = {}) => provider().lookUp!({ ...attempt, ...different });
       expect(await look()).to.equal("accepted");
@@ -209,7 +209,7 @@ describe("the SendGrid provider", () => {
       expect(await look({ recipients: ["o'neil@customer.example"] })).to.equal(undefined);
     });
 
-    it("takes a dropped mail to one recipient for a refusal", async () => {
+    it("an attempt dropped for its only recipient counts as refused", async () => {
       await handOver();
       sendGrid.setStatus("dropped");
       expect(await provider().lookUp!(attempt)).to.equal("refused");
@@ -218,7 +218,7 @@ describe("the SendGrid provider", () => {
       );
     });
 
-    it("takes a log that it may not read, or that nobody answers for, for no evidence", async () => {
+    it("unreadable or unavailable SendGrid logs are no evidence", async () => {
       await handOver();
       sendGrid.setLogs("not bought");
       expect(await provider().lookUp!(attempt)).to.equal(undefined);

@@ -7,7 +7,7 @@ import { type MockSendGrid, mockApiKey, startMockSendGrid } from "#test/support/
 
 const inboundUrl = "https://agents.example/hooks/sendgrid/inbound/inbound-secret-one";
 
-describe("SendGrid's side of domains", () => {
+describe("domains at SendGrid", () => {
   let mock: MockSendGrid;
   const account = mockDomains();
   before(async () => {
@@ -22,7 +22,7 @@ describe("SendGrid's side of domains", () => {
       ...more,
     });
 
-  it("is away or refuses whatever SendGrid does wrong, within its time, and shows no key", async () => {
+  it("a domain call reports every fault of SendGrid as away or refused, in time and without the key", async () => {
     const [patient, hasty] = [domains(), domains({ patienceMs: 150 })];
     for (const { at: stage, what, fault } of faults) {
       const at = what.includes("silence") ? hasty : patient;
@@ -38,7 +38,7 @@ describe("SendGrid's side of domains", () => {
     await Promise.all([patient.close(), hasty.close()]);
   });
 
-  it("does each thing once, however often it is asked", async () => {
+  it("a domain is registered, received for and removed once, however often it is asked", async () => {
     const at = domains();
     const [first, second] = [await at.register("mail.twice.example"), await at.register("mail.twice.example")];
     expect([first.made, second.made, second.id]).to.deep.equal([true, false, first.id]);
@@ -53,7 +53,7 @@ describe("SendGrid's side of domains", () => {
     await at.close();
   });
 
-  it("brings no mail in that it could not sign, or where no mail is wanted by this way", async () => {
+  it("a domain does not receive if its mail could not be signed or no inbound URL is set", async () => {
     const at = domains();
     await at.register("mail.signed.example");
     const signing = domains({ inboundPublicKey: "no such key" });

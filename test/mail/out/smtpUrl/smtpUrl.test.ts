@@ -22,7 +22,7 @@ describe("SMTP_URL", () => {
 
   const oauth = "smtp://agent%40ours.example@relay.example?accessUrl=https://login.example/token&clientId=id";
 
-  it("reads a relay, a user and a password, and asks for TLS where a password leaves this machine", () => {
+  it("SMTP_URL names relay, user and password, and requires TLS for a password to another machine", () => {
     const relay = readSmtpUrl("smtp://agent:p%40ss@relay.example:587");
     expect(relay.connection()).to.deep.include({ host: "relay.example", port: 587, secure: false, requireTLS: true });
     expect(relay.password()).to.deep.equal({ user: "agent", pass: "p@ss" });
@@ -40,7 +40,7 @@ describe("SMTP_URL", () => {
     expect({ host, secure, port }).to.deep.equal({ host: "2001:db8::1", secure: true, port: undefined });
   });
 
-  it("reads the options for TLS", () => {
+  it("SMTP_URL has options for TLS", () => {
     const url = `smtps://relay.example?caFile=${cert}&certFile=${cert}&keyFile=${key}&servername=mx.example&minVersion=TLSv1.3`;
     expect(readSmtpUrl(url).connection().tls).to.deep.equal({
       ca: client.cert.trim(),
@@ -57,7 +57,7 @@ describe("SMTP_URL", () => {
     });
   });
 
-  it("reads a password and tokens from files, anew each time", () => {
+  it("SMTP_URL names files with a password and tokens, which are read again each time", () => {
     const path = file("changing", "first");
     const relay = readSmtpUrl(`smtp://agent@relay.example?passwordFile=${path}`);
     expect(relay.password()).to.deep.equal({ user: "agent", pass: "first" });
@@ -118,7 +118,7 @@ describe("SMTP_URL", () => {
     ["a token file that is not there", `${oauth}&refreshTokenFile=${nowhere}`, /refreshTokenFile .* cannot be read/],
   ];
   for (const [what, url, sentence] of wrong) {
-    it(`is refused with ${what}, in words that tell no secret`, () => {
+    it(`an SMTP_URL with ${what} is refused without telling a secret`, () => {
       const problems = problemsOfSmtpUrl(url);
       expect(problems.join(" ")).to.match(sentence);
       for (const problem of problems)
@@ -129,7 +129,7 @@ describe("SMTP_URL", () => {
     });
   }
 
-  it("says everything that is wrong at once", () => {
+  it("an SMTP_URL with several faults is refused with all of them", () => {
     const url = `smtp://relay.example?minVersion=1.3&certFile=${cert}&colour=red&passwordFile=${nowhere}`;
     expect(problemsOfSmtpUrl(url)).to.have.length(5);
   });
