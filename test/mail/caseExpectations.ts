@@ -4,7 +4,7 @@ import { expect } from "chai";
 export type Message = Record<string, any>;
 type Expectation = (message: Message) => void;
 
-/** Fields that equal these after trimming. */
+/** Expects that the fields equal these after trimming. */
 const has =
   (fields: Record<string, string>): Expectation =>
   (message) => {
@@ -42,7 +42,7 @@ const allIsOwn: Expectation = (message) => own(message.body_text.trim())(message
 const each = (names: string[], expectation: Expectation): Record<string, Expectation> =>
   Object.fromEntries(names.map((name) => [name, expectation]));
 
-/** The right values of the message that each of these files becomes, each at an identity that has read nothing before. */
+/** The right values of the message that each of these files becomes, each sent to a new identity. */
 export const caseExpectations: Record<string, Expectation> = {
   "04D-html-meta-charset-win1251": body("Где мой заказ"),
   "04F-subject-encoded-words-of-odd-charsets": has({ subject: "①番の件GrößeétéNoël注文" }),

@@ -15,7 +15,7 @@ import { type Mailer, openMailer } from "./in/smtpSender.ts";
 const folder = fileURLToPath(new URL("../../../shared/mail/cases/", import.meta.url));
 const customer = "ada@customer.example";
 
-/** The text of a file with the line ends that it has on the wire. */
+/** Returns the text of a file with CRLF line ends. */
 const textOfCase = (name: string): string => readFileSync(`${folder}${name}.eml`, "latin1").replace(/\r?\n/g, "\r\n");
 
 /** Changes the text of a mail, and that of its parts in base64. */
@@ -82,7 +82,7 @@ if (existsSync(folder))
       return found()!;
     }
 
-    /** Replies to the message of a file, and returns the reply as it was handed over. */
+    /** Replies to a message, and returns the reply as it was handed over. */
     async function replyTo(message: Message, options = {}) {
       const words = `Answer ${randomUUID()}`;
       const json = { thread_id: message.thread_id, body_text: words, ...options };

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { readAddresses } from "#src/mail/in/addressList.ts";
 import { canonicalAddress, sendableAddress } from "#streams/emailAddress/addrSpec.ts";
 
-/** Name and address of the mailboxes, in the form "name <address>". */
+/** Returns the mailboxes of a field in the form "name <address>". */
 const read = (value: string): string[] => readAddresses(value).map(({ name, address }) => `${name} <${address}>`);
 
 describe("readAddresses", () => {

@@ -4,7 +4,7 @@ import { unflowed } from "#src/mail/in/text/flowed.ts";
 import { mail } from "./mails.ts";
 
 const limits = { maxHtmlBytes: 1024 * 1024, maxTextBytes: 1024 * 1024, maxAttachments: 100 };
-/** A mail of this type; the line end that closes each body is left out. */
+/** Parses a mail of this type and trims the body's last line end. */
 async function read(type: string, body: string) {
   const parsed = await parseMail(mail([`Content-Type: ${type}`], body), limits);
   return { ...parsed, bodyText: parsed.bodyText?.trim() ?? null };

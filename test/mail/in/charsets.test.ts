@@ -133,7 +133,7 @@ describe("decodeText", () => {
         expect(read(bytes, label, isHtml).text).to.be.a("string");
       }),
     );
-    // What begins an escape in one of these charsets is not meant.
+    // Without characters that begin an escape in one of these charsets.
     const ascii = fc.string({ maxLength: 200 }).map((text) => text.replace(/[^\x20-\x7d\n]|\+/g, "."));
     fc.assert(
       fc.property(ascii, anyLabel, (text, label) => {

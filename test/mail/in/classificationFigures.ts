@@ -3,7 +3,7 @@ import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Classification } from "#streams/inbox/events.ts";
 import { type CorpusFile, corpus } from "./mails.ts";
 
-/** How well mail is told apart, on mail that others have collected: what each is follows from the archive, not from our own reading. */
+/** Measures the classification on archived mail, whose right classes follow from the archive, not from this code. */
 
 export const classes = ["person", "list", "auto_reply", "bounce"] as const satisfies readonly Classification[];
 
@@ -11,15 +11,15 @@ export type Classified = { name: string; is: Classification; taken: Classificati
 
 export type ClassificationFigures = {
   mails: readonly Classified[];
-  /** How many bounces show the Message-ID of their mail to a parser of MIME, and of how many of those it is found. */
+  /** Bounces that contain the Message-ID of their mail for a MIME parser, and those of them in which it is found. */
   matching: { shown: number; found: number };
 };
 
-/** The archives that it is measured on. */
+/** The archives to measure on. */
 export const archives = ["automatic", "replies", "list-mail"];
 
 export async function classificationFigures(): Promise<ClassificationFigures> {
-  // Mails of bare carriage returns are no mails of SMTP, nor are bodies alone: these get a plain header.
+  // Mails with bare carriage returns are left out, as SMTP does not deliver them. Bodies without a header get one.
   const automatic = corpus("automatic").filter(({ name }) => !name.includes("/cr-only/"));
   const replies = corpus("replies").map(({ name, raw }) => ({ name, raw: Buffer.concat([plainHeader, raw]) }));
   const lists = corpus("list-mail").filter(({ name }) => name.endsWith(".eml"));
@@ -41,7 +41,7 @@ export async function classificationFigures(): Promise<ClassificationFigures> {
   return { mails, matching };
 }
 
-/** In percent, of so many: of those taken for it how many are it, and of those that are it how many are taken for it. */
+/** Precision and recall of a class in percent, and the number of its mails. */
 export function rates(mails: readonly Classified[], kind: Classification) {
   const [is, taken] = [mails.filter((mail) => mail.is === kind), mails.filter((mail) => mail.taken === kind)];
   const right = is.filter((mail) => mail.taken === kind).length;
@@ -67,10 +67,10 @@ function automaticKind({ name, raw }: CorpusFile): Classification {
   return actions.length > 0 && actions.every(isGood) ? "auto_reply" : "bounce";
 }
 
-/** Machines wrote to lists, too: these were looked at one by one. */
+/** Mails of machines to lists, found by reading them. */
 const machines: Record<string, Classification> = { "01436": "auto_reply", "01507": "bounce", "01542": "bounce" };
 
-/** By what list servers add beside the fields that our own reading goes by. */
+/** Classifies by fields of list servers that the code under test does not use. */
 function listKind({ name, raw }: CorpusFile): Classification {
   const machine = machines[/(\d+)\.eml$/.exec(name)?.[1] ?? ""];
   const header = raw.toString("latin1", 0, 32_768).split(/\r?\n\r?\n/)[0] ?? "";
@@ -79,13 +79,13 @@ function listKind({ name, raw }: CorpusFile): Classification {
   return machine ?? (marks.test(header) ? "list" : "person");
 }
 
-/** The envelope's sender, as the server that took the mail wrote it down; undefined where it did not. */
+/** Returns the envelope sender that the receiving server recorded, or undefined. */
 function returnPath(raw: Buffer): string | undefined {
   const header = raw.toString("latin1", 0, 32_768).split(/\r?\n\r?\n/)[0] ?? "";
   return /^Return-Path:\s*<?([^\s>]*)>?\s*$/im.exec(header)?.[1];
 }
 
-/** The Message-ID of the mail that a bounce encloses, as a parser of MIME shows it. */
+/** Returns the Message-ID of the mail inside a bounce, as a MIME parser finds it. */
 async function enclosedId(raw: Buffer): Promise<string | undefined> {
   const { text = "", attachments } = await PostalMime.parse(raw, { forceRfc822Attachments: true });
   const parts = attachments.map(({ content }) => Buffer.from(content as ArrayBuffer).toString("latin1"));

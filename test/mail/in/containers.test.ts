@@ -119,7 +119,7 @@ describe("approval links in attached files", () => {
   }
 
   const packed = zip([words, { name: "b.txt", content: Buffer.from("b".repeat(100)) }]);
-  /** The same archive, its directory one file short. */
+  /** The same archive with one file missing in its directory. */
   const unnamed = (() => {
     const bytes = Buffer.from(packed);
     const [end, directory] = [bytes.length - 22, bytes.lastIndexOf("PK\x01\x02")];

@@ -11,10 +11,10 @@ const hash = (raw: Buffer) => createHash("sha256").update(raw).digest("hex");
 const reader = createHeaderReader();
 const read = (raw: Buffer) => reader.read(raw, { rawSha256: hash(raw), envelopeFrom });
 
-/** What places a mail, tells it from others and says who wrote it. */
+/** Returns the values that decide about thread, identity and sender of a mail. */
 const deciding = ({ to: _to, cc: _cc, replyTo: _replyTo, cut: _cut, ...rest }: MailHeaders) => {
   if (!rest.messageIdDerived) return rest;
-  // Without an id of its own a mail is another one with other bytes.
+  // Without a Message-ID, a mail with other bytes is another mail.
   const { messageId: _messageId, contentDigest: _digest, ...others } = rest;
   return others;
 };
@@ -24,7 +24,7 @@ const addresses = (count: number): string =>
     ",\r\n ",
   );
 
-/** Fields that may stand before everything that counts; none of them decides anything. */
+/** Fields to put before all others; none of them decides anything. */
 const paddings: Record<string, string> = {
   "1,700 recipients": `To: ${addresses(1_700)}\r\n`,
   "1,700 recipients of copies": `Cc: ${addresses(1_700)}\r\n`,

@@ -11,7 +11,7 @@ function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
   return groups;
 }
 
-/** The conversations in which mails naming common ids lie, each as its sorted names. */
+/** Groups mails that name common ids into conversations; returns the sorted names of each. */
 function conversations(mails: Named[]): string[][] {
   const parent = new Map<string, string>();
   const root = (id: string): string => {
@@ -105,7 +105,7 @@ if (hasCorpus("mime"))
     it("published thread vectors form the components that their references connect", () => {
       type Vector = { message_id: string; references: string[]; in_reply_to?: string };
       const published = sharedJson("thread-vectors.json") as { messages: Vector[] };
-      // Many of its ids have no @: such an id names no mail.
+      // Many of these ids have no @ and would be ignored.
       const whole = (id: string): string => (id.includes("@") ? id : id.replace(">", "@vectors.example>"));
       const messages = published.messages.map(({ message_id, references }) => ({
         message_id: whole(message_id),

@@ -6,7 +6,7 @@ import { processorMs } from "#test/support/processorTime.ts";
 import { seeded } from "../../../scripts/support/random.ts";
 import { fixture, fixtureNames, mail } from "./mails.ts";
 
-/** What every reading must be, whatever the bytes: storable as JSON in PostgreSQL, and small enough for an event. */
+/** Expects that the values are storable as JSON in PostgreSQL and small enough for an event. */
 function expectStorable(raw: Buffer): void {
   const headers = readHeaders(raw);
   const json = JSON.stringify(headers);
@@ -73,7 +73,7 @@ describe("readHeaders with hostile bytes", () => {
     });
   }
 
-  /** As long as a field may be. A pattern that starts again at each of its characters takes seconds for it, and nothing else runs meanwhile. */
+  /** Fills a field to its greatest length, for which a pattern that starts again at each character takes seconds. */
   const filled = (piece: string): string => `${piece.repeat(Math.floor(65_000 / piece.length))} x`;
   const pieces = [
     "@",

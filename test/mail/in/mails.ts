@@ -7,21 +7,21 @@ import { fileURLToPath } from "node:url";
 const fixtures = fileURLToPath(new URL("../../fixtures/mail/", import.meta.url));
 const shared = fileURLToPath(new URL("../../../../shared/mail/", import.meta.url));
 
-/** One of our own mails, with the line ends it would have on the wire. */
+/** Returns a mail of test/fixtures/mail with CRLF line ends. */
 export const fixture = (name: string): Buffer =>
   Buffer.from(readFileSync(join(fixtures, `${name}.eml`), "latin1").replace(/\r?\n/g, "\r\n"), "latin1");
 
 export const fixtureNames = (): string[] => readdirSync(fixtures).map((file) => file.replace(/\.eml$/, ""));
 
-/** A mail of these header lines and this body. */
+/** Makes a mail of these header lines and this body. */
 export const mail = (headers: string[], body = ""): Buffer => Buffer.from(`${headers.join("\r\n")}\r\n\r\n${body}`);
 
 export type CorpusFile = { name: string; raw: Buffer };
 
-/** Whether the shared collection of real mail is on this machine. */
+/** True if this archive of real mail is on the machine. */
 export const hasCorpus = (name: string): boolean => existsSync(join(shared, `${name}.tar.xz`));
 
-/** The files of one of its archives, in order of their names. */
+/** Returns the files of an archive, sorted by name. */
 export function corpus(name: string): CorpusFile[] {
   const folder = mkdtempSync(join(tmpdir(), "corpus-"));
   try {
@@ -32,7 +32,7 @@ export function corpus(name: string): CorpusFile[] {
   }
 }
 
-/** The mailing list mail, each with the conversation it belongs to, in order of their names. */
+/** Returns the mailing list mails with their conversations, sorted by name. */
 export function listMail(): (CorpusFile & { conversation: string })[] {
   const files = corpus("list-mail");
   const table = files.find(({ name }) => name.endsWith(".tsv"))!.raw.toString();

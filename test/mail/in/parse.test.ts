@@ -127,7 +127,7 @@ describe("the mail parser", () => {
     return Buffer.from(`Subject: deep\r\n${open.join("")}\r\nend`);
   };
 
-  /** Of an attachment, 57 bytes each. */
+  /** Lines of an attachment, 57 bytes each. */
   const lines = inFull ? 374_000 : 85_000;
   const parts = inFull ? 100_000 : 5_000;
   const refused: Record<string, Buffer> = {
@@ -187,7 +187,7 @@ describe("the mail parser", () => {
         .flatMap(corpus)
         .filter(({ name }) => !name.endsWith(".tsv"));
       expect(all.length).to.be.above(3_300);
-      // Every twenty-fifth, unless all are asked for.
+      // Every twenty-fifth mail; in a full run all.
       const files = inFull ? all : all.filter((_, n) => n % 25 === 0);
       const read = await Promise.all(files.map(async ({ name, raw }) => ({ name, mail: await parser.parse(raw) })));
       expect(read.filter(({ mail }) => mail.unreadable !== null)).to.deep.equal([]);
@@ -214,7 +214,7 @@ describe("the limits of the mail parser", () => {
     await parser.close();
   });
 
-  // It is closed by the last of these.
+  // The last test but one closes it.
   const both = startParser();
   after(() => both.close());
 

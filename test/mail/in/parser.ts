@@ -4,13 +4,13 @@ import { createMailParser, type ParsedMail } from "#src/mail/in/parse.ts";
 import type { ParseLimits } from "#src/mail/in/parsedMail.ts";
 import { createThreadPool, type ThreadLimits, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 
-/** Does what the bytes say (obedientThread.mjs), in the place of the thread that reads mail. */
+/** A thread that executes the order in the bytes (obedientThread.mjs), in place of the one that reads mail. */
 export const obedientThread = fileURLToPath(new URL("../../platform/threadPool/obedientThread.mjs", import.meta.url));
 
-/** Reads mail in a thread that has much to give back (untidyThread.mjs), and answers how much heap it keeps. */
+/** A thread that allocates much (untidyThread.mjs), reads mail, and returns how much heap it keeps. */
 export const untidyThread = fileURLToPath(new URL("../../platform/threadPool/untidyThread.mjs", import.meta.url));
 
-/** A mail that has it do something. `size`: in bytes at least. */
+/** Makes a mail with an order for obedientThread. `size`: the least number of bytes. */
 export const order = (what: { sleepMs?: number; allocate?: boolean; answer?: unknown }, size = 0): Buffer =>
   Buffer.from(JSON.stringify(what).padEnd(size));
 
@@ -20,7 +20,7 @@ export type TestParser = {
   close(): Promise<void>;
 };
 
-/** A parser with threads of its own. It has time: a busy machine says nothing about a mail. */
+/** Starts a parser with separate threads and long limits, for busy machines. */
 export function startParser(limits: Partial<ThreadLimits & ParseLimits & { entry: string }> = {}): TestParser {
   const pool = createThreadPool({ firstTryMs: 10_000, slowMs: 30_000, ...limits });
   const parser = createMailParser(pool, limits);

@@ -11,10 +11,10 @@ import { rotated } from "#test/support/rotated.ts";
 import { fixture } from "./mails.ts";
 import { emptyLines, headerMail, type SlowMail, slowMails } from "./slowMails.ts";
 
-/** Everything that is done with a mail of strangers, in the threads of one pool. */
+/** Reads, parses and authenticates strangers' mail in the threads of one pool. */
 describe("mail made to keep the parsers busy", function () {
   this.timeout(600_000);
-  // As in the service, but for the time in the slow place: on a busy machine none of these may run out of it.
+  // As in the service, except for the time of slow jobs, which must suffice on a busy machine.
   const slowMs = 120_000;
   let pool: ThreadPool;
   before(() => {
@@ -54,7 +54,7 @@ describe("mail made to keep the parsers busy", function () {
       const other = readAll(fixture("answer"), "other").finally(() => served.push("other"));
       await Promise.all([...flood, other]);
     });
-    // What another identity gets waits for those that had begun, however many there are.
+    // Another identity's mail waits only for the jobs that had begun.
     expect(served.indexOf("other"), served.join(", ")).to.be.below(5);
     expect(pool.counts()).to.include({ givenUp: 0, slowAtOnce: Math.min(1, pool.counts().slowAtOnce) });
     expect(heldMs, "milliseconds that the event loop was held").to.be.below(3_000);

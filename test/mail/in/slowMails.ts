@@ -1,6 +1,6 @@
 import { mail } from "./mails.ts";
 
-/** A mail that is made to keep one of the parsers of mail busy. */
+/** A mail made to keep one of the mail parsers busy. */
 export type SlowMail = { name: string; raw: Buffer };
 
 const upTo = (bytes: number, pattern: string): string =>
@@ -10,7 +10,7 @@ const plain = (body: string, type = "text/plain; charset=utf-8"): Buffer =>
 const html = (body: string): Buffer => plain(body, "text/html; charset=utf-8");
 const multipart = (body: string): Buffer => plain(body, "multipart/mixed; boundary=b");
 
-/** Four fields with addresses, 262 KB in all: the readers of addresses take their time for each. */
+/** Makes four address fields, 262 KB together, each of which is slow to read. */
 export const headerMail = (pattern = ":"): Buffer =>
   mail(
     [
@@ -119,5 +119,5 @@ const charsets = (): SlowMail[] =>
     raw: plain(upTo(900_000, "\x1b$B$3\xff\xfe\x81\x30~{\n"), `text/plain; charset=${charset}`),
   }));
 
-/** 50 in all, by the parser that each is made for. */
+/** The 50 slow mails, by the parser that each is made for. */
 export const slowMails = { headers, structure, htmls, quotes, signatures, charsets } as const;

@@ -9,12 +9,12 @@ import { startMail, startSender } from "./smtpSender.ts";
 
 const logger = pino({ level: "silent" });
 
-/** A mail for one of its recipients. */
+/** A mail with one of its recipients. */
 type Copy = Omit<MailTransaction, "recipients"> & MailTransaction["recipients"][number];
 
 const copiesOf = ({ recipients, ...mail }: MailTransaction): Copy[] => recipients.map((each) => ({ ...each, ...mail }));
 
-/** Takes what is for agents.example; each test changes what it needs. */
+/** A reception in memory that accepts mail for agents.example. Tests replace its functions. */
 function inMemory(): Reception & { taken: Copy[]; transactions: number } {
   const taken: Copy[] = [];
   return {

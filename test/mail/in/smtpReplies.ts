@@ -18,7 +18,7 @@ export function smtpReplies(socket: Socket): () => Promise<string> {
       else early.push(reply.trim());
     }
   });
-  // What is wrong with it is said by its end.
+  // An error is followed by close, which is handled below.
   socket.on("error", () => {});
   socket.on("close", () => {
     for (const { reject } of asked.splice(0)) reject(closed());

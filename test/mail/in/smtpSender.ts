@@ -3,11 +3,11 @@ import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import { smtpReplies } from "./smtpReplies.ts";
 
-/** A sender that says exactly what it is told to, byte for byte. */
+/** An SMTP client that sends exactly the given bytes. */
 export type Sender = {
-  /** What it was told when it connected. */
+  /** The receiver's greeting. */
   greeting: string;
-  /** The next whole reply (all lines of a multi-line one). Rejects when the connection ends before it. */
+  /** Returns the next whole reply, with all its lines. Rejects if the connection ends before. */
   reply(): Promise<string>;
   write(bytes: string | Buffer): Promise<void>;
   /** Writes a line and waits for its reply. */
@@ -19,7 +19,7 @@ export type Sender = {
   socket: Socket;
 };
 
-/** Connects and reads the greeting. `first`: what is written before that. `localAddress`: any of 127.0.0.0/8, all of which are this machine. */
+/** Connects and reads the greeting. `first`: written before that. `localAddress`: any address of 127.0.0.0/8. */
 export async function startSender(port: number, first = "", localAddress = "127.0.0.1"): Promise<Sender> {
   const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
   if (first !== "") socket.write(first);
@@ -45,7 +45,7 @@ export async function startTls(
 }
 
 function speakingOn(socket: Socket): Omit<Sender, "greeting"> {
-  // A reset closes it too.
+  // A reset emits close too.
   const closed = new Promise((resolve) => socket.once("close", resolve));
   const reply = smtpReplies(socket);
   const write = async (bytes: string | Buffer) => {
@@ -64,7 +64,7 @@ function speakingOn(socket: Socket): Omit<Sender, "greeting"> {
   };
 }
 
-/** The dialogue up to the go-ahead for the content. */
+/** Speaks up to DATA and returns the sender. */
 export async function startMail(
   port: number,
   to: string[] = ["agent@agents.example"],
@@ -78,7 +78,7 @@ export async function startMail(
   return sender;
 }
 
-/** A connection that hands over whole mails, one after the other. */
+/** An SMTP connection that sends whole mails one after the other. */
 export type Mailer = {
   /** Resolves with the reply to the final dot, or with the first refusal before it; rejects if the connection ends before that. */
   send(raw: Buffer, to: string | readonly string[], from?: string): Promise<string>;
@@ -105,5 +105,5 @@ export async function openMailer(port: number, { localAddress }: { localAddress?
 
 const crlf = Buffer.from("\r\n");
 
-/** A line that begins with a dot gets one more on the wire. */
+/** Doubles the dot at the beginning of a line, as SMTP requires. */
 const stuffed = (raw: Buffer): Buffer => Buffer.from(raw.toString("latin1").replace(/^\./gm, ".."), "latin1");

@@ -14,7 +14,7 @@ const percent = (text: string): string => encodeURIComponent(text);
 const every = (text: string, write: (code: string) => string): string =>
   [...text].map((char) => write(char.charCodeAt(0).toString(16))).join("");
 
-/** The text as it is shown where this token is one of a link. */
+/** Returns the text as it is shown if this token belongs to a link. */
 function shown(text: string): string {
   const runs = tokenRuns(text);
   const places = runs.flatMap(({ start, end }, index) => [start, end, index]);

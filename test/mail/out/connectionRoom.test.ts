@@ -3,7 +3,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider.ts";
 import { createConnectionRoom, type Opened, type RelayConnectionLimits } from "#src/mail/out/connectionRoom.ts";
 
-/** A relay that answers when the test says so, and a clock that only the test moves. */
+/** A relay that answers on the test's command, and a clock that the test moves. */
 function world(limits: Partial<RelayConnectionLimits> = {}) {
   let now = 0;
   const opened: { succeed(): void; fail(error?: Error): void; close(): void }[] = [];
@@ -32,9 +32,9 @@ function world(limits: Partial<RelayConnectionLimits> = {}) {
       });
     });
   }
-  /** What came of asking: the connection's place, or the error. */
+  /** Asks for a connection and returns its number, or the error. */
   const take = (comesBack = true) => room.take(begin, { comesBack }).catch((error: Error) => error);
-  /** Opens one that is ready, and lets it close. */
+  /** Makes this many connections fail, one after the other. */
   async function failTimes(times: number): Promise<void> {
     for (let n = 0; n < times; n++) {
       const taking = take();
@@ -56,7 +56,7 @@ function world(limits: Partial<RelayConnectionLimits> = {}) {
   };
 }
 
-/** Everything that is decided without time passing. */
+/** Waits until all promises that need no time are settled. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the limit of connections to a relay", () => {

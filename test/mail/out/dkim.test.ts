@@ -12,7 +12,7 @@ const date = new Date("2026-11-21T10:00:00Z");
 const bytes = Buffer.alloc(300_000, 0xe9);
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 
-/** What leaves, and what a verifier that is not ours says of its signature. */
+/** Signed mails, checked by another library's verifier. */
 describe("the DKIM signature of sent mail", () => {
   let keys: Awaited<ReturnType<typeof newDkimKeys>>;
   before(async () => {
@@ -36,7 +36,7 @@ describe("the DKIM signature of sent mail", () => {
     return { result: status.result, signed: signingHeaders.keys.toLowerCase().split(/:\s*/) };
   }
 
-  /** As a relay may write a header anew: folded at every blank, or not at all. */
+  /** Folds the header at every blank, as a relay may. */
   const folded = (mime: Buffer): Buffer =>
     header(mime, (text) => text.replace(/(?<=[^\r\n:]) (?=[^\r\n ])/g, "\r\n\t"));
   const unfolded = (mime: Buffer): Buffer => header(mime, (text) => text.replace(/\r\n[ \t]+/g, " "));

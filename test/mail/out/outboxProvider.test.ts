@@ -92,7 +92,7 @@ describe("the outbox provider", () => {
     await owner.query("begin");
     await owner.query("lock table work.outbox in access exclusive mode");
     const outcome = handOver("killed");
-    await terminateWhoWaits();
+    await terminateWaitingSession();
     expect(await outcome).to.include({ kind: "unknown" });
     await owner.query("rollback");
     expect(await handOver("after")).to.include({ kind: "accepted" });
@@ -109,8 +109,8 @@ describe("the outbox provider", () => {
     expect(error).to.be.instanceOf(Unavailable);
   });
 
-  /** Another role's session shows what it waits for to a superuser alone. */
-  async function terminateWhoWaits() {
+  /** Ends the session that waits for the lock. Only a superuser can see what another role's session waits for. */
+  async function terminateWaitingSession() {
     const admin = new pg.Client(process.env.TEST_DATABASE_ADMIN_URL);
     await admin.connect();
     const waiting = "select pid from pg_stat_activity where usename = $1 and wait_event_type = 'Lock'";

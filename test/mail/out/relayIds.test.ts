@@ -3,7 +3,7 @@ import { readHeaders } from "#src/mail/in/headers.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
-/** A relay that gives every mail a Message-ID of its own, which the customer's answer then names alone. */
+/** A relay that replaces every Message-ID, so that the customer's answer names only the relay's. */
 describe("a relay that replaces the Message-ID", () => {
   let service: InProcess;
   let workspace: Workspace;
@@ -23,7 +23,7 @@ describe("a relay that replaces the Message-ID", () => {
     await relay.close();
   });
 
-  /** The relay takes the next mail as Amazon SES does. */
+  /** Makes the relay accept the next mail with an id in its answer, as Amazon SES does. */
   function expectMail(): void {
     relayId = `0102019a1b2c3d4${++mails}-11111111-2222-3333-4444-555555555555-000000`;
     relay.setFaults({ at: "dot", how: `250 Ok ${relayId}`, taken: true, times: 1 });

@@ -169,7 +169,7 @@ describe("the rendered mail", () => {
       await refused({ attachments: [attachment] });
     });
     it("an object in place of the body text is refused and reads no file", async () => {
-      // What no type allows, and a stored event could hold all the same.
+      // The types forbid this value, but a stored event could contain it.
       const body_text = { path: "/etc/hostname" } as unknown as string;
       const outcome = await render({ body_text }).catch((error) => error);
       expect(outcome).to.be.instanceOf(Error);

@@ -21,11 +21,11 @@ import {
 
 const patient: SmtpTimeouts = { readyMs: 60_000, envelopeMs: 60_000, contentMs: 60_000, answerMs: 60_000 };
 
-/** For a relay that hangs there: hardly any time for that alone, so that what comes before is not given up on a busy machine. */
+/** Short time limits only for the stage at which the relay hangs, so that a busy machine passes the stages before. */
 function hurriedAt(stage: RelayStage): SmtpTimeouts {
   const answerMs = 150;
   if (stage === "dot") return { ...patient, answerMs };
-  // A kernel may have taken all of it.
+  // The kernel may have buffered all of the content.
   if (stage === "content") return { ...patient, contentMs: 150, answerMs };
   return { ...patient, [stage === "MAIL" || stage === "RCPT" || stage === "DATA" ? "envelopeMs" : "readyMs"]: 150 };
 }
@@ -34,7 +34,7 @@ const envelope: Envelope = { from: "agent@ours.example", to: ["ann@theirs.exampl
 const smallMime = Buffer.from("Subject: hello\r\n\r\n.a line that begins with a dot\r\n..two\r\nend\r\n");
 const mimeOfLines = (lines: number) => Buffer.from(`Subject: large\r\n\r\n${`${"x".repeat(70)}\r\n`.repeat(lines)}`);
 const largeMime = mimeOfLines(40_000);
-// More than the buffers of both ends hold.
+// More than the buffers of both ends can hold.
 const hugeMime = mimeOfLines(250_000);
 
 const mailOf = (mime: Buffer, to = envelope): OutgoingMail => ({
@@ -62,7 +62,7 @@ describe("the SMTP provider", () => {
     relay = await startSmtpRelay(faults, options);
     const connection = await createSmtpProvider(relay.url, timeouts).connect();
     const outcome = await connection.handOver(mailOf(mime, to), mayWrite);
-    // One that stopped reading in the middle of the content sees no close.
+    // A relay that stopped reading within the content does not notice the close.
     if (!faults.some(({ at }) => at === "content")) await relay.idle();
     return outcome;
   }
@@ -282,7 +282,7 @@ describe("the SMTP provider", () => {
   const unready = {
     connect: ["drop", "reset", "stall"],
     greeting: ["drop", "reset", "stall", "garbage", "421 busy", "554 go away"],
-    // Other answers to EHLO make a client try HELO.
+    // After other answers to EHLO a client tries HELO.
     EHLO: ["drop", "reset", "stall", "421 busy"],
   } as const;
   for (const [at, failures] of Object.entries(unready)) {
@@ -326,7 +326,7 @@ describe("the SMTP provider", () => {
       const outcomes = await sendAll(40, createSmtpProvider(relay.url, { room: { connections: 10 } }));
       expect(outcomes.filter(({ kind }) => kind === "accepted")).to.have.length(40);
       expect([relay.mails.length, relay.mostAtOnce]).to.deep.equal([40, 5]);
-      // It learns: not every further mail is offered to a relay that is full.
+      // The provider learns the limit: not every further mail is offered to a full relay.
       expect(relay.refusedConnections).to.be.within(1, 15);
     });
     it("one connection of the SMTP provider tries a silent relay, and all mails are sent when it is back", async () => {

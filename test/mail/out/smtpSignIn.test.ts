@@ -20,7 +20,7 @@ const mail = {
   letter: emptyLetter,
 };
 
-/** Against smtp-server, another's implementation, and a token endpoint on loopback. */
+/** Tests with the library smtp-server and a token endpoint on loopback. */
 describe("a relay that needs TLS, a certificate or a token", () => {
   const directory = mkdtempSync(join(tmpdir(), "countersign-smtp-sign-in-"));
   const file = (name: string, content: string): string => {
@@ -42,7 +42,7 @@ describe("a relay that needs TLS, a certificate or a token", () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  /** What it takes, and how the connections were secured. */
+  /** Starts a relay. `taken`: the accepted mails and how their connections were secured. */
   async function startRelay(options: SMTPServerOptions) {
     const taken: { content: string; secure: boolean; version: string | undefined; servername: string | false }[] = [];
     const server = new SMTPServer({
@@ -66,7 +66,7 @@ describe("a relay that needs TLS, a certificate or a token", () => {
 
   const overTls = { key: certificates.server.key, cert: certificates.server.cert } as const;
 
-  /** Sends one mail; answers how that ended, or the error where no connection came about. */
+  /** Sends one mail. Returns the outcome's kind, or the error if no connection was made. */
   async function send(url: string): Promise<unknown> {
     const provider = createSmtpProvider(url, { readyMs: 5_000 });
     closing.push(() => provider.close());
@@ -146,7 +146,7 @@ describe("a relay that needs TLS, a certificate or a token", () => {
 
     type Answer = { status?: number; body: string | object };
 
-    /** A token endpoint: sells what `answer` says, and keeps what it was asked. */
+    /** Starts a token endpoint that answers as `answer` says and records its requests. */
     async function startEndpoint(answer: (asked: URLSearchParams, n: number) => Answer | undefined) {
       const asked: URLSearchParams[] = [];
       const server: Server = createServer(async (request, response) => {
@@ -167,7 +167,7 @@ describe("a relay that needs TLS, a certificate or a token", () => {
       return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`, asked };
     }
 
-    /** Lets in by a token that is in `good`; keeps what it was shown. */
+    /** Starts a relay that accepts the tokens in `good` and records the tokens it was shown. */
     async function startTokenRelay(good: Set<string>) {
       const shown: { user: string; token: string }[] = [];
       const relay = await startRelay({
@@ -215,7 +215,7 @@ describe("a relay that needs TLS, a certificate or a token", () => {
 
     it("another token is bought after expiry, with the newest refresh token", async () => {
       const endpoint = await startEndpoint((_, n) => ({
-        // The first is over before anybody can use it twice.
+        // The first token expires before it can be used twice.
         body: { access_token: `token-${n}`, expires_in: n === 1 ? 0.001 : 3600, refresh_token: `refresh-${n}` },
       }));
       const relay = await startTokenRelay(new Set(["token-1", "token-2", "token-3"]));

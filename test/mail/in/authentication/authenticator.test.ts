@@ -38,7 +38,7 @@ describe("authenticating a mail [d13 authentication]", () => {
   let pool: ThreadPool;
   const bank = keys();
   const signer = { domain: "bank.test", selector: "s1", privateKey: bank.privateKey };
-  // The server answers at once, or says that it will not: how long a busy machine takes for that is not the point.
+  // A long timeout for busy machines: the server answers or refuses at once.
   const resolver = () => createNodeResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 1 });
 
   before(async () => {
@@ -141,7 +141,7 @@ describe("authenticating a mail [d13 authentication]", () => {
       const { signatures } = await dkimSign(raw, {
         canonicalization: "relaxed/relaxed",
         signatureData,
-        // Given, because the library reads the clock twice otherwise: signed in one second, written down in the next.
+        // Given, because the library reads the clock twice otherwise, which may be two different seconds.
         signTime: new Date(),
         ...options,
       } as any);

@@ -147,13 +147,13 @@ describe("DNS that does not answer during authentication", () => {
       { withRaw, envelopeFrom: "a@silent.example", remote, turn: "a" },
       from,
     );
-    // Its body hash is wrong, whatever its key is.
+    // The body hash is wrong, so DKIM fails without the key.
     expect(found).to.include({ spf: "temperror", dkim: "fail", dmarc: "temperror", aligned: false });
     expect([asks, heldWhileAsking]).to.deep.equal([1, 0]);
   });
 });
 
-/** The sums are done at once: a thread would do the same. `jobs`: what it was asked for. */
+/** A thread pool that runs its jobs at once in this thread. `jobs`: the names of the jobs. */
 function atOnce() {
   const jobs: string[] = [];
   return {

@@ -10,21 +10,21 @@ export type Signature = {
   expiresAfter?: number;
   algorithm?: string;
   canonicalization?: string;
-  /** Signed by a key that DNS does not name. */
+  /** Signed with a key that is not the one in DNS. */
   forged?: true;
 };
 
 export type Case = {
   name: string;
   from?: string;
-  /** The envelope's sender; the address it comes from is good for every SPF record of these tests but where `ip` says another. */
+  /** The envelope's sender. The client's address passes every SPF record of these tests unless `ip` is given. */
   envelope?: string;
   ip?: string;
-  /** In the order in which they were put on: the last is at the top. */
+  /** The signatures in the order in which they were added: the last is at the top. */
   signed?: Signature[];
-  /** What somebody did to it on its way, after the signatures. */
+  /** A change to the mail after it was signed. */
   changed?: (mail: string) => string;
-  /** Sealed by this domain after all that, with these results of its own. */
+  /** An ARC seal of this domain, added last, with these results. */
   sealed?: { by: string; says: string };
   found: string;
 };

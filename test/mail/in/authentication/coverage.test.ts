@@ -9,7 +9,7 @@ import { createNodeResolver } from "#src/platform/dns/nodeResolver.ts";
 import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
-/** Really signed mails, changed on their way as somebody who replays them could. */
+/** Signed mails, changed as an attacker who replays them could. */
 describe("address fields that a signature covers besides From [d14 grants]", () => {
   let dns: DnsServer;
   let authenticator: MailAuthenticator;
@@ -19,7 +19,7 @@ describe("address fields that a signature covers besides From [d14 grants]", () 
 
   before(async () => {
     dns = await startDnsServer();
-    // The server answers at once: how long a busy machine takes for that is not the point.
+    // A long timeout for busy machines: the server answers at once.
     const resolver = createNodeResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 1 });
     pool = createThreadPool({ firstTryMs: 10_000, slowMs: 60_000 });
     authenticator = createMailAuthenticator({ resolver, clock: systemClock, pool }, { timeMs: 60_000 });
@@ -38,7 +38,7 @@ describe("address fields that a signature covers besides From [d14 grants]", () 
     await dns.close();
   });
 
-  /** Given, because the library reads the clock twice otherwise: signed in one second, written down in the next. */
+  /** Given, because the library reads the clock twice otherwise, which may be two different seconds. */
   const signTime = new Date();
 
   const mailWith = (...fields: string[]) =>
@@ -52,7 +52,7 @@ describe("address fields that a signature covers besides From [d14 grants]", () 
       "",
     ].join("\r\n");
 
-  /** Signs these fields; mailauth signs every occurrence of a name that it is given. */
+  /** Signs these fields. mailauth signs every occurrence of a name. */
   async function signed(mail: string, fields: string, signingDomain = "bank.test"): Promise<string> {
     const signatureData = [{ signingDomain, selector: "s1", privateKey: pem }];
     const { signatures, errors } = await dkimSign(mail, { headerList: fields, signatureData, signTime } as never);
@@ -97,7 +97,7 @@ describe("address fields that a signature covers besides From [d14 grants]", () 
     expect(await found(`${evil}\r\n${plain}`)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
     const own = await signed(mailWith(from, to, replyTo), "From:To:Reply-To:Subject");
     expect(await found(`${evil}\r\n${own}`)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
-    // Signed from the bottom up: one below is what the signature is held against, and it does not fit.
+    // Fields are verified from the bottom up, so the added one is compared with the signature and does not match.
     expect(await found(own.replace("\r\n\r\n", `\r\n${evil}\r\n\r\n`))).to.deep.equal({ dmarc: "fail", covers: [] });
   });
 
@@ -116,14 +116,14 @@ describe("address fields that a signature covers besides From [d14 grants]", () 
 
   it("a mail that signs one Reply-To more than it has fails as soon as one is added", async () => {
     const signature = await signed(mailWith(from, to), "From:To:Subject");
-    // A name in h= without a field adds nothing to what is signed, so the same signature stays good.
+    // A name in h= without a field adds nothing to the signed data, so the same signature stays valid.
     expect(await found(signature)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
     const over = await overSigned();
     expect(await found(over)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
     expect(await found(`${evil}\r\n${over}`)).to.deep.equal({ dmarc: "fail", covers: [] });
   });
 
-  /** h= names Reply-To and To once more than they occur, as careful signers do. The library's own signer cannot: so the signature is made by hand. */
+  /** Signs by hand, because the library cannot name Reply-To and To in h= once more than they occur, as careful signers do. */
   async function overSigned(): Promise<string> {
     const { createHash, createSign } = await import("node:crypto");
     const mail = mailWith(from, to);

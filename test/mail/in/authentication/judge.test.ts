@@ -24,7 +24,7 @@ type Case = [
 
 const noSpf = ["none", ""] as const;
 
-/** RFC 7489, 3.1 and its appendix B, in one table: who speaks for whom, relaxed and strict. */
+/** RFC 7489, 3.1 and appendix B as a table: which domain proves which, relaxed and strict. */
 const cases: Case[] = [
   ["DKIM of the same domain", "example.com", [["pass", "example.com"]], noSpf, policy(), "pass", true],
   ["DKIM of the same domain, strict", "example.com", [["pass", "example.com"]], noSpf, policy("s"), "pass", true],

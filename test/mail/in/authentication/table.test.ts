@@ -10,10 +10,10 @@ import { createThreadPool, type ThreadPool } from "#src/platform/threadPool/thre
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { type Case, cases, good, type Signature } from "./cases.ts";
 
-/** What is found out about a mail; `aligned`: its sender is proven. */
+/** The results for a mail. `aligned`: its sender is proven. */
 type Verdict = { spf: string; dkim: string; dmarc: string; arc: string; aligned: boolean };
 
-/** Each mail is signed with a key of the test, and each record is asked of a real DNS server. */
+/** Each mail is signed with a key of the test, and each record is looked up at a real DNS server. */
 describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 authentication]", () => {
   let dns: DnsServer;
   let pool: ThreadPool;
@@ -85,7 +85,7 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
     await dns.close();
   });
 
-  /** One moment for all: the library reads the clock twice otherwise, signed in one second and written down in the next. */
+  /** One moment for all, because the library reads the clock twice otherwise, which may be two different seconds. */
   const signTime = new Date();
 
   async function written({ from = "Ann <ann@relaxed.test>", signed = [], changed, sealed }: Case): Promise<Buffer> {
@@ -127,7 +127,7 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
 
   const around = ({ envelope = "", ip = good }: Case) => ({
     envelopeFrom: envelope,
-    // Without an envelope's sender SPF goes by the greeting, and this one has no record.
+    // Without an envelope sender SPF checks the HELO name, which has no record here.
     remote: { ip, helo: "mx.nowhere.test" },
   });
 
@@ -166,7 +166,7 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
   });
 });
 
-/** The look-up that the library expects. */
+/** Returns a look-up function as the library expects it. */
 function createNodeLookUp(server: string) {
   const resolver = new Resolver();
   resolver.setServers([server]);

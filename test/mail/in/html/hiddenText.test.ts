@@ -6,7 +6,7 @@ const limits = { maxHtmlBytes: 1024 * 1024, maxTextBytes: 1024 * 1024, maxAttach
 const readHtml = (html: string) => parseMail(mail(["Content-Type: text/html; charset=utf-8"], html), limits);
 
 describe("text that HTML hides from its reader", () => {
-  /** What the mail's note says of it; the text is without it. */
+  /** Expects that the hidden text is left out, and returns the note about it. */
   async function hiddenIn(html: string): Promise<string> {
     const { bodyText, notes } = await readHtml(html);
     expect(bodyText).to.equal("Where is my order?");

@@ -6,7 +6,7 @@ import { corpus, hasCorpus } from "../mails.ts";
 const own = "Yes, please cancel it.";
 const old = "shall we cancel your order?";
 
-/** The line above a quotation, as mail programs write it. */
+/** The line above a quotation, as mail programs write it, by language. */
 const attributions: Record<string, string> = {
   Arabic: "في الاثنين، ٢٣ نوفمبر ٢٠٢٦ في ١٠:١٢ ص كتب Support <s@x.example>:",
   Chinese: "Support <s@x.example> 于2026年11月23日周一 10:12写道：",
@@ -33,7 +33,7 @@ const attributions: Record<string, string> = {
   "English in two lines": "On Mon, Nov 23, 2026 at 10:12 AM The Department of Support <\ns@x.example> wrote:",
 };
 
-/** The labels of sender, day, recipient and subject, as Outlook and others write them. */
+/** The labels of sender, day, recipient and subject, as Outlook and others write them, by language. */
 const labels: Record<string, [string, string, string, string, string]> = {
   Arabic: ["من:", "تم الإرسال:", "الاثنين، ٢٣ نوفمبر ٢٠٢٦ ١٠:١٢", "إلى:", "الموضوع:"],
   Chinese: ["发件人：", "发送时间：", "2026年11月23日 10:12", "收件人：", "主题："],
@@ -168,7 +168,7 @@ describe("ownWords", () => {
     }
   });
 
-  /** Says of each folded line what marks it, in its own plain way; undefined: nothing does. */
+  /** Returns what marks a line as quoted, found independently of the code under test, or undefined. */
   function markOf(lines: readonly string[], at: number): string | undefined {
     const isFieldWithAddress = (line: string) => /^[\s*]*[^\s:：][^:：]{0,60}[:：].*@/.test(line);
     if (/^\s*>/.test(lines[at]!)) return "a mark";

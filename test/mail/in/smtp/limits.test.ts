@@ -11,7 +11,7 @@ import { certificateOf } from "#test/support/certificate.ts";
 import { sized } from "#test/support/full.ts";
 import { type Sender, startSender } from "../smtpSender.ts";
 
-/** All of 127.0.0.0/8 is this machine: one relay of ours, and strangers at as many addresses as it takes. */
+/** Addresses in 127.0.0.0/8, all of which are this machine: one relay, and strangers. */
 const relay = "127.0.0.1";
 const [ann, bob] = ["127.0.0.2", "127.0.0.3"];
 const to = "agent@agents.example";
@@ -23,7 +23,7 @@ describe("limits of the SMTP receiver", () => {
   let reception: Reception;
   let lookUps: { address: string; anew: boolean }[];
 
-  /** Tags are the same identity's; addresses that begin with `no` are nobody's. */
+  /** Tagged addresses belong to the same identity; addresses that begin with `no` are unknown. */
   beforeEach(() => {
     [taken, refusals, lookUps] = [[], [], []];
     reception = {
@@ -51,7 +51,7 @@ describe("limits of the SMTP receiver", () => {
   const connectMany = (count: number, address: string) =>
     Promise.all(Array.from({ length: count }, () => connect(address)));
 
-  /** The dialogue up to the go-ahead for the content, or the first answer that is none. */
+  /** Speaks up to DATA. Returns "354", or the first refusal. */
   async function offer(sender: Sender, recipients = [to]): Promise<string> {
     const lines = ["EHLO mx.example", "MAIL FROM:<c@kunde.example>", ...recipients.map((each) => `RCPT TO:<${each}>`)];
     for (const line of [...lines, "DATA"]) {
@@ -84,7 +84,7 @@ describe("limits of the SMTP receiver", () => {
     expect(refusals.filter((reason) => reason === "connections_of_address")).to.have.length(many.length - 20);
     expect(await sendFrom(bob)).to.match(/^250/);
     greeted[0]?.sender.hangUp("end");
-    // Until the receiver has heard of it too.
+    // Repeated until the receiver has noticed the closed connection.
     let next = await connect(ann);
     while (next.greeting.startsWith("421")) next = await connect(ann);
     expect(await send(next)).to.match(/^250/);
@@ -114,7 +114,7 @@ describe("limits of the SMTP receiver", () => {
     expect(taken).to.have.length(6);
   });
 
-  /** A sender who is turned away has an answer too. */
+  /** Connects and returns the greeting, which may be a refusal. */
   async function connectAndListen(address: string): Promise<{ sender: Sender; greeting: string }> {
     const sender = await connect(address);
     return { sender, greeting: sender.greeting };
@@ -125,7 +125,7 @@ describe("limits of the SMTP receiver", () => {
     const [slow, steady, ours] = await Promise.all([ann, bob, relay].map((each) => connect(each)));
     for (const sender of [slow!, steady!, ours!]) expect(await offer(sender)).to.equal("354");
     await slow!.write("x".repeat(5_000));
-    // What comes at one tick is enough for a whole window: a busy machine may have no more of them.
+    // The bytes of one tick suffice for a whole window, in case a busy machine skips ticks.
     const stop = [trickle(slow!, 1), trickle(steady!, 5_000), trickle(ours!, 1)];
     expect(await slow!.reply()).to.match(/^421 .*Too slow/);
     await slow!.closed;
@@ -155,7 +155,7 @@ describe("limits of the SMTP receiver", () => {
   it("an SMTP session ends after its time and a mail in progress, but not a relay's", async () => {
     await start({ limits: { sessionMs: 500 } });
     const ours = await connect(relay);
-    // A busy machine may need more than its time for all that comes before the content: then it begins again.
+    // On a busy machine the session may end before the content: then it is tried again.
     let busy = await connect(ann);
     while ((await offer(busy).catch(() => "")) !== "354") busy = await connect(ann);
     const idle = await connect(bob);
@@ -358,7 +358,7 @@ describe("limits of the SMTP receiver", () => {
       expect((await connect(relay, "PROXY TCP6 2001:db8::8 2001:db8::1 5 25\r\n")).greeting).to.match(/^421/);
       expect((await connect(relay, "PROXY TCP4 ::ffff:192.0.2.9 192.0.2.1 5 25\r\n")).greeting).to.match(/^220/);
       expect(await send(client)).to.match(/^250/);
-      // A health check, and a client that the proxy itself sees by a relay's address.
+      // A health check, and a client whom the proxy sees at a relay's address.
       for (const ours of ["PROXY UNKNOWN\r\n", `PROXY TCP4 ${relay} 192.0.2.1 5 25\r\n`]) {
         const sender = await connect(relay, ours);
         expect(await sender.say("XCLIENT ADDR=203.0.113.7")).to.match(/^5/);

@@ -5,7 +5,7 @@ import { readProxyHeader } from "#src/mail/in/smtp/proxyHeader.ts";
 
 const signature = "\r\n\r\n\0\r\nQUIT\n";
 
-/** A header of version 2: version and command, family, and what follows. */
+/** Makes a header of version 2. */
 function binary(
   following: readonly number[],
   {
@@ -24,7 +24,7 @@ const overV4 = [203, 0, 113, 7, 192, 0, 2, 1, ...ports];
 const v6 = (last: number) => [0x20, 0x01, 0x0d, 0xb8, ...Array(11).fill(0), last];
 const overV6 = [...v6(7), ...v6(1), ...ports];
 
-/** Feeds it in these pieces; answers the client, and what is left for whoever reads next, or the refusal. */
+/** Feeds the header in these pieces. Returns the client and the bytes that are left, or the refusal. */
 async function read(pieces: readonly Buffer[]): Promise<{ client: string | undefined; rest: string } | string> {
   const socket = new PassThrough();
   const reading = readProxyHeader(socket as unknown as Socket, 60_000).catch((error: Error) => error);
@@ -69,7 +69,7 @@ describe("readProxyHeader", () => {
       [binary(overV4.slice(0, 11)), none],
       [binary([], { family: 0x11 }), none],
       [binary(overV4, { family: 0x21 }), none],
-      // Over UDP, and a socket of a file system.
+      // Over UDP, and over a Unix socket.
       [binary(overV4, { family: 0x12 }), none],
       [binary(Array(216).fill(47), { family: 0x31 }), none],
       [binary([], { length: 4_097 }), "the PROXY header is too long"],

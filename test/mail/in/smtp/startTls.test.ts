@@ -66,7 +66,7 @@ describe("STARTTLS of the SMTP receiver", () => {
     await transport.sendMail({ from: "c@kunde.example", to, subject: "Encrypted", text: "x" });
     transport.close();
     expect(taken[0]?.raw.toString()).to.contain("Subject: Encrypted");
-    // It is an offer: mail without it comes in.
+    // Mail without TLS is accepted too.
     expect(await send(await connect())).to.match(/^250/);
   });
 
@@ -206,7 +206,7 @@ describe("STARTTLS of the SMTP receiver", () => {
       await rm(folder, { recursive: true });
     });
 
-    /** Both before the next look: two looks in a row that find half of it would be told of it. */
+    /** Writes both files before the next check, because two checks that find only one of them log a warning. */
     const write = ({ cert, key }: Pem) => {
       writeFileSync(files.certFile, cert);
       writeFileSync(files.keyFile, key);

@@ -77,15 +77,15 @@ const content = fc
     return { content: draftContent(written), files: new Map(files.map(({ bytes }) => [hashOf(bytes), bytes])) };
   });
 
-/** What a mail says to whoever reads it. */
+/** The contents of a mail as its reader sees them. */
 type Said = Record<string, unknown>;
 
-/** Line ends behind the last line are left out: whether the one before a boundary counts, parsers disagree. */
+/** Removes line ends after the last line, because parsers disagree about the one before a boundary. */
 const trimmed = (body: string | undefined) => (body === undefined ? null : body.replace(/\n+$/, ""));
 const ids = (header: string | undefined) => header?.split(/\s+/) ?? [];
 const sorted = (list: readonly string[] | undefined) => (list ?? []).map((each) => each.toLowerCase()).sort();
 
-/** As MIME has them: what the HTML shows stands beside it. */
+/** Sorts inline files first, as MIME has them next to the HTML. */
 const shownFirst = <File extends { disposition: unknown }>(files: File[]): File[] => [
   ...files.filter(({ disposition }) => disposition === "inline"),
   ...files.filter(({ disposition }) => disposition !== "inline"),

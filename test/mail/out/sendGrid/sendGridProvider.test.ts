@@ -23,7 +23,7 @@ const large = mail({
   ],
 });
 
-/** What becomes of a mail; "unknown" wherever SendGrid may have it. */
+/** The outcome for each fault; "unknown" for those not listed, because SendGrid may have the mail. */
 const expected: Record<string, Partial<Outcome>> = {
   "request 202 before the body came": { kind: "unknown" },
   "request 400": { kind: "refused", retryable: false, code: "400" },
@@ -186,7 +186,7 @@ describe("the SendGrid provider", () => {
     await give();
     now = 60_000;
     watched.trouble();
-    // The mail is refused still; the key itself is asked about.
+    // Mails are still refused; the key itself is checked.
     while (watched.trouble() !== undefined) await new Promise((resolve) => setImmediate(resolve));
     const stranger = createSendGridProvider({ apiKey: "SG.other", baseUrl: mock.url });
     expect(await stranger.checkCredentials!().catch((error) => error)).to.be.instanceOf(CredentialsRefused);
