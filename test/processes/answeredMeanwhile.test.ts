@@ -8,13 +8,13 @@ import { ann, bob, cause, createSendWorld, refusal, type SendWorld, workspaceId 
 const approve = (world: SendWorld, draftId: string, who = ann) =>
   approveByPerson(world.node, { workspaceId, draftId, ifVersion: 1 }, who);
 
-/** Why a draft's approval was taken back, each time, and about which answers. */
+/** Returns the reasons for which a draft became pending again, with the answers concerned. */
 const returnsOf = (world: SendWorld, draftId: string) =>
   world.log.all
     .filter(({ stream, type }) => stream === draftStream(draftId) && type === "DraftReturnedToPending")
     .map(({ data }) => data);
 
-const leave = async (world: SendWorld) => {
+const runSends = async (world: SendWorld) => {
   await world.drain();
   await world.advance(10_000);
   await world.run();
@@ -30,7 +30,7 @@ describe("two drafts on one message", () => {
   it("of two drafts approved by people at the same moment one is sent, and the other becomes pending again", async () => {
     const { world, one, other } = await twoDrafts();
     await Promise.all([approve(world, one, ann), approve(world, other, bob)]);
-    await leave(world);
+    await runSends(world);
     expect(world.hands).to.have.length(1);
     const statuses = await Promise.all([one, other].map(async (id) => (await world.state.draft(id)).status));
     expect(statuses).to.have.members(["sent", "pending"]);
@@ -58,10 +58,10 @@ describe("two drafts on one message", () => {
     const { world, one, other } = await twoDrafts();
     await approve(world, one);
     await approve(world, other);
-    await leave(world);
+    await runSends(world);
     const [pending] = (await world.state.draft(one)).status === "pending" ? [one] : [other];
     await approve(world, pending as string, bob);
-    await leave(world);
+    await runSends(world);
     expect(world.hands).to.have.length(2);
     expect(returnsOf(world, pending as string)).to.have.length(1);
     await expectSound(world, [one, other], ["sent", "sent"]);
@@ -70,9 +70,9 @@ describe("two drafts on one message", () => {
   it("a draft that a person approves after its message was answered is sent without another question", async () => {
     const { world, one, other } = await twoDrafts();
     await approve(world, one);
-    await leave(world);
+    await runSends(world);
     await approve(world, other, bob);
-    await leave(world);
+    await runSends(world);
     expect(returnsOf(world, other)).to.deep.equal([]);
     await expectSound(world, [one, other], ["sent", "sent"]);
   });
@@ -82,11 +82,11 @@ describe("two drafts on one message", () => {
     await approve(world, one);
     await world.drain();
     await queueSend(world.node, { draftId: other, kind: "api_key" }, cause);
-    await leave(world);
+    await runSends(world);
     expect(returnsOf(world, one)).to.deep.equal([{ because: "answered_meanwhile", answeredBy: [other] }]);
     const third = await world.submit();
     await queueSend(world.node, { draftId: third, kind: "api_key" }, cause);
-    await leave(world);
+    await runSends(world);
     await expectSound(world, [one, other, third], ["pending", "sent", "sent"]);
   });
 
@@ -97,7 +97,7 @@ describe("two drafts on one message", () => {
     await queueSend(world.node, { draftId: one, kind: "api_key" }, cause);
     const other = await world.submit({ autoApproved: true });
     await world.node.drafts.handle(other, { type: "ApplyRules", mode: null, because: "" }, cause);
-    await leave(world);
+    await runSends(world);
     expect(returnsOf(world, other)).to.deep.equal([]);
     await expectSound(world, [one, other], ["sent", "sent"]);
   });
@@ -113,7 +113,7 @@ describe("two drafts on one message", () => {
     await world.node.threads.handle(draft.threadId, command, cause);
     const release = { type: "ReleaseClaim", draftId: one, attemptId: "given-up", because: "no quota" } as const;
     await world.node.threads.handle(draft.threadId, release, cause);
-    await leave(world);
+    await runSends(world);
     expect(returnsOf(world, other)).to.deep.equal([]);
     await expectSound(world, [one, other], ["pending", "sent"]);
   });

@@ -8,7 +8,7 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 import { cause } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
-/** It has what could be no token, so that nobody is asked for it. */
+/** A channel with an invalid token, so that no request is sent. */
 const slack = {
   type: "slack" as const,
   config: { webhook_url: "https://hooks.slack.com/services/T/B/x", bot_token: "no token", channel: "C1" },
@@ -21,10 +21,10 @@ function withResolvers() {
   return { promise, resolve };
 }
 
-/** At once, which the wire does not take. */
+/** No delay, which the API does not accept. */
 const soon = 0;
 
-/** A draft that waits for approval, of an identity of its own. */
+/** Submits a draft of a new identity. */
 async function pendingOn(service: InProcess, workspace: Workspace, settings: Partial<NewIdentity>) {
   const identity = await service.identity(workspace.id, settings);
   await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
@@ -142,7 +142,7 @@ describe("approval channels of pending drafts", () => {
     const { identity, draftId } = await pending({ approvalChannel: email("leaving@approvers.example") });
     await until(async () => (await mailsTo("leaving@approvers.example")).length === 1);
     const { drafts } = service.deps;
-    /** This changes right before a press is recorded, once. */
+    /** Returns dependencies that change the settings once, right before a press is recorded. */
     const changing = (settings: Parameters<typeof change>[1]) => {
       const met = { changed: false };
       const handle: typeof drafts.handle = async (id, command, about) => {
@@ -159,7 +159,7 @@ describe("approval channels of pending drafts", () => {
     const result = await press(tokenIn((await mailsTo("leaving@approvers.example"))[0]!), other.deps);
     expect({ ...other.met, kind: result.kind }).to.deep.equal({ changed: true, kind: "expired" });
     expect((await draftOf(draftId)).status).to.equal("pending");
-    // What does not change who approves is no reason to press once more.
+    // A change of another setting does not require another press.
     await until(async () => (await mailsTo("coming@approvers.example")).length === 1);
     const later = changing({ escalationDelayMinutes: 7 });
     const again = await press(tokenIn((await mailsTo("coming@approvers.example"))[0]!), later.deps);
@@ -192,7 +192,7 @@ describe("an approval channel changed while it is being asked", () => {
   const asked: string[] = [];
   const isAsked = withResolvers();
   const mayAnswer = withResolvers();
-  /** The first question stays on its way until it may be answered. */
+  /** A channel whose first request ends only when the test allows it. */
   const slow: Channel = {
     async ask({ channel }) {
       asked.push(channel.config.to as string);
@@ -207,7 +207,7 @@ describe("an approval channel changed while it is being asked", () => {
   });
   after(() => service.stop());
 
-  /** Lanes of the process that have something to do now, under this key or any. */
+  /** True if the process has work to do now, under this key or any. */
   const atWork = async (key: string | null): Promise<boolean> => {
     const { rows } = await service.database.query<{ at_work: boolean }>(
       `select exists (select from work.planned where name = 'notifyApprovers' and planned < $1)

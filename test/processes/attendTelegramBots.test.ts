@@ -24,7 +24,7 @@ describe("updates fetched from Telegram, where Telegram cannot call the service"
 
   it("a Telegram button pressed twice decides once, although fetching fails in between", async () => {
     let away = 2;
-    // A leftover webhook of before stands in the way of fetching.
+    // An old webhook makes fetching fail.
     telegram.answers(({ method }) =>
       method === "getUpdates" && away-- > 0 ? refused(409, "Conflict: webhook") : undefined,
     );
@@ -37,7 +37,7 @@ describe("updates fetched from Telegram, where Telegram cannot call the service"
     const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "It arrives tomorrow." } });
     await until(async () => telegram.question(token, chat) !== undefined);
     const question = telegram.question(token, chat)!;
-    // No button may lead to this machine: Telegram refuses a message with one.
+    // Telegram refuses messages with a button that links to a private address.
     expect(question.buttons.filter(({ url }) => url !== undefined)).to.deep.equal([]);
     expect(question.text).to.contain("http://localhost:8080/a/");
     const [approve] = question.buttons;

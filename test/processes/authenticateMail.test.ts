@@ -40,7 +40,7 @@ describe("the authentication of filed mail [d5 authentication]", () => {
           workspace.id,
           `<${rfcId}>`,
         ]);
-    // What is quarantined is on its thread a moment after its delivery.
+    // A quarantined mail is on its thread a moment after its delivery.
     await until(async () => (await lookUp()).rows.length > 0);
     const { rows } = await lookUp();
     const { json } = await workspace.ask(`GET /v1/threads/${rows[0]?.thread_id}/messages?limit=100`);
@@ -58,7 +58,7 @@ describe("the authentication of filed mail [d5 authentication]", () => {
     const { json: thread } = await workspace.ask(`GET /v1/threads/${found.id}`);
     return { authentication: found.message.authentication, thread, message: found.message };
   };
-  /** Takes a mail in, and waits for nobody to file it. */
+  /** Receives a mail without waiting for its filing. */
   const taken = async (raw: string) => {
     const { resolve, accept } = reception(service.deps);
     const recipients = [{ recipient: (await resolve(identity.address))!, address: identity.address }];

@@ -3,7 +3,7 @@ import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { Process } from "#src/processes/process.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
-/** The rules' process is away: nobody records that a draft's rules have run. */
+/** Makes a world without the process that runs rules. */
 async function withoutRules(): Promise<SendWorld> {
   const world = await createSendWorld();
   const { processes } = world.node;
@@ -14,9 +14,7 @@ async function withoutRules(): Promise<SendWorld> {
   return world;
 }
 
-/**
- * The lane of the answered message does something else until the draft's `turn` comes; from then on its rules are begun, and never come to an end.
- */
+/** Makes a world in which the draft's rules begin only when `turn.hasCome` is set, and never end. */
 async function withLateTurn(): Promise<{ world: SendWorld; turn: { hasCome: boolean } }> {
   const world = await createSendWorld();
   const turn = { hasCome: false };

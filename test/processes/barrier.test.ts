@@ -7,7 +7,7 @@ import { cause, createSendWorld, identityId, refusal, type SendWorld } from "./s
 
 const count = (world: SendWorld, type: string) => world.log.all.filter((event) => event.type === type).length;
 
-/** A world in which nobody ever hands a received mail to the rule that files it. */
+/** Makes a world without the process that files received mail. */
 async function withoutFiling() {
   const world = await createSendWorld({ deliveries: 1, tickMs: 100 });
   const draftId = await world.submit();
@@ -68,11 +68,11 @@ describe("a send that waits for unfiled mail", () => {
     for (let times = 0; times < 3; times++) {
       const error = await queueSend(world.node, { draftId, kind: "approval" }, cause).catch((thrown) => thrown);
       expect(error).to.be.instanceOf(Unavailable);
-      // The first one waits as long as a rule may. Nothing was filed since, so the others need not.
+      // The first send waits for the full time. Nothing is filed afterwards, so the others give up earlier.
       expect(world.clock.monotonic() - began).to.be.below([1_500, 2_000, 2_500][times]!);
     }
     blobs.get = get;
-    // Tried again as a rule is, and it is its own waiting that files the mail.
+    // The send is tried again as the process does, and files the mail itself.
     for (let tries = 1; ; tries++) {
       const error = await queueSend(world.node, { draftId, kind: "api_key" }, cause).catch((thrown) => thrown);
       if (!(error instanceof Unavailable)) break;

@@ -15,7 +15,7 @@ import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from 
 
 type Ended = { code: string; details: Record<string, unknown> };
 
-/** A draft of an identity that changes: the send and the process that makes the new version meet in any order. */
+/** An identity changes, and the send and the process that makes the new version run in any order. */
 describe("a send after its identity changed", () => {
   async function world({ approve = false } = {}) {
     const made = await createSendWorld();
@@ -40,7 +40,7 @@ describe("a send after its identity changed", () => {
     sendOn(made.createNode(), draftId, ifVersion);
   const sendOn = (node: Dependencies, draftId: string, ifVersion: number | null = null) =>
     outcome(sendDraft(node, { workspaceId, draftId, ifVersion }, cause));
-  /** What the process does with the change, on an instance of its own. */
+  /** Runs the process for the change, on a separate instance. */
   const refresh = async (made: SendWorld, draftId: string, on = made.createNode()) => {
     const reads = {
       ...emptyReads,
@@ -163,7 +163,7 @@ describe("a send after its identity changed", () => {
     for (const meets of ["draft", "thread", "quota"] as const) {
       const made = await createSendWorld();
       const [draftId, changing, node] = [systemIds.uuid(), made.createNode(), made.createNode()];
-      // The first append to the draft is its submission: the change comes before its queueing.
+      // The first append to the draft is its submission, so the change comes before its queueing.
       const { reached, release } = node.faulty.pause(meets);
       const { messageId, number } = (await made.state.thread()).newestWord!;
       const basedOn = { messageId, number, answers: { threadId: made.threadId(), revision: 1 } };

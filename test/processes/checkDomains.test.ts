@@ -29,7 +29,7 @@ describe("checking domains", () => {
     (await of.ask("POST /v1/domains", { json: { domain_name, inbound_subdomain } })).json;
   const read = async (id: string, of = workspace) => (await of.ask(`GET /v1/domains/${id}`)).json;
 
-  /** Reads it again until it is so; answers how it stands then. */
+  /** Reads the domain until the condition holds, and returns it. */
   async function readUntil(id: string, isSo: (domain: any) => boolean, of = workspace) {
     let domain = await read(id, of);
     await until(async () => {
@@ -75,7 +75,7 @@ describe("checking domains", () => {
       "DomainChecked",
       "DomainLost",
     ]);
-    // Failed until asked again; then it is checked like a new one.
+    // The domain stays failed until a check is requested; then it is checked like a new one.
     expect((await workspace.ask(`POST /v1/domains/${domain.id}/verify`)).json.status).to.equal("pending");
     dns.publish(domain.dns_records);
     await readUntil(domain.id, ({ status }) => status === "verified");
@@ -101,7 +101,7 @@ describe("checking domains", () => {
     const [mine, theirs] = [await add(contested), await add(contested, other)];
     dns.publish(mine.dns_records);
     await readUntil(mine.id, ({ status }) => status === "verified");
-    // Both of them in DNS, as where an agency and its customer each put theirs.
+    // DNS has the records of both, as if an agency and its customer had each published theirs.
     const fqdn = (record: number) => mine.dns_records[record].fqdn;
     dns.txt(fqdn(0), mine.dns_records[0].value, theirs.dns_records[0].value);
     dns.txt(fqdn(3), mine.dns_records[3].value, theirs.dns_records[3].value);
@@ -117,14 +117,14 @@ describe("checking domains", () => {
     const again = await third.ask("POST /v1/domains", { json: { domain_name: contested } });
     expect([again.status, again.json.error]).to.deep.equal([409, "invalid_request"]);
     expect(again.json.message).to.match(/verified in another workspace/);
-    // Given up by the one, it is the other's.
+    // When one workspace deletes the domain, the other's is verified.
     expect((await workspace.ask(`DELETE /v1/domains/${mine.id}`)).status).to.equal(200);
     await readUntil(theirs.id, ({ status }) => status === "verified", other);
   });
 
   it("concurrent checks of a domain by two instances count once", async () => {
     const domain = await verified();
-    // Both set out from the same state, however busy the machine is.
+    // Both checks start from the same state, however busy the machine is.
     const stood = await service.deps.domains.load(domain.id);
     const domains = { ...service.deps.domains, load: async () => stood };
     const causes = [system(), system()];
@@ -133,7 +133,7 @@ describe("checking domains", () => {
     const events = await service.deps.store.read(domainStream(domain.id));
     const checked = events.filter(({ type }) => type === "DomainChecked");
     expect(checked.map(({ data }) => data.attempt)).to.deep.equal(checked.map((_, n) => n + 1));
-    // None if the service's own check came first.
+    // No check is recorded if the service's own came first.
     const asked = causes.map(({ correlationId }) => correlationId);
     expect(checked.filter(({ metadata }) => asked.includes(metadata.correlationId))).to.have.length.of.at.most(1);
     expect(events.filter(({ type }) => type === "DomainVerified")).to.have.length(1);

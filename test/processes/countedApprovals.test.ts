@@ -22,7 +22,7 @@ const approveByKey: Approve = ({ node }, draftId) => approveDraft(node, { worksp
 
 const required = (world: SendWorld, approvalsRequired: number) => world.changeIdentity({ approvalsRequired });
 
-/** `changes` is done when the approval was counted, and is about to be appended. */
+/** Makes the changes after the approval was counted and before it is appended. */
 async function whileAppended<T>({ node }: SendWorld, approval: () => Promise<T>, changes: () => Promise<unknown>) {
   const { reached, release } = node.faulty.pause("draft");
   const approving = approval();
@@ -37,7 +37,7 @@ async function openDraft() {
   return { world, draftId: await world.submit() };
 }
 
-/** A mail that is written and sent by one call. */
+/** Writes and sends a mail in one call. */
 async function writeAndSend(world: SendWorld, draftId: string, by: Cause) {
   const { messageId, number } = (await world.state.thread()).newestWord!;
   const basedOn = { messageId, number, answers: { threadId: world.threadId(), revision: 1 } };
@@ -164,7 +164,7 @@ describe("the second of two approvals", () => {
     await world.run();
     expect((await world.state.draft(draftId)).status).to.equal("pending");
     expect(world.hands).to.deep.equal([]);
-    // A key's is the one that is missing.
+    // A key's approval is the missing one.
     await approveByKey(world, draftId);
     expect((await world.state.draft(draftId)).status).to.equal("approved");
   });

@@ -12,7 +12,7 @@ const allOfDrafts = ["draft.created", "draft.updated", "draft.stale", "draft.rej
 describe("webhook delivery [d11 webhooks]", () => {
   let service: InProcess;
   let tenant: Workspace;
-  /** One that waits long before it tries again, for the tests that ask for it. */
+  /** A service with a long wait between tries, started by the first test that needs it. */
   let slow: Promise<InProcess> | undefined;
   const withWaits = () =>
     (slow ??= startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "600,600" }));
@@ -83,7 +83,7 @@ describe("webhook delivery [d11 webhooks]", () => {
     const receiver = await startReceiver(async ({ id }) => {
       const number = (tries.get(id) ?? 0) + 1;
       tries.set(id, number);
-      // By the id, so that some fail not at all, some once, some twice; and answers overtake each other.
+      // The id decides: some fail never, some once, some twice; and answers overtake each other.
       const digit = Number.parseInt(id.slice(-1), 16);
       await new Promise((resolve) => setTimeout(resolve, digit % 5));
       return number <= digit % 3 ? 500 + digit : 200;
@@ -101,7 +101,7 @@ describe("webhook delivery [d11 webhooks]", () => {
     expect(all).to.have.length(count * 9);
     expect(all.every(({ status }) => status === "delivered")).to.equal(true);
     expect(all.some(({ attempts }) => attempts === 3)).to.equal(true);
-    // Of every try, not only of the ones that were taken: nothing later is even shown before an earlier one is through.
+    // Checked for every try, also failed ones: no later event is sent before an earlier one is done.
     const shown = bySubject(receiver.requests);
     expect(shown.size).to.equal(count);
     for (const [draftId, sequences] of shown) {
@@ -126,7 +126,7 @@ describe("webhook delivery [d11 webhooks]", () => {
       for (let version = 2; version <= 4; version++) await draft.next("DraftEdited", edited(version));
     }
     await until(async () => bySubject(failing.taken()).get(second.draftId)?.length === 3);
-    // A try counts as soon as it is started, and is logged once it has ended.
+    // A try is counted when it starts and logged when it ends.
     await until(
       async () => (await deliveriesOf(other.ask, id)).filter(({ attempt_log: log }) => log.length === 1).length === 4,
     );
@@ -234,7 +234,7 @@ describe("webhook delivery [d11 webhooks]", () => {
     const startedAt = performance.now();
     await until(async () => quick.requests.some(({ body }) => body.data.draft_id === draftId));
     await service.deliver(identity.address, mail({ id: `<${randomUUID()}@x.example>`, to: identity.address }));
-    // A try that is not answered ends after 15 s: until then the eight have their places.
+    // A try without an answer ends after 15 s, so the eight are still running.
     expect(performance.now() - startedAt).to.be.below(10_000);
     expect([most, stuck.requests.length]).to.deep.equal([8, 8]);
     await tenant.ask(`DELETE /v1/webhooks/${stuckId}`);

@@ -7,7 +7,7 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
-/** How often the log is asked by this instance from here on: what is asked in one turn goes to it together. */
+/** Counts this instance's rounds of reads from now on. Reads of one turn count as one round. */
 function countExchanges({ node }: SendWorld): () => number {
   let exchanges = 0;
   let underWay = false;
@@ -34,7 +34,7 @@ describe("reads of the event log for a reply", () => {
   it("a reply needs one round of reads to be queued and nine to be handed over", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const { processes } = world.node;
-    // From the second reply on, what a send rests on is kept.
+    // From the second reply on, the states that a send needs are cached.
     const before = await world.submit();
     await send(world, before);
     await world.run();
@@ -45,7 +45,7 @@ describe("reads of the event log for a reply", () => {
     const toQueue = exchanges();
     await world.drain();
     await expectSound(world, [before, draftId], ["sent"]);
-    // The last one is right before the first byte: whether a key's word still stands.
+    // The last round is the check right before the first byte whether the key's approval is still valid.
     expect({ toQueue, toHandOver: exchanges() - toQueue }).to.deep.equal({ toQueue: 1, toHandOver: 9 });
   });
 });
@@ -64,11 +64,11 @@ describe("an instance that knows an inbox's last position", () => {
 });
 
 describe("a draft that changes while it is read together with its identity", () => {
-  /** The draft answers this instance later than all that is asked with it: `between` is done then, by another instance. */
+  /** Delays this instance's read of the draft behind all others, and runs `between` before it. */
   async function draftAnswersLate({ node }: SendWorld, draftId: string, between: () => Promise<unknown>) {
     await waitUntilFiled(node, identityId);
     await node.drafts.load(draftId);
-    // Judged by fresh states alone.
+    // Only fresh states are used.
     Object.assign(node.store, { guards: false });
     const readPage = node.store.readPage.bind(node.store);
     node.store.readPage = async (stream, stretch) => {
@@ -142,7 +142,7 @@ describe("the later check of a reply", () => {
 });
 
 describe("mail acknowledged between two reads", () => {
-  /** Acknowledges a mail as soon as this instance has read the thread, once. */
+  /** Acknowledges a mail once, right after this instance has read the thread. */
   function whenThreadIsRead({ node, acknowledge }: SendWorld): void {
     const readPage = node.store.readPage.bind(node.store);
     node.store.readPage = async (stream, stretch) => {
@@ -159,7 +159,7 @@ describe("mail acknowledged between two reads", () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await send(world, draftId);
-    // Only fresh states are read.
+    // Only fresh states are used.
     Object.assign(world.node.store, { guards: false });
     world.onConnect(() => {
       world.onConnect(() => undefined);

@@ -1,6 +1,6 @@
 import type { MailProvider, OutgoingMail } from "#src/mail/mailProvider.ts";
 
-/** Takes mail into `sent`, but for the first `failures`, which it is too busy for. */
+/** A provider that adds mail to `sent`, except for the first `failures` hand-overs, which it refuses as busy. */
 export function failingProvider(sent: OutgoingMail[], failures: number): MailProvider {
   let left = failures;
   return {

@@ -52,7 +52,7 @@ describe("the hand-over", () => {
     const { world, draftId } = await queued();
     const { blobs } = world;
     const put = blobs.put.bind(blobs);
-    // Writing a very large mail, every time.
+    // Storing the mail takes 6 s each time.
     blobs.put = async (bytes: Buffer) => {
       if (bytes.includes("Message-ID:")) world.sleepThrough(6_000);
       return put(bytes);
@@ -107,7 +107,7 @@ describe("the hand-over", () => {
       world.sleepThrough(5_001);
       const { deliveries } = world.node;
       const fresh = deliveries.fresh.bind(deliveries);
-      // Stopped in the middle of the second look.
+      // The process is stopped in the middle of the second check.
       deliveries.fresh = async (id) => {
         deliveries.fresh = fresh;
         world.sleepThrough(10_001);

@@ -14,9 +14,9 @@ const deleted: End = {
     world.elsewhere().identities.handle(identityId, { type: "DeleteIdentity", mayLoosen: false }, cause),
 };
 
-/** An identity whose switch approves, and that is disabled. */
+/** Makes a world with a disabled identity whose setting approves drafts. */
 async function disabled(): Promise<SendWorld> {
-  // Each event comes once: what a handler leaves undone nobody makes up for. Who meets a claim that was cut off waits for it, 200 ms with each look at the clock.
+  // Each event is delivered once. A send that meets an interrupted claim waits for it, 200 ms at each reading of the clock.
   const world = await createSendWorld({ deliveries: 1, tickMs: 200 });
   await world.changeIdentity({ autoApproveReplies: true, status: "disabled" });
   return world;
@@ -27,7 +27,7 @@ const submitted = ({ log }: SendWorld): string | undefined => {
   return event && idOf(event.stream);
 };
 
-/** What is left to come by itself, but for what gives up on rules that were run. */
+/** Returns the timers that would send the draft. */
 const sendTimers = ({ timers }: SendWorld): string[] => [...timers.keys()].filter((name) => name.endsWith("/again"));
 
 describe("an automatically approved draft of a disabled identity", () => {
@@ -83,7 +83,7 @@ describe("an automatically approved draft of a disabled identity", () => {
     await drafts.handle(draftId, { type: "ReturnToPending", because: "edited" }, cause);
     await drafts.handle(draftId, { ...approve, tokenSha256: "a person's" }, cause);
     await enabled.happens(world);
-    // What set it aside comes first, as in its lane.
+    // The event that set it aside is handled first, as in its lane.
     const process = world.node.processes.find(({ name }) => name === "sendApproved")!;
     await tell(process, world.log.all.find(({ type }) => type === "DraftApproved")!);
     const queued = world.log.all.find(({ type }) => type === "DraftQueued")!;
@@ -105,7 +105,7 @@ describe("an automatically approved draft of a disabled identity", () => {
 
   type Point = { at: number; when: "before" | "after"; how: "go on" | "crash"; end: End };
 
-  /** False where there is no such append before the draft waits; then the identity's change comes after. */
+  /** Returns false if there is no such append before the draft waits; then the identity changes afterwards. */
   async function endsAt({ at, when, how, end }: Point): Promise<boolean> {
     const world = await disabled();
     let reached = false;
@@ -119,13 +119,13 @@ describe("an automatically approved draft of a disabled identity", () => {
     await world.drain();
     const isThere = reached;
     if (!isThere) {
-      // Processes append later too, which is not judged here.
+      // Later appends of processes are not tested here.
       world.useNode(world.createNode());
       await end.happens(world);
     }
     await world.run();
     const draftId = submitted(world);
-    // Cut off before it was there.
+    // The submission itself was cut off.
     if (draftId === undefined) return true;
     const told = `${when} append ${at}`;
     if (end === enabled) await expectSound(world, [draftId], ["sent"]);

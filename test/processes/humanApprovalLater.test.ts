@@ -19,7 +19,7 @@ async function approveAndSend(world: StandingWorld, draftId: string): Promise<vo
   await send(world, draftId);
 }
 
-/** It has not left, and nobody can be told otherwise: what it held is given back. */
+/** Expects that the draft was not sent, failed as approval_withdrawn, and gave everything back. */
 async function expectWithdrawn(world: StandingWorld, draftId: string): Promise<void> {
   expect(world.hands.filter(({ outcome }) => outcome.kind === "accepted")).to.deep.equal([]);
   expect(await world.state.draft(draftId)).to.include({ status: "failed", failureCode: "approval_withdrawn" });

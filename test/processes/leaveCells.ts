@@ -52,7 +52,7 @@ export const ways = Object.keys(allWays) as WayName[];
 const people: WayName[] = ["a signed-in person", "two signed-in people"];
 const nobody: WayName[] = ["a rule", "a setting"];
 
-/** When it happens: before the claim, before a connection is opened, once it is, right before the first byte (also 5 s later), before a retry is claimed. */
+/** Moments of a change: before the claim, before and after connecting, before the first byte (also 5 s later), before a retry. */
 export const moments = ["queued", "connected", "started", "first byte", "late first byte", "queued again"] as const;
 export type Cell = { way: WayName; moment: (typeof moments)[number] };
 
@@ -60,8 +60,8 @@ export type Cell = { way: WayName; moment: (typeof moments)[number] };
 type End = "pending" | `held ${string}` | `failed ${string}` | "stale" | "sending" | "sent";
 
 /**
- * A change that makes the answer "no". `ways`: whose approval it concerns, by default everybody's. `undone`: it ends; then the draft is sent by itself, or once a key
- * asks for it.
+ * A change that makes the answer "no". `ways`: the approvals it concerns, by default all. `undone`: ends it; then the draft is sent, by a key's
+ * request if it has to be requested again.
  */
 export type Question = { change: Do; ways?: WayName[]; end: (cell: Cell) => End; undone?: Do };
 
@@ -79,7 +79,7 @@ const onlyWhenQueued =
   (cell) =>
     cell.moment === "queued" ? end(cell) : "sent";
 
-/** It is held with this code as long as it is approved, and waits once it is being sent. A key is refused, and leaves the draft as it is. */
+/** While approved the draft is held with this code; while being sent it waits. A key is refused, which changes nothing. */
 const held = (code: string, sending: End = "sending") =>
   unlessJustAsked(({ moment, way }) => {
     if (moment !== "queued") return sending;

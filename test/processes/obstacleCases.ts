@@ -12,7 +12,7 @@ import {
   workspaceId,
 } from "./sendWorld.ts";
 
-/** Each event comes once: what a handler leaves undone nobody makes up for. Who meets a claim that was cut off waits for it, 200 ms with each look at the clock. */
+/** Each event is delivered once. A send that meets an interrupted claim waits for it, 200 ms at each reading of the clock. */
 const options = { deliveries: 1, tickMs: 200 };
 const otherId = "33333333-3333-7333-8333-333333333333";
 const otherDomainId = "44444444-4444-7444-8444-444444444444";

@@ -6,10 +6,10 @@ import { type End, type Obstacle, obstacles, openObstacleWorld } from "./obstacl
 import { attemptsOf, expectSound, isHandingOver } from "./sendChecks.ts";
 import type { SendWorld } from "./sendWorld.ts";
 
-/** When the obstacle arises: before anybody approves, which sendApproved meets; or while the connection is opened that the draft is to leave by. */
+/** Moments at which the obstacle arises: before the approval is handled, or while the draft's connection is opened. */
 const moments = ["before it is approved", "while its connection is opened"] as const;
 type Case = { obstacle: Obstacle; end: End; moment: (typeof moments)[number] };
-/** Where it ends, or arises. At a reading, of what tells of obstacles, nobody is cut off: that would be no different from the append before. */
+/** The append or read at which an obstacle arises or ends. A crash at a read would equal one after the append before. */
 type Point = { at: number; of: "append" | "reading"; when: "before" | "after"; how: "go on" | "crash" };
 
 /** The distance between the tried appends and reads of a case; each case starts one later than the one before. */

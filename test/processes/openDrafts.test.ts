@@ -6,7 +6,7 @@ import { hasEntry } from "#streams/idMap.ts";
 import { first, send, unknown } from "./sendChecks.ts";
 import { ann, cause, createSendWorld, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
-/** A draft as its thread knows it. */
+/** Returns a draft's state as recorded on its thread. */
 async function onThread({ state }: SendWorld, draftId: string) {
   const { drafts, claims, closedDrafts, pendingDrafts, status } = await state.thread();
   return {
@@ -142,7 +142,7 @@ describe("a thread's open drafts", () => {
     expect(await onThread(world, another)).to.include({ isOpen: false });
     await approve(world, another);
     await world.run();
-    // The thread's status was never that it waits for a decision because of this one.
+    // The thread's status never depended on this draft.
     expect(await onThread(world, another)).to.include({ ...open, pendingDrafts: 1 });
     expect(await onThread(world, draftId)).to.include(open);
   });

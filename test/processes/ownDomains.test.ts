@@ -33,7 +33,7 @@ describe("a workspace's own domain", () => {
     const json = { domain_name: `shop${++number}.example`, inbound_subdomain: "mail" };
     const { json: domain } = await workspace.ask("POST /v1/domains", { json });
     dns.publish(domain.dns_records);
-    // At once, and not with its next check.
+    // Requests a check at once.
     await workspace.ask(`POST /v1/domains/${domain.id}/verify`);
     await until(async () => (await read(domain.id)).status === "verified");
     return domain;
@@ -165,7 +165,7 @@ describe("a workspace's own domain", () => {
     const { json: bought } = await buyer.ask("POST /v1/domains", { json });
     dns.publish(bought.dns_records);
     await until(async () => (await buyer.ask(`GET /v1/domains/${bought.id}`)).json.status === "verified");
-    // From here on nobody of before gets what is sent there.
+    // From now on the former owner receives no mail sent to the domain.
     const gone = await service.deliver(before.email_address, mail({ id: "late@customer.example" })).catch(String);
     expect(gone).to.match(/nobody's address/);
     const identity = { domain_id: bought.id, local_part: "support", display_name: "Shop" };

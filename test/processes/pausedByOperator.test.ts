@@ -39,7 +39,7 @@ describe("an installation paused by the operator", () => {
     await resumeInstallation(elsewhere(), null, cause);
     expect(await sendNotice(node, provider, notice)).to.deep.equal({ sent: true });
     expect(taken).to.deep.equal([notice.to]);
-    // Nor where its reader stops it meanwhile.
+    // The mail is not sent either if its reader stops it meanwhile.
     const token = await newStopToken(node, { workspaceId, address: notice.to });
     onConnecting = () => stopLinks(node).change(token, "stop", { ip: undefined, userAgent: undefined, requestId: "1" });
     expect(await sendNotice(node, provider, notice)).to.include({ sent: false, again: false });

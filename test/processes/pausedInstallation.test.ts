@@ -6,7 +6,7 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { webhook } from "./webhookWorld.ts";
 
-/** On the running service, with its work table, its webhooks and the operator's command. */
+/** The running service with its work table, its webhooks and the operator's command. */
 describe("a running installation paused by the operator", () => {
   let service: InProcess;
   let workspace: Workspace;
@@ -77,7 +77,7 @@ describe("a running installation paused by the operator", () => {
 
     await until(async () => (await aside("sendApproved")) === 1);
     await until(async () => (await aside("notifyApprovers")) > 0);
-    // What a rule tells people waits by itself: the rules of the drafts that answer its message go on.
+    // A rule's notification waits separately, so the rules of the drafts that answer its message continue.
     await until(async () => (await happened("DraftRulesApplied")) === 2);
     await until(async () => (await count("work.webhook_deliveries where status = 'pending'")) === 2);
     expect([await caught(), told(), await happened("ApproversAsked")]).to.deep.equal([[], [], 0]);

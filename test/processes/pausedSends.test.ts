@@ -3,7 +3,7 @@ import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-/** On the running service, with its work table. */
+/** The running service with its work table. */
 describe("sends that have to wait", () => {
   let service: InProcess;
   let workspace: Workspace;
@@ -32,7 +32,7 @@ describe("sends that have to wait", () => {
         process,
       ])
     ).rows[0]!.n;
-  /** Takes a mail in, and waits for nobody to file it. */
+  /** Receives a mail without waiting for its filing. */
   async function acknowledge(raw: string): Promise<void> {
     const { resolve, accept } = reception(service.deps);
     const recipient = (await resolve(identity.address))!;
@@ -45,7 +45,7 @@ describe("sends that have to wait", () => {
     });
   }
   let mails = 0;
-  /** So many drafts, each on a mail of its own: what was answered once is not answered again without a question. */
+  /** Submits drafts, each on a separate mail, because a second answer to one mail needs another question. */
   async function submitMany(n: number): Promise<string[]> {
     const subjects = Array.from({ length: n }, () => `Question ${++mails}`);
     for (const subject of subjects)
@@ -67,12 +67,12 @@ describe("sends that have to wait", () => {
     const { blobs, settings } = service.deps;
     const get = blobs.get.bind(blobs);
     let stuck = true;
-    // Those of a mail that says so.
+    // Only the mail with this text is stuck.
     blobs.get = async (sha256) => {
       const bytes = await get(sha256);
       return stuck && bytes?.includes("never filed") ? undefined : bytes;
     };
-    // A rule that waited this long would hold its lane for the whole test.
+    // A process that waited this long would occupy its lane for the whole test.
     settings.barrierTimeoutMs = 60_000;
     const before = await count("DraftSent");
     const approve = { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: true } as const;

@@ -39,7 +39,7 @@ const subscription = (different: Partial<ProcessorSubscription> = {}): Processor
   ...different,
 });
 
-/** Two workspaces and a processor that answers as it is told to. */
+/** Makes two workspaces and a payment processor that answers as the test says. */
 async function world() {
   const log = createMemoryEventStore();
   let [nowMs, customers] = [began, 0];
@@ -181,7 +181,7 @@ describe("customers at the payment processor", () => {
     expect(asked.at(-1)).to.equal("subscriptions of cus_2");
     wait(31);
     expect(await plan()).to.deep.include({ plan: "builder_pack", status: "canceled", period: null, interval: null });
-    // A new subscription of the new customer is the workspace's again.
+    // A new subscription of the new customer counts for the workspace.
     state.subscriptions = [
       subscription({ id: "sub_2", customerId: "cus_2", periodStart: days(40), periodEnd: days(70) }),
     ];
@@ -202,7 +202,7 @@ describe("customers unknown to the payment processor", () => {
     expect(lines.at(-1)!.details.because).to.contain("STRIPE_SECRET_KEY");
     expect(await plan()).to.include({ plan: "pro", status: "active" });
     expect((await payerOf(deps, "one")).customerId).to.equal("cus_1");
-    // With the right key it goes on as before.
+    // With the right key everything continues as before.
     state.subscriptions = [subscription()];
     await look();
     expect(await payerOf(deps, "one")).to.include({ customerId: "cus_1", isSubscribed: true });

@@ -51,7 +51,7 @@ describe("a domain at SendGrid", () => {
   };
   const read = async (id: string, of = workspace) => (await of.ask(`GET /v1/domains/${id}`)).json;
   const isVerified = async (id: string, of = workspace) => (await read(id, of)).status === "verified";
-  /** Until a check has begun and ended that did not when it was asked for. */
+  /** Waits for a check that began after the call, and returns the domain. */
   async function checked(id: string, of = workspace): Promise<any> {
     const { verification_attempts: before } = await read(id, of);
     service.clock.advance(2_000);

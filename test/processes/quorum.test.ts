@@ -18,7 +18,7 @@ const ada: ChatPerson = { kind: "telegram", id: "7", name: "Ada" };
 const bob: ChatPerson = { kind: "telegram", id: "8", name: "Bob" };
 const cyd: ChatPerson = { kind: "slack", id: "U9", name: "Cyd" };
 
-/** The draft's page and mail take a token; a chat's button also says who pressed it. */
+/** A decision by a page's or mail's token; a chat's button also names the person. */
 type Press = { token: string; decision?: "approve" | "reject"; by?: ChatPerson };
 
 let service: InProcess;
@@ -41,7 +41,7 @@ async function pending(settings: Partial<NewIdentity>, more: object = {}) {
   return { identity, draftId: json.id as string, threadId: thread.id as string };
 }
 
-/** In a Telegram group, and at a mailbox that is asked too. */
+/** Submits a draft whose approvers are asked in a Telegram group and by mail. */
 async function askedTwice(to: string, required = 2, settings: Partial<NewIdentity> = {}) {
   const channels = { approvalChannel: telegramGroup, secondaryApprovalChannel: email(to) };
   const made = await pending({ ...channels, approvalsRequired: required, ...settings });
@@ -85,7 +85,7 @@ describe("a draft that needs two approvals", () => {
     ]);
     expect(Date.parse(waiting.approvals.given[0].at)).to.be.a("number").and.not.NaN;
 
-    // The page of the other one says so, and a second press of the first changes nothing.
+    // The other approver's page shows the approval, and a second press of the first changes nothing.
     const page = await workspace.ask(`GET /a/${await link()}`, { key: null });
     expect(page.text).to.contain("1 of 2 approvals given: by Ada at ");
     expect(await press({ token: button(), by: ada })).to.deep.include({ kind: "vote_counted", again: true });
@@ -111,7 +111,7 @@ describe("a draft that needs two approvals", () => {
     expect(decisionsIn(history).map(({ data }: any) => data.quorum)).to.deep.equal([quorum]);
     expect(history.find(({ type }) => type === "DraftQueued").data.authorisation).to.deep.include({ quorum });
     expect(await sentTo(identity.address)).to.equal(1);
-    // The card of the group says how it ended, whoever decided elsewhere.
+    // The group's card shows the outcome, although it was decided elsewhere.
     await until(async () => telegram.saidOn(draftId)?.includes("Sent") === true);
     expect(telegram.saidOn(draftId)).to.match(
       /^Approved by Ada through telegram and second@.* by a link in .*\. Sent, /,
@@ -143,7 +143,7 @@ describe("a draft that needs two approvals", () => {
     ]);
     expect(refused.json.message).to.contain("API keys have approved this version already: 1 of 2 approvals is given");
     expect(decisionsIn(await historyOf(draftId))).to.have.length(0);
-    // The key's own approval does not send; the person's means to.
+    // The key's approval does not send; the person's does.
     expect((await press({ token: button(), by: ada })).kind).to.equal("approved");
     await until(isSent(draftId));
   });
@@ -179,7 +179,7 @@ describe("a draft that needs two approvals", () => {
     await until(async () => telegram.askedAbout(draftId).length === 2 && telegram.saidOn(draftId) !== undefined);
     expect(telegram.saidOn(draftId)).to.contain("version 2 takes the place");
     await service.caughtUp();
-    // Who edited may approve as anybody else, once.
+    // The editor may approve once, as anybody else.
     await approveByKey(draftId);
     expect((await press({ token: button(), by: bob })).kind).to.equal("approved");
     await until(isSent(draftId));
@@ -195,10 +195,10 @@ describe("a draft that needs two approvals", () => {
     const { draftId, identity, threadId } = await pending({ autoApproveReplies: true, approvalsRequired: 2 });
     await until(async () => (await historyOf(draftId)).some(({ type }) => type === "DraftRulesApplied"));
     expect([(await draftOf(draftId)).status, (await draftOf(draftId)).auto_approved]).to.deep.equal(["pending", null]);
-    // What came of rules is written beside what is served together, a moment later.
+    // The rules' results are projected separately, a moment later.
     await service.caughtUp();
     const runs = (await workspace.ask(`GET /v1/rules/${made.id}/evaluations`)).json.data;
-    // Gone before anything is judged: the other tests' drafts are not its business.
+    // The rule is deleted before the assertions, so that it does not affect other tests' drafts.
     await workspace.ask(`DELETE /v1/rules/${made.id}`);
     expect(runs[0].actions[0]).to.include({ outcome: "suppressed", reason: "this identity requires 2 approvals" });
     const reply = { thread_id: threadId, body_text: "Now." };
@@ -240,7 +240,7 @@ describe("a draft that needs two approvals", () => {
     const to = "anew@approvers.example";
     const { draftId, identity, button } = await askedTwice(to);
     const pause = (sending_paused: boolean) => workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
-    /** The slots of the questions that have left, of this version. */
+    /** Returns the slots of the requests that reached approvers. */
     const asked = async () => {
       const { open, reached } = (await service.deps.drafts.load(draftId)).state.notified;
       return reached.map((id) => open[id]!.channel.slot).sort();
@@ -312,10 +312,10 @@ describe("concurrent decisions", function () {
       const [decision] = decisions as any[];
       if (decision) expect(decision.data.quorum?.voters.length ?? 1, told).to.be.at.least(required);
       if (decision?.data.send_requested) await until(isSent(draftId));
-      // Old buttons decide nothing about what is new.
+      // Old buttons decide nothing about a new version.
       const { version } = await draftOf(draftId);
       if (version > 1) {
-        // Only a key, which names no version, can have approved the new one.
+        // Only a key, which names no version, can have approved the new version.
         if (decision) expect([decision.data.version, decision.actor.kind], told).to.deep.equal([version, "api_key"]);
         const old = telegram.askedAbout(draftId)[0]!.tokens.approve;
         expect((await press({ token: old, by: bob })).kind, told).to.equal("changed");
@@ -354,7 +354,7 @@ describe("a question in a chat", () => {
     await until(async () => telegram.failuresLeft(draftId) === 1);
     service.clock.advance(10_000);
     await until(async () => telegram.failuresLeft(draftId) === 0);
-    // It was refused for good: nothing comes after it by itself, only with the next news.
+    // After a final refusal nothing is retried; only the next event updates the chat.
     service.clock.advance(3_600_000);
     expect(telegram.saidOn(draftId)).to.equal(undefined);
     await workspace.ask(`POST /v1/drafts/${draftId}/reject`, { json: { reason: "too late" } });

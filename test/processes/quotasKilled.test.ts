@@ -18,7 +18,7 @@ import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 
 const cap = 50;
-/** Used up before: what is left shows the same as all of it. */
+/** Mails used up before the test, to make it shorter. */
 const usedBefore = inFull ? 0 : 44;
 const left = cap - usedBefore;
 const drafts = left + 6;
@@ -43,7 +43,7 @@ describe("quotas with two instances, one of them killed [8 builder_pack]", funct
   });
 
   it("outbound and inbound quotas are used up to the last mail and never exceeded although an instance is killed", async () => {
-    // What the dead instance was handing over is given up soon.
+    // Short times, so that the dead instance's hand-overs are given up soon.
     const env = { ...testSettings, HAND_OVER_SECONDS: "20", DELIVERY_CONFIRM_SECONDS: "3" };
     first = await startService({ database, env });
     second = await startBeside(database, env);
@@ -94,7 +94,7 @@ describe("quotas with two instances, one of them killed [8 builder_pack]", funct
       ...ids.map((id, n) => send(id, n % 2 ? dying : ask)),
       ...Array.from({ length: mails - 1 }, (_, n) => receive(`mail-${n}`)),
     ]);
-    // What the dead instance had in hand is taken back or finished by the other one.
+    // The other instance undoes or finishes the dead instance's sends.
     await until(async () => {
       await pause(betweenLooksMs);
       const open = (await ask(`GET /v1/drafts?thread_id=${thread.id}&status=pending&limit=100`)).json;
@@ -106,7 +106,7 @@ describe("quotas with two instances, one of them killed [8 builder_pack]", funct
       const [sent, failed] = await Promise.all([of("sent"), of("failed")]);
       return { sent: sent.json.total, failures: failed.json.data.map((draft: any) => draft.failure_code) };
     };
-    // What the dead instance was writing when it died may have left: it is not sent again, and keeps its place.
+    // A mail that the dead instance was handing over may have been sent: it is not sent again and keeps its quota.
     await until(async () => {
       await pause(betweenLooksMs);
       const { sent, failures } = await ended();
@@ -126,7 +126,7 @@ describe("quotas with two instances, one of them killed [8 builder_pack]", funct
     const { sent, failures } = await ended();
     expect(sent + failures.length).to.equal(left);
     expect(failures.filter((code: string) => code !== "unconfirmed")).to.deep.equal([]);
-    // One instance hands over no more than this at once.
+    // One instance hands over at most this many at once.
     expect(failures.length).to.be.at.most(mostAtOnce);
   });
 });

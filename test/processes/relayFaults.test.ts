@@ -24,7 +24,7 @@ const count = (world: SendWorld, type: string) => world.log.all.filter((event) =
 
 const patientMs = 60_000;
 const patient = { readyMs: patientMs, envelopeMs: patientMs, contentMs: patientMs, answerMs: patientMs };
-/** Hardly any time, in milliseconds, for where a relay hangs, and for that alone. The service's own limits are tried with --full (slowRelay.test.ts). */
+/** Short limits (ms) only for the stage at which a relay hangs. slowRelay.test.ts tests the real limits with --full. */
 const limits = {
   ready: (readyMs: number) => ({ ...patient, readyMs }),
   envelope: (envelopeMs: number) => ({ ...patient, envelopeMs }),
@@ -67,7 +67,7 @@ describe("a faulty relay", () => {
     it(`a draft fails with everything given back after all tries if the relay always hangs at ${at}`, async () => {
       const { world, relay, end } = await sendThrough([{ at, how: "stall" }], { within: limitAt(at, 150) });
       expect(end).to.include({ status: "failed", failureCode: "provider_unavailable", tries: 2 });
-      // A busy machine may give one up before the relay has heard of it.
+      // On a busy machine a connection may be given up before the relay has noticed it.
       await until(async () => relay.connections >= 3);
       expect([relay.connections, relay.contentBytes]).to.deep.equal([3, 0]);
       expect(await world.state.quota()).to.equal(0);
@@ -124,7 +124,7 @@ describe("a relay that answers 421", () => {
 });
 
 describe("a draft whose instance stops", () => {
-  /** Stops it at this moment; what the draft came to then, and in the end. */
+  /** Stops the instance at this moment, and returns what had begun by then. */
   async function stopped(when: (world: SendWorld, stop: () => void) => void) {
     const { world, draftId } = await queued();
     when(world, () => world.stop());
@@ -169,7 +169,7 @@ describe("a draft without room at the provider", () => {
   const full = (away: boolean, lastFailure?: Unavailable) => () => {
     throw new NoRoom("no room", { away, lastFailure });
   };
-  /** The times at which the provider was asked. */
+  /** Returns the times at which the provider was asked for a connection. */
   function asks(world: SendWorld, answer: () => unknown): number[] {
     const times: number[] = [];
     world.onConnect(() => {
@@ -210,7 +210,7 @@ describe("a draft without room at the provider", () => {
     await world.run();
     const { failureCode, tries } = await world.state.draft(draftId);
     expect([failureCode, tries]).to.deep.equal(["provider_unavailable", 2]);
-    // Three waits of half a minute at least, and the two pauses between.
+    // Three waits of at least half a minute, and two pauses.
     expect(world.clock.now().getTime() - began).to.be.within(90_000, 2 * 90_000);
     await expectSound(world, [draftId], ["failed"]);
   });

@@ -32,7 +32,7 @@ const approveByKey = (world: World, draftId: string) =>
   approveDraft(world.node, { workspaceId, draftId, ifVersion: null }, cause);
 const typesOf = (world: World, type: string) => world.log.all.filter((event) => event.type === type);
 
-/** A send that was cut off and is asked for again, as under an Idempotency-Key. */
+/** A send that was cut off and is repeated, as under an Idempotency-Key. */
 describe("a repeated send", () => {
   it("a repeated send ends as the first one did, whatever happened since", async () => {
     const world = await createSendWorld();
@@ -119,7 +119,7 @@ describe("a repeated send", () => {
           if (recovered) await world.run();
           const repeat = () => queueSend(world.createNode(), { draftId, kind: "api_key" }, repetition);
           const again = await repeat().catch(async (error) => {
-            // The claim that the first left behind is not undone yet: 503, and nothing is kept of it.
+            // The first send's claim is not undone yet: the answer is 503 and is not stored.
             if (!(error instanceof Unavailable)) throw error;
             expect(recovered, `append ${at}`).to.equal(false);
             await world.run();

@@ -33,11 +33,11 @@ describe("drafts that wait for room at a relay", () => {
       const waits = "select count(*) from work.items where process = 'deliver' and timer = 'room'";
       const waiting = async () => (await service.database.query<{ count: number }>(waits)).rows[0]!.count;
       await until(async () => (await waiting()) >= drafts - 1);
-      // None comes by itself for an hour.
+      // No timer is due for an hour.
       service.clock.advance(-3_600_000);
       const before = looks;
       await new Promise((resolve) => setTimeout(resolve, 5_000));
-      // The one that is called to find out whether the relay is still busy.
+      // Only the draft that is called to test whether the relay is still busy.
       expect(looks - before).to.be.at.most(10);
       for (const connection of held) connection.discard();
       await until(async () => relay.mails.length === drafts);

@@ -23,7 +23,7 @@ const outlets = (provider: MailProvider) => ({ provider, channels: channelDouble
 describe("rules whose events are repeated", () => {
   const rules = useRules();
 
-  /** More instances of the process, each with a memory of its own; none records an evaluation before all want to. */
+  /** Makes instances of the process with separate caches; none records an evaluation before all are ready to. */
   const instances = (count: number) => {
     let waiting = count;
     let open = (): void => {};
@@ -50,14 +50,14 @@ describe("rules whose events are repeated", () => {
 
   it("a rule runs once on four concurrent instances [races]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world();
-    // If a workspace has no rules, nobody looks at its submissions: this one is about nothing that happens here.
+    // A workspace without rules evaluates no submissions, so a rule that never matches here is made.
     await rule("draft.stale", [{ type: "set_priority", priority: "low" }]);
     const { thread, message } = await receive();
     const submitted = await draft({ thread, message });
     const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
     const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
     await until(async () => (await rules.eventsOf(`draft-${submitted.id}`, "DraftRulesApplied")).length > 0);
-    // Only now are there any of these: the service's own process has been here already.
+    // These rules are made after the service's own process has handled the events.
     const received = await rule("email.received", [{ type: "set_thread_status", status: "closed" }]);
     const created = await rule("draft.created", [
       { type: "skip_approval" },
@@ -165,7 +165,7 @@ describe("rules whose events are repeated", () => {
     expect(evaluation.matched).to.equal(true);
   });
 
-  /** The same trigger once more under another run, as if an action had caused it. */
+  /** Returns the same trigger under another run, as if an action had caused it. */
   async function lookAlike(draftId: string, event: Recorded, workspaceId: string) {
     const { state } = await rules.service.deps.drafts.load(draftId);
     const { deps } = rules.service;

@@ -18,7 +18,7 @@ export const when = (field: string, value: string, op = "equals") => ({
 });
 export const trusted = when("contact.status", "trusted");
 
-/** The whole service for the tests of one describe, and what is said there of a mail's sender: proof unless told otherwise. */
+/** Starts the service for the tests of one describe. Mail is authenticated as proven unless `say` is called. */
 export function useRules(environment: Record<string, string> = {}) {
   let service: InProcess;
   let said: Authentication | Promise<Authentication>;
@@ -32,12 +32,12 @@ export function useRules(environment: Record<string, string> = {}) {
   });
   after(() => service?.stop());
 
-  /** A workspace with one identity, its rules, and what a customer and an agent do there. */
+  /** Makes a workspace with one identity. Returns what its rules, a customer and an agent can do. */
   async function world(settings: Partial<IdentitySettings> = {}) {
     const { id, ask } = await service.workspace();
     const identity = await service.identity(id, settings);
     const get = async (path: string) => (await ask(`GET ${path}`)).json;
-    /** A mail is judged a moment after it is filed, and rules look at that. */
+    /** Waits until all mail is authenticated, which happens a moment after filing. */
     const judged = () => {
       const unjudged = `select 1 from read.messages
         where workspace_id = $1 and direction = 'inbound' and authentication is null`;
@@ -56,7 +56,7 @@ export function useRules(environment: Record<string, string> = {}) {
         expect(status, JSON.stringify(json)).to.equal(200);
         return json;
       },
-      /** As long as rules wait for a sender's proof, once they do. */
+      /** Waits until rules wait for a sender's proof, and advances the clock beyond that wait. */
       async proofIsLate() {
         const waiting = "select 1 from work.items where timer like 'created:%'";
         await until(async () => (await service.database.query(waiting)).rows.length > 0);
@@ -87,7 +87,7 @@ export function useRules(environment: Record<string, string> = {}) {
         return answer.json;
       },
       evaluations: async (rule: any) => (await get(`/v1/rules/${rule.id}/evaluations`)).data as any[],
-      /** The rule's only evaluation, once everything it set in motion is settled. */
+      /** Waits until all actions are done, and returns the rule's only evaluation. */
       async settled(rule: any): Promise<any> {
         let found: any[] = [];
         await until(async () => {
@@ -118,11 +118,11 @@ export function useRules(environment: Record<string, string> = {}) {
   const eventsOf = async (stream: string, type: string) =>
     (await service.deps.store.read(stream)).filter((event) => event.type === type);
 
-  /** Where nobody has confirmed it yet. */
+  /** Records a delivery unless it is already recorded. */
   async function confirmDelivery(draftId: string): Promise<void> {
     const { state } = await service.deps.drafts.load(draftId);
     const stream = deliveryStream(state.attemptId as string);
-    // The end first: what is recorded after that look is a conflict, and no second delivery.
+    // The stream's end is read first, so that a delivery recorded meanwhile is a conflict and not a second one.
     const last = await service.deps.store.readLast(stream);
     if ((await eventsOf(stream, "DeliveryDelivered")).length > 0) return;
     const data = { draftId, threadId: state.threadId, messageId: state.messageId, evidence: "test" };

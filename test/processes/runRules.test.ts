@@ -292,7 +292,7 @@ describe("runRules", () => {
     expect(mails).to.have.length(1);
     const [caught] = mails;
     expect(caught?.from.address).to.equal("approvals@countersign.localhost");
-    // Nothing that a tenant or a stranger wrote is in the subject, and no address of theirs is a link.
+    // The subject has no tenant's or stranger's words, and no address of theirs is a link.
     expect(caught?.subject).to.equal("A rule of your workspace matched");
     expect(caught?.text).to.contain("“Help[U+202E] me”").and.to.contain(unlinked(ann)).and.not.to.contain(ann);
   });

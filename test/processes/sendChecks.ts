@@ -7,7 +7,7 @@ export const accepted = { kind: "accepted", response: "250 ok" } as const;
 export const later = { kind: "refused", retryable: true, code: "greylisted", message: "451 later" } as const;
 export const unknown = { kind: "unknown", message: "the connection was lost" } as const;
 
-/** What holds at any rest, whatever happened before (invariants 1 and 8). */
+/** Expects what must hold whenever nothing is left to do (invariants 1 and 8). */
 export async function expectSound(
   world: SendWorld,
   draftIds: string[],
@@ -51,7 +51,7 @@ export async function requireHuman(world: SendWorld): Promise<void> {
 export const send = (world: SendWorld, draftId: string, on = world.node) =>
   sendDraft(on, { workspaceId, draftId }, cause);
 
-/** Between the start of a hand-over and its recorded outcome. */
+/** True between the start of a hand-over and its recorded outcome. */
 export const isHandingOver = ({ log }: SendWorld): boolean =>
   log.all.some(
     ({ type, stream }) =>

@@ -33,7 +33,7 @@ describe("faults at every append of the send path", () => {
           const failed = await start.then(
             () => false,
             (error: unknown) => {
-              // What was appended already is refused the second time.
+              // An append that was made is refused the second time.
               const isRefused = how === "conflict" && error instanceof Rejected;
               if (!(error instanceof Crashed || error instanceof Unavailable || isRefused)) throw error;
               return true;
@@ -44,7 +44,7 @@ describe("faults at every append of the send path", () => {
           await world.run();
           await expectSound(world, [draftId], endings[by]);
           const { status, failureCode } = await world.state.draft(draftId);
-          // Nobody knows only of what was begun and has no recorded outcome: everything else leaves in the end.
+          // A draft fails only if a hand-over was begun and has no recorded outcome; all others are sent in the end.
           if (status === "failed") expect([begun, failureCode], `append ${at}`).to.deep.equal([true, "unconfirmed"]);
           reached = faulty.faulty.appends >= at;
           expect(at).to.be.below(60);

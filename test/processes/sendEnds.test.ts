@@ -14,7 +14,7 @@ describe("sends that do not go well", () => {
       mayLoosen: true,
     } as const;
     await world.node.identities.handle(identityId, update, cause);
-    // Submitted a moment before the switch, carried out after it.
+    // Submitted before the change of the setting, handled after it.
     const draftId = await world.submit({ autoApproved: true });
     await world.run();
     expect((await world.state.draft(draftId)).status).to.equal("pending");
@@ -41,7 +41,7 @@ describe("sends that do not go well", () => {
     const approvedAt = world.clock.now().getTime();
     await world.run();
     expect((await world.state.draft(draftId)).status).to.equal("sent");
-    // The claim is taken back after 6 s. Nobody asks again before 10 s.
+    // The claim is released after 6 s. The usual retry would come after 10 s.
     const queued = world.log.all.find(({ type }) => type === "DraftQueued")!;
     expect(Date.parse(queued.metadata.at) - approvedAt).to.be.below(10_000);
     expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 1]);

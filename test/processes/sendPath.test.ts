@@ -68,7 +68,7 @@ describe("the send path", () => {
       await world.acknowledge(2, [first]);
       if (filed) await world.drain();
       const sending = refusal(send(world, draftId));
-      // It may not get anywhere before that mail is filed.
+      // The send must not finish before that mail is filed.
       if (!filed) await Promise.race([sending, new Promise((resolve) => setTimeout(resolve, 50))]);
       await world.drain();
       expect(await sending).to.equal("stale_draft");
@@ -83,7 +83,7 @@ describe("the send path", () => {
     const world = await createSendWorld({ tickMs: 1_000 });
     const draftId = await world.submit();
     await world.acknowledge(2, [first]);
-    // Without its bytes nobody files it, whoever waits for that neither.
+    // Without its bytes the mail cannot be filed, not even by the waiting send.
     world.blobs.get = async () => undefined;
     const error = await send(world, draftId).catch((failure: unknown) => failure);
     expect(error).to.be.instanceOf(Unavailable);

@@ -49,7 +49,7 @@ export const cause: Cause = {
   causationId: "test",
 };
 
-/** A signed-in person. */
+/** Makes the cause of a signed-in person's command. */
 export const signedIn = (id: string, name: string): Cause => ({
   ...cause,
   actor: { kind: "session", id, name, email: `${id}@people.example` },
@@ -69,11 +69,11 @@ export type WorldOptions = {
   tickMs?: number;
   deliveries?: number;
   handOverSeconds?: number;
-  /** Read models of a kind of their own. By default they are made from the log at each question. */
+  /** Other read models. By default they are made from the log at each query. */
   reads?: Reads;
 };
 type KeptTimers = Map<string, { process: string; timer: Timer }>;
-/** A world at rest, from which others begin. */
+/** A snapshot of a world, from which other worlds begin. */
 export type Beginning = {
   events: readonly Recorded[];
   contents: ReadonlyMap<string, Buffer>;
@@ -85,14 +85,14 @@ export type Beginning = {
 
 const beginnings = new Map<string, Promise<Beginning>>();
 
-/** What `prepare` makes of a world, made once for each name; further worlds of that name begin there. */
+/** Runs `prepare` once for each name and returns the world's snapshot. */
 export function beginningOf(name: string, prepare: () => Promise<SendWorld>): Promise<Beginning> {
   const made = beginnings.get(name) ?? prepare().then((world) => world.asBeginning());
   beginnings.set(name, made);
   return made;
 }
 
-/** An owner, and Ann and Bob who may approve. */
+/** Adds an owner, and the approvers Ann and Bob. */
 async function joinPeople({ members }: Node): Promise<void> {
   const people = [
     ["owner", "owner"],
@@ -139,7 +139,7 @@ export function openSendWorld(
   const blobs = memoryBlobs(contents);
   let ms = beginning?.ms ?? Date.parse("2026-01-01T00:00:00Z");
   let ticks = beginning?.ticks ?? 0;
-  /** How far off the wall clock is, in milliseconds. The monotonic one never is. */
+  /** The wall clock's error in milliseconds. The monotonic clock has none. */
   let offMs = 0;
   const clock: Clock = {
     now: () => new Date(ms + offMs),
@@ -155,7 +155,7 @@ export function openSendWorld(
   let onConnecting = (): unknown => undefined;
   let beforeAnswering = (): unknown => undefined;
   const timers: KeptTimers = new Map(beginning?.timers);
-  /** Handlers that asked to be asked again at a time. */
+  /** Handlers that asked to be run again at a time. */
   let asked: { name: string; run: Work; atMs: number }[] = [];
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = beginning?.position ?? 0;
@@ -197,7 +197,7 @@ export function openSendWorld(
       clock,
       ids: systemIds,
       blobs,
-      // No index of filings: whoever files reads the filing stream from its start.
+      // There is no index of filings: filing reads the filing stream from its start.
       reads: reads ?? logReads(log),
       projected: async () => reads === undefined,
       headerReader: { read: async (raw, { envelopeFrom }) => readHeaders(raw, envelopeFrom) },
@@ -218,7 +218,7 @@ export function openSendWorld(
       mailRoom: createRoom(64 * 1024 * 1024),
       pictures: { fetch: async () => undefined },
       costlyWork: createCostlyWork(sharedThreads()),
-      // Keys lie in this log as they are.
+      // Keys are stored unsealed in this log.
       payments: null,
       accounts: {} as never,
       accountMail: {} as never,
@@ -275,7 +275,7 @@ export function openSendWorld(
       subject,
     );
 
-  /** Runs a handler the way the service does: infrastructure is tried again, an instance that died is replaced. */
+  /** Runs a handler as the service does: it is repeated after infrastructure errors, and a dead instance is replaced. */
   async function work(name: string, run: Work): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
       try {
@@ -297,18 +297,18 @@ export function openSendWorld(
     throw new Error(`${name} never came through`);
   }
 
-  /** True if one of these may have ended since it was seen: the planner is always faster here than who sets something aside. */
+  /** True if one of these obstacles may have ended since it was seen. */
   const mayHaveEnded = (obstacles: readonly Obstacle[], ended = endedObstacles(log.all)): boolean =>
     obstacles.some(({ stream, revision }) => (ended.get(stream) ?? -1) > revision);
 
-  /** What was set aside under this event's stream, as it was before, is handed over again. */
+  /** Runs the handlers again that were set aside under this event's stream. */
   async function wakeAside(event: Recorded): Promise<void> {
     const woken = aside.filter(({ obstacles }) => mayHaveEnded(obstacles, endedObstacles([event])));
     aside = aside.filter((each) => !woken.includes(each));
     for (const { name, run } of woken) await work(name, run);
   }
 
-  /** Hands every event that is new to every process, `deliveries` times, or sets the timer that comes instead. */
+  /** Hands every new event to every process `deliveries` times, or sets its timer. */
   async function drain(): Promise<void> {
     let at = position;
     while (at < log.all.length) {
@@ -322,7 +322,7 @@ export function openSendWorld(
             await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
       }
       await wakeAside(event);
-      // Only now: where a handler was cut off, the event comes again.
+      // The position moves last, so that an event whose handler was cut off is delivered again.
       at += 1;
       position = Math.max(position, at);
     }
@@ -345,7 +345,7 @@ export function openSendWorld(
     await drain();
   }
 
-  /** Lets time pass from timer to timer until none is left, or `until` holds. */
+  /** Advances the clock from timer to timer until none is left or `until` holds. */
   async function run(until: () => boolean = () => false): Promise<void> {
     await drain();
     for (let steps = 0; timers.size + asked.length > 0 && !until(); steps++) {
@@ -362,7 +362,7 @@ export function openSendWorld(
   const fresh = createStreamServices({ store: log, clock, ids: systemIds });
   const newestWord = async () => (await fresh.threads.load(threadId())).state.newestWord;
 
-  /** The customer's mail is acknowledged, by another instance; filing is the dispatcher's. */
+  /** Records the customer's mail as received, by another instance. The dispatcher files it. */
   async function acknowledge(number: number, references: string[] = []): Promise<void> {
     const raw = Buffer.from(`mail ${number}`);
     const data = mailReceived({ number, references, identityId, workspaceId, rawSha256: await blobs.put(raw) });
@@ -405,7 +405,7 @@ export function openSendWorld(
       autoApproved: false,
       ...different,
     };
-    // A draft is approved by the switch only where it is on.
+    // A draft is approved by the setting only if it is on.
     if (draft.autoApproved) await changeIdentity({ autoApproveReplies: true });
     const submitted = await on.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
     await tellThread(on, { draftId, ...submitted }, cause);
@@ -413,7 +413,7 @@ export function openSendWorld(
     return draftId;
   }
 
-  /** Done by somebody else than the node under test, whatever has become of that. */
+  /** Changes the identity from another instance than the one under test. */
   async function changeIdentity(changes: Partial<IdentitySettings>): Promise<void> {
     const command = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
     await elsewhere().identities.handle(identityId, command, cause);
@@ -439,7 +439,7 @@ export function openSendWorld(
     await drain();
   }
 
-  /** A person's press that means to send. */
+  /** Approves and requests sending, as a person's press does. */
   const approve = (draftId: string, on: Node = node) =>
     on.drafts.handle(
       draftId,
@@ -482,11 +482,11 @@ export function openSendWorld(
     setEvidence(found: typeof evidence) {
       evidence = found;
     },
-    /** Lets only this much time pass, telling nobody. */
+    /** Moves the clock without firing timers. */
     sleepThrough(by: number) {
       ms += by;
     },
-    /** The wall clock jumps by this much, back if it is negative. */
+    /** Makes the wall clock jump by this many milliseconds, back if negative. */
     jumpClock(by: number) {
       offMs += by;
     },
@@ -496,7 +496,7 @@ export function openSendWorld(
     onAnswer(work: () => unknown) {
       beforeAnswering = work;
     },
-    /** Hands over through this one, whose hand-overs are not in `hands`. */
+    /** Sends through this provider; its hand-overs are not recorded in `hands`. */
     sendThrough(other: MailProvider) {
       through = other;
     },
@@ -505,12 +505,12 @@ export function openSendWorld(
     },
     threadId,
     asBeginning: (): Beginning => ({ events: log.all, contents, timers, position, ms, ticks }),
-    /** Handlers that are at work are told to end, as when the instance stops; those that come later are not. */
+    /** Aborts the running handlers, as when the instance stops. Later handlers run. */
     stop() {
       stopping.abort(new Error("shutting down"));
       stopping = new AbortController();
     },
-    /** Every event from this revision of the log on goes to every process once more. */
+    /** Hands every event of the log to every process again. */
     replayAll() {
       position = 0;
     },
@@ -519,7 +519,7 @@ export function openSendWorld(
 
 export type SendWorld = ReturnType<typeof openSendWorld>;
 
-/** The code something was refused with; fails where it was not. */
+/** Returns the code with which the work was refused, or "not refused". Rethrows other errors. */
 export async function refusal(work: Promise<unknown>): Promise<string> {
   try {
     await work;

@@ -8,7 +8,7 @@ import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { useRules } from "./rulesWorld.ts";
 
-/** Notices: 3 an hour to a mailbox; approvals: 2. Workspaces are each test's own. */
+/** Hourly limits to one mailbox: 3 notices, 2 approval mails. Each test has separate workspaces. */
 const settings = { SERVICE_MAIL_PER_HOUR: "3,4,2,100" };
 
 describe("the service's own mail", () => {
@@ -29,7 +29,7 @@ describe("the service's own mail", () => {
     );
     return Number(line.exec(text)?.[1] ?? 0);
   };
-  /** The path of the link that stops such mail. */
+  /** Returns the path of the link that stops the service's mail. */
   const stopPath = async (to: string) => /\/stop\/[\w.-]+/.exec((await mailsTo(to))[0]!.text)![0];
   const open = (path: string, options: RequestInit = {}) => fetch(rules.service.url + path, options);
   const nonceIn = (page: string) => /name="nonce" value="([^"]+)"/.exec(page)![1]!;
@@ -175,7 +175,7 @@ describe("the service's own mail", () => {
     for (const origin of [first, first, second, third])
       expect(await send(to, { workspaceId, origin })).to.deep.equal({ sent: true });
     expect(await send(to, { workspaceId, origin: fourth })).to.include({ sent: false, again: false });
-    // Another workspace reaches the same mailbox no better.
+    // The limit of the mailbox holds for another workspace too.
     const other = (await rules.service.workspace()).id;
     expect(await send(to, { workspaceId: other })).to.include({ sent: false, again: false });
     expect(await send(to, { workspaceId: other, kind: "outcome" })).to.deep.equal({ sent: true });
@@ -203,7 +203,7 @@ describe("the service's own mail", () => {
   });
 
   describe("the link that stops the service's mail", () => {
-    /** A draft whose first approver was asked. */
+    /** Submits a draft and waits until its first approver was asked. */
     async function asked() {
       const world = await rules.world();
       const [first, second] = [someone(), someone()];
@@ -265,7 +265,7 @@ describe("the service's own mail", () => {
       const before = (await mailsTo(first)).length;
       const again = await press(path);
       expect([again.status, (await again.text()).includes("Mail is resumed")]).to.deep.equal([200, true]);
-      // The mailbox's measure is full by now; an hour later there is room.
+      // The mailbox's hourly limit is reached; an hour later there is room.
       await rules.service.database.query("update work.service_mail set at = at - interval '1 hour'");
       rules.service.clock.advance(3_600_000);
       await until(async () => (await mailsTo(first)).length > before);
@@ -312,7 +312,7 @@ describe("the service's own mail", () => {
     await receive();
     await settled(told);
     const raw = (await rules.service.outbox.raw((await mailsTo(to))[0]!.id))!;
-    // As it is, and wrapped by a program that answers everything.
+    // The mail itself, and an automatic answer to it.
     await rules.service.deliver(identity.address, raw);
     const wrapped = mail({
       id: `${randomUUID()}@back.example`,

@@ -29,7 +29,7 @@ const usual: RuleSettings = {
   ...{ priority: 100, stopAfterMatch: false, identityId: null, assistantId: null },
 };
 
-/** The send path with rules: a customer whom the workspace trusts and whose mail is proven, and what anybody changes meanwhile. */
+/** The send path with rules, a trusted customer whose mail is proven, and functions that change settings. */
 export const createStandingWorld = async (options: WorldOptions = {}) => standing(await createSendWorld(options));
 
 export const openStandingWorld = (options: WorldOptions, beginning: Beginning) =>
@@ -51,7 +51,7 @@ function standing(world: SendWorld) {
       updateContact(world.elsewhere(), { workspaceId, email: ann, changes: { status } }, cause),
     pause: (sendingPaused: boolean) =>
       world.elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused }, cause),
-    /** What the customer's mail turns out to prove; its rules run. */
+    /** Records the authentication of the customer's mail, and runs its rules. */
     async authenticate(different: Partial<Authentication> = {}): Promise<void> {
       const { data, revision } = world.log.all.findLast(({ type }) => type === "MessageReceived")!;
       const { messageId, number, classification, subject } = data as InboundMessage;

@@ -22,7 +22,7 @@ describe("an automatically approved draft in a workspace without rules [d4 rules
       }
     };
     await Promise.all(Array.from({ length: 8 }, submit));
-    // Nobody has to have looked at their rules: as much as the longest wait later they are all still on their way.
+    // After the longest wait for rules all drafts are still being sent.
     rules.service.clock.advance(301_000);
     await until(async () => {
       const all = await Promise.all(ids.map(async (id) => (await rules.service.deps.drafts.load(id)).state.status));

@@ -5,13 +5,13 @@ import { type Life, lifeOf } from "#test/support/stripe/lives.ts";
 import { caps, inOrder, type LifeMoment, liveThrough, shuffled } from "#test/support/stripe/liveThrough.ts";
 import { createRandom } from "../../scripts/support/random.ts";
 
-/** What a subscription shows, in words that do not depend on when the service heard of anything. */
+/** Returns a subscription's values that do not depend on when events arrived. */
 const shownBy = ({ plan, status, interval, renewsAt, trialEndsAt, period }: LifeMoment["plan"]) => ({
   ...{ plan, status, interval, renewsAt, trialEndsAt },
   ends: period?.end.toISOString() ?? null,
 });
 
-/** The months that a customer's plan had, counted by the processor's own word alone. */
+/** Counts the months of a customer's plan from the payment processor's data alone. */
 function monthCounter() {
   let [count, from, starts, ends] = [0, "", 0, 0];
   return {
@@ -27,7 +27,7 @@ function monthCounter() {
         }
       };
       if (sub.periodStart !== from) {
-        // One that begins within a month goes on with that.
+        // A period that begins within a month continues that month.
         if (!(starts < start && start < ends)) count++;
         [from, starts, ends] = [sub.periodStart, start, endOf(start)];
       }
@@ -42,7 +42,7 @@ function monthCounter() {
 const describeLife = (seed: number, { begins, steps }: Life): string =>
   `seed ${seed}: ${JSON.stringify([begins, ...steps.map(({ at, action }) => [at / 86_400_000, action])])}`;
 
-/** No counters of a month hold more than the largest plan allowed that was in force when they were used, and no month has two. */
+/** Expects that no month's counter exceeds the largest cap in force while it was used, and that no month has two. */
 function requireCaps(
   { reserved }: Awaited<ReturnType<typeof liveThrough>>,
   { months, about }: { months: number; about: string },
@@ -83,13 +83,13 @@ describe("the life of a subscription", function () {
       expect(shownBy(second.plan), about).to.deep.equal(shownBy(first.plan));
       expect([second.plan.plan, second.plan.status], about).to.deep.equal([second.truth.plan, second.truth.status]);
       expect(second.world.refunded, about).to.deep.equal(second.world.seconds());
-      // Where a change of interval is heard of a day late, the month that it prolonged may have turned meanwhile.
+      // If a change of interval arrives a day late, the month that it prolonged may have ended meanwhile.
       const changes = life.steps.filter(({ action }) => action.does === "change interval").length;
       requireCaps(second, { months: months.count() + changes, about });
       const end = `${first.plan.plan} ${first.plan.status}`;
       ends.set(end, (ends.get(end) ?? 0) + 1);
     }
-    // The lives are of every kind.
+    // The lives end in different ways.
     expect([...ends.keys()].length).to.be.at.least(Math.min(5, lives));
     expect(Object.keys(caps)).to.have.length(3);
   });

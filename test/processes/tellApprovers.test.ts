@@ -17,7 +17,7 @@ const changesOf = async (...steps: Partial<IdentitySettings>[]) => {
   return world;
 };
 
-/** The rule on a provider that takes mail, or for the first `failures` times does not. */
+/** The process on a provider that refuses the first `failures` mails. */
 function rule(world: Awaited<ReturnType<typeof createSendWorld>>, failures = 0) {
   const sent: OutgoingMail[] = [];
   const timers: Timer[] = [];

@@ -14,7 +14,7 @@ const second = "second@approvers.example";
 const day = 24 * 3_600_000;
 const link = (id: string): Actor => ({ kind: "email_link", id, channel: "email" });
 
-/** A draft that both approvers were asked about by mail, and the rule; the provider does not take the first `failures` mails. */
+/** A draft about which both approvers were asked, and the process; the provider refuses the first `failures` mails. */
 async function world({ failures = 0, slots = ["primary", "secondary"] as ("primary" | "secondary")[] } = {}) {
   const made = await createSendWorld();
   const changes = {
@@ -58,7 +58,7 @@ async function world({ failures = 0, slots = ["primary", "secondary"] as ("prima
       ),
     reject: (actor: Actor, reason: string | null = null) =>
       handle({ type: "RejectDraft", reason, ifVersion: null, tokenSha256: null }, actor),
-    /** What those were told who are told of everything new. */
+    /** Hands all new events to the process, and returns the notified approvers with the subjects' first words. */
     async told() {
       await made.drain();
       sent.length = 0;
@@ -70,7 +70,7 @@ async function world({ failures = 0, slots = ["primary", "secondary"] as ("prima
         ({ envelope, mime }) => `${envelope.to[0]!.split("@")[0]}: ${/^Subject: (\w+)/m.exec(mime.toString())![1]}`,
       );
     },
-    /** Read as a person does: without the marks of no width that keep addresses from becoming links. */
+    /** Returns the mail's text without the zero-width characters that keep addresses from becoming links. */
     body: () =>
       sent[0]!.mime
         .toString()

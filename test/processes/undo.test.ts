@@ -86,7 +86,7 @@ describe("an approval by a signed-in person", () => {
   });
 
   it("of a concurrent undo and send one wins", async () => {
-    // Held right before each append on the way out: the claim, the quota, the queueing.
+    // The send is paused right before each of its appends: the claim, the quota, the queueing.
     for (const category of ["thread", "quota", "draft"]) {
       const { world, draftId } = await approved();
       const other = world.createNode();
@@ -191,7 +191,7 @@ describe("an approval by a signed-in person", () => {
     expect(await refusal(undo(world, draftId, { who: bob }))).to.equal("invalid_status");
     expect(await refusal(editDraft(world.node, edit, cause))).to.equal("invalid_status");
     expect(await refusal(send(world, draftId))).to.equal("invalid_status");
-    // The same press once more changes nothing.
+    // A repeated press changes nothing.
     expect(await refusal(approve(world, draftId))).to.equal("not refused");
     expect(types().filter((type) => type === "DraftApproved")).to.have.length(1);
     expect(types()).not.to.include("SendClaimed");
@@ -203,7 +203,7 @@ describe("an approval by a signed-in person", () => {
     const { world, draftId } = await approved();
     const runRules = world.node.processes.find(({ name }) => name === "runRules")!;
     const event = world.log.all.findLast(({ type }) => type === "DraftApproved")!;
-    /** Whether it comes as far as asking what rules there are. */
+    /** Returns the handler's answer, and whether it read the rules. */
     const told = async () => {
       let asks = false;
       const context = contextOf(runRules, event, { clock: world.clock });
@@ -218,7 +218,7 @@ describe("an approval by a signed-in person", () => {
     expect((await told()).asks).to.equal(true);
     await undo(world, draftId);
     expect(await told()).to.deep.equal({ answer: undefined, asks: false });
-    // Approved anew it is another event's.
+    // A second approval is handled with its own event.
     await approve(world, draftId);
     expect((await told()).asks).to.equal(false);
   });

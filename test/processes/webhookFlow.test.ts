@@ -70,7 +70,7 @@ describe("webhooks of real mail and its answers [d11 webhooks]", () => {
       "email.delivered",
     ]);
     expect(isRising(ofDraft.map(({ body }) => body.sequence))).to.equal(true);
-    // Ids and facts: nothing of what was written.
+    // Events contain ids and facts, and no text of mails.
     expect(receiver.requests.map(({ text }) => text).join()).not.to.match(/Today\.|Soon\.|Where is it/);
 
     const feed = await ask("GET /v1/events?limit=100", 200);

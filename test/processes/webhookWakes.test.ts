@@ -23,7 +23,7 @@ describe("a queue of webhook deliveries that waits for its next try", () => {
     const deliveries = {
       async begin() {
         looks += 1;
-        // A person asks for an earlier delivery again: this look has not seen it.
+        // A retry is requested that this read has not seen.
         if (looks === 1) await wake();
         return looks === 1 ? { dueInMs: 600_000 } : undefined;
       },

@@ -1,7 +1,7 @@
 import type { Ask } from "#test/support/asking.ts";
 import { until } from "#test/support/inProcess.ts";
 
-/** A webhook of this workspace, over HTTP. */
+/** Makes a webhook over HTTP. */
 export async function webhook(
   ask: Ask,
   url: string,
@@ -12,7 +12,7 @@ export async function webhook(
   return json;
 }
 
-/** Every delivery of a webhook. */
+/** Returns all deliveries of a webhook. */
 export async function deliveriesOf(ask: Ask, id: string): Promise<any[]> {
   const all: any[] = [];
   for (;;) {
@@ -22,7 +22,7 @@ export async function deliveriesOf(ask: Ask, id: string): Promise<any[]> {
   }
 }
 
-/** Waits until so many deliveries are there and none waits any more. */
+/** Waits until there are `count` deliveries and none is pending. */
 export async function settled(
   ask: Ask,
   id: string,
@@ -36,7 +36,7 @@ export async function settled(
   return all;
 }
 
-/** What was told of each draft, in the order in which it came. */
+/** Returns the sequence numbers received for each draft, in their order. */
 export function bySubject(received: readonly { body: any }[]): Map<string, number[]> {
   const found = new Map<string, number[]>();
   for (const { body } of received) {

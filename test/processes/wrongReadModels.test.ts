@@ -12,10 +12,10 @@ const skip = [{ type: "skip_approval" }];
 type Rules = ReturnType<typeof useRules>;
 type World = Awaited<ReturnType<Rules["world"]>>;
 
-/** What a read model has wrong, and the rules of a world where that would matter. */
+/** An error in a read model, and rules for which it would matter. */
 type Wrong = {
   what: string;
-  /** What becomes of a draft, with that or without. */
+  /** The draft's end, with the error or without. */
   ends: "sent" | "pending";
   switchOn?: boolean;
   said?: typeof proof;
@@ -91,7 +91,7 @@ describe("wrong or lagging read models [d14 grants]", () => {
     return { world, received: await world.mail() };
   }
 
-  /** As a key submits it, without waiting for the read models to show it. */
+  /** Submits a draft as a key does, without waiting for the read models. */
   const submit = async (world: World, { thread, message }: { thread: any; message: any }): Promise<string> => {
     const asked = {
       ...{ workspaceId: world.id, threadId: thread.id, identityId: world.identity.id, basedOnMessageId: message.id },
