@@ -90,7 +90,7 @@ describe("an automatic approval [d14 grants]", () => {
     });
 
     for (const [turn, [what, change]] of Object.entries((approvers[by] as Approver).changes).entries()) {
-      it(`a draft approved by ${by} is not sent once ${what}, at any append up to the first byte`, async () => {
+      it(`a draft approved by ${by} is not sent if ${what} at any earlier append`, async () => {
         for (const [nthWay, [number, way]] of waysOf(nth + turn).entries()) {
           // One way uses every second append, and the next one those between; in a full run each uses all.
           const step = inFull ? 1 : 2;
@@ -103,7 +103,7 @@ describe("an automatic approval [d14 grants]", () => {
         }
       });
 
-      it(`a draft approved by ${by} is not sent once ${what} while the provider waits for the first byte`, async () => {
+      it(`a draft approved by ${by} is not sent if ${what} right before the first byte`, async () => {
         const { world, ruleId } = await prepared(by);
         let changing: Promise<unknown> | undefined;
         world.onWrite(() => {
