@@ -1,24 +1,23 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect } from "chai";
 import pg from "pg";
+import type { HttpAnswer } from "#test/support/asking.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { sized } from "#test/support/full.ts";
-import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
 import { longestHold } from "#test/support/processorTime.ts";
 import { testSettings } from "#test/support/settings.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 const megabyte = 1024 * 1024;
 
 describe("attachments, both ways [d6 attachments]", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let identity: Identity;
+  let tenant: StoryTenant;
   let mails = 0;
 
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id, { canSendCold: true });
+    ({ service, tenant } = await startStory({}, { identity: { canSendCold: true } }));
   });
   after(() => service.stop());
 
@@ -29,9 +28,9 @@ describe("attachments, both ways [d6 attachments]", () => {
     ...different,
   });
   const send = (attachments: unknown) =>
-    workspace.ask("POST /v1/emails/send", {
+    tenant.ask("POST /v1/emails/send", {
       json: {
-        identity_id: identity.id,
+        identity_id: tenant.identity.id,
         to: [`f${++mails}@x.example`],
         subject: "Files",
         body_text: "See.",
@@ -39,21 +38,12 @@ describe("attachments, both ways [d6 attachments]", () => {
       },
     });
 
-  async function received() {
-    await service.deliver(identity.address, mail({ id: `f${++mails}@customer.example` }));
-    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`);
-    const { json: thread } = await workspace.ask(`GET /v1/threads/${json.data[0].id}`);
-    return { threadId: thread.id as string, messageId: thread.messages.at(-1).id as string };
-  }
-
-  /** The message a draft became, once it left. */
-  async function left(draftId: string) {
-    const draftOf = async () => (await workspace.ask(`GET /v1/drafts/${draftId}`)).json;
-    await until(async () => (await draftOf()).status === "sent", 60_000);
+  /** Waits until the draft was sent; returns its message. */
+  async function sentMessage(draftId: string) {
+    const { thread_id } = await (await tenant.draftWithId(draftId)).becomes("sent");
     await service.caughtUp();
-    const { json: thread } = await workspace.ask(`GET /v1/threads/${(await draftOf()).thread_id}`);
-    const message = thread.messages.find((each: any) => each.draft_id === draftId);
-    return message;
+    const { messages } = await tenant.thread(thread_id);
+    return messages.find((each: any) => each.draft_id === draftId);
   }
 
   const bytes = randomBytes(100_000);
@@ -62,36 +52,29 @@ describe("attachments, both ways [d6 attachments]", () => {
     attachment(Buffer.from("ä,1\n"), { filename: "Übersicht 😀.csv", content_type: "text/csv; charset=utf-8" }),
   ];
 
-  const ways: [string, () => Promise<string>][] = [
-    ["a new mail's", async () => (await send(files)).json.draft_id],
+  const ways: [of: string, submit: () => Promise<string>][] = [
+    ["a new mail", async () => (await send(files)).json.draft_id],
     [
-      "a reply's",
+      "a reply",
       async () => {
-        const { threadId } = await received();
+        const { threadId } = await tenant.mail();
         const json = { thread_id: threadId, body_text: "See.", attachments: files };
-        return (await workspace.ask("POST /v1/emails/reply", { json })).json.draft_id;
+        return (await tenant.ask("POST /v1/emails/reply", { json })).json.draft_id;
       },
     ],
     [
-      "a draft's",
+      "a draft",
       async () => {
-        const { threadId, messageId } = await received();
-        const json = {
-          thread_id: threadId,
-          identity_id: identity.id,
-          based_on_message_id: messageId,
-          body_text: "See.",
-        };
-        const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...json, attachments: files } });
-        await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
+        const draft = await tenant.draft(await tenant.mail(), { attachments: files });
+        await draft.send();
         return draft.id;
       },
     ],
   ];
-  for (const [whose, submit] of ways) {
-    it(`${whose} leave in the mail, stand on its message, and can be downloaded`, async () => {
-      const message = await left(await submit());
-      const { text: mime } = await workspace.ask(`GET /v1/messages/${message.id}/raw`);
+  for (const [of, submit] of ways) {
+    it(`the attachments of ${of} are sent in the mail, are listed with its message, and can be downloaded`, async () => {
+      const message = await sentMessage(await submit());
+      const { text: mime } = await tenant.ask(`GET /v1/messages/${message.id}/raw`);
       expect(
         message.attachments.map(({ filename, content_type, size_bytes, inline }: any) => ({
           filename,
@@ -105,21 +88,21 @@ describe("attachments, both ways [d6 attachments]", () => {
       ]);
       expect(mime.replaceAll("\r\n", "")).to.contain(bytes.toString("base64"));
       const [first, second] = message.attachments;
-      const download = await workspace.ask(`GET /v1/messages/${message.id}/attachments/${first.id}`);
+      const download = await tenant.ask(`GET /v1/messages/${message.id}/attachments/${first.id}`);
       expect(download.status).to.equal(200);
       expect(download.bytes.equals(bytes)).to.equal(true);
       expect(download.headers.get("content-type")).to.equal("application/pdf");
-      const csv = await workspace.ask(`GET /v1/messages/${message.id}/attachments/${second.id}`);
+      const csv = await tenant.ask(`GET /v1/messages/${message.id}/attachments/${second.id}`);
       expect(csv.text).to.equal("ä,1\n");
       expect(csv.headers.get("content-disposition")).to.contain("filename*=UTF-8''%C3%9Cbersicht%20%F0%9F%98%80.csv");
     });
   }
 
-  it("of another workspace, or that there are not, look alike", async () => {
-    const message = await left((await send(files)).json.draft_id);
+  it("attachments of another workspace and missing ones are answered alike", async () => {
+    const message = await sentMessage((await send(files)).json.draft_id);
     const stranger = await service.workspace();
     const own = `GET /v1/messages/${message.id}/attachments`;
-    const missing = await workspace.ask(`${own}/99`);
+    const missing = await tenant.ask(`${own}/99`);
     expect(missing.status).to.equal(404);
     for (const line of [
       `${own}/1`,
@@ -132,7 +115,7 @@ describe("attachments, both ways [d6 attachments]", () => {
     }
   });
 
-  it("have bounds, and a name and type that can stand in a mail", async () => {
+  it("attachments beyond the bounds, or with a name or type that a mail cannot have, are refused with the field's name", async () => {
     const small = Buffer.from("x");
     const wrong: [unknown, string][] = [
       [Array.from({ length: 11 }, () => attachment(small)), "attachments"],
@@ -167,13 +150,13 @@ describe("attachments, both ways [d6 attachments]", () => {
 
   const hashOf = (file: Buffer): string => createHash("sha256").update(file).digest("hex");
   const twice = ["r@x.example", "R@x.example"];
-  const refusals: [string, (file: Buffer) => Promise<Awaited<ReturnType<typeof send>>>][] = [
+  const refusals: [of: string, ask: (file: Buffer) => Promise<HttpAnswer>][] = [
     [
       "a new mail that shows nothing",
       (file) =>
-        workspace.ask("POST /v1/emails/send", {
+        tenant.ask("POST /v1/emails/send", {
           json: {
-            ...{ identity_id: identity.id, to: ["r@x.example"], subject: "Files" },
+            ...{ identity_id: tenant.identity.id, to: ["r@x.example"], subject: "Files" },
             body_html: "<script>nothing that can be shown</script>",
             attachments: [attachment(file)],
           },
@@ -182,38 +165,33 @@ describe("attachments, both ways [d6 attachments]", () => {
     [
       "a reply that names somebody twice",
       async (file) => {
-        const { threadId } = await received();
+        const { threadId } = await tenant.mail();
         const json = { thread_id: threadId, body_text: "See.", cc: twice, attachments: [attachment(file)] };
-        return workspace.ask("POST /v1/emails/reply", { json });
+        return tenant.ask("POST /v1/emails/reply", { json });
       },
     ],
     [
       "a draft that names somebody twice",
-      async (file) => {
-        const { threadId, messageId } = await received();
-        const basis = { thread_id: threadId, identity_id: identity.id, based_on_message_id: messageId };
-        const json = { ...basis, body_text: "See.", cc: twice, attachments: [attachment(file)] };
-        return workspace.ask("POST /v1/drafts", { json });
-      },
+      async (file) => tenant.submit(await tenant.mail(), { cc: twice, attachments: [attachment(file)] }),
     ],
   ];
   for (const [what, ask] of refusals) {
-    it(`of ${what} are not stored`, async () => {
+    it(`the attachments of ${what} are not stored`, async () => {
       const file = randomBytes(300_000);
       const refused = await ask(file);
-      expect([refused.status, refused.json.error], refused.text).to.deep.equal([422, "invalid_request"]);
+      expect(refused.outcome, refused.text).to.equal("422 invalid_request");
       expect(await service.deps.blobs.size(hashOf(file))).to.equal(undefined);
       expect((await send([attachment(file)])).status).to.equal(202);
       expect(await service.deps.blobs.size(hashOf(file))).to.equal(file.length);
     });
   }
 
-  it("that are pictures inside a body are not stored either where it is refused", async () => {
+  it("pictures inside a body are not stored if the body is refused", async () => {
     const picture = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), randomBytes(500)]);
     const shown = `<p>See.</p><img alt="it" src="data:image/png;base64,${picture.toString("base64")}">`;
     const letter = (body_html: string) =>
-      workspace.ask("POST /v1/emails/send", {
-        json: { identity_id: identity.id, to: [`f${++mails}@x.example`], subject: "Files", body_html },
+      tenant.ask("POST /v1/emails/send", {
+        json: { identity_id: tenant.identity.id, to: [`f${++mails}@x.example`], subject: "Files", body_html },
       });
     // Each of its lines is twenty quotes deep in the text part.
     const long = `${shown}${"<blockquote>".repeat(20)}${"a<br>".repeat(20_000)}${"</blockquote>".repeat(20)}`;
@@ -234,39 +212,43 @@ describe("attachments, both ways [d6 attachments]", () => {
     ["millions of zeros", () => `[${Array(sized(25_000, 17_500_000)).fill("0").join()}]`],
   ];
   for (const [what, bodyOf] of bodies) {
-    it(`do not make room for ${what}: 422 before anything is parsed`, async () => {
+    it(`a body of ${what} is refused with 422 before anything is parsed, although attachments may be large`, async () => {
       const body = Buffer.from(bodyOf());
-      let answer: Awaited<ReturnType<typeof send>> | undefined;
+      let answer: HttpAnswer | undefined;
       const standstill = await longestHold(async () => {
-        answer = await workspace.ask("POST /v1/emails/send", { body, headers: { "Content-Type": "application/json" } });
+        answer = await tenant.ask("POST /v1/emails/send", { body, headers: { "Content-Type": "application/json" } });
       });
-      expect([answer?.status, answer?.json.error]).to.deep.equal([422, "invalid_request"]);
+      expect(answer?.outcome).to.equal("422 invalid_request");
       expect(answer?.json.message).to.match(/expected a body of at most 20000 JSON values$/);
       // The client that sends it is in this process too.
       expect(standstill).to.be.lessThan(1_000);
     });
   }
 
-  it("may be exactly as large as allowed, and a larger request is none at all", async () => {
+  it("attachments may be exactly as large as allowed, and a larger request is refused as a whole", async () => {
     const sizes = [10 * megabyte, 10 * megabyte, 5 * megabyte];
     const { status, json } = await send(sizes.map((size) => attachment(Buffer.alloc(size, 7))));
     expect(status).to.equal(202);
-    const message = await left(json.draft_id);
+    const message = await sentMessage(json.draft_id);
     expect(message.attachments.map(({ size_bytes }: any) => size_bytes)).to.deep.equal(sizes);
     const over = await send([{ filename: "a", content_type: "text/plain", content: "A".repeat(36 * megabyte) }]);
-    expect(over.status).to.equal(413);
-    expect(over.json.error).to.equal("payload_too_large");
+    expect(over.outcome).to.equal("413 payload_too_large");
   });
 
-  it("stay where an event names them, however old: npm run blobs -- sweep removes what nothing names", async () => {
+  it("attachments that an event names are kept, however old: npm run blobs -- sweep removes only those that nothing names", async () => {
     // Too long for an event: what is attached is named by a content that is itself in the store.
-    const { json } = await workspace.ask("POST /v1/emails/send", {
+    const { json } = await tenant.ask("POST /v1/emails/send", {
       json: {
-        ...{ identity_id: identity.id, to: ["long@x.example"], subject: "Long", body_text: "Long. ".repeat(5_000) },
+        ...{
+          identity_id: tenant.identity.id,
+          to: ["long@x.example"],
+          subject: "Long",
+          body_text: "Long. ".repeat(5_000),
+        },
         attachments: [attachment(randomBytes(1_000))],
       },
     });
-    const long = await left(json.draft_id);
+    const long = await sentMessage(json.draft_id);
     const nobodys = await service.deps.blobs.put(randomBytes(500));
     const owner = new pg.Client({ connectionString: service.urls.ownerUrl });
     await owner.connect();
@@ -288,9 +270,9 @@ describe("attachments, both ways [d6 attachments]", () => {
     expect(before).to.include(nobodys);
     const gone = before.length - after.length;
     expect([dry.would_remove.blobs, swept.removed.blobs]).to.deep.equal([gone, gone]);
-    const file = await workspace.ask(`GET /v1/messages/${long.id}/attachments/1`);
+    const file = await tenant.ask(`GET /v1/messages/${long.id}/attachments/1`);
     expect([file.status, file.bytes.length]).to.deep.equal([200, 1_000]);
-    expect((await workspace.ask(`GET /v1/messages/${long.id}/raw`)).status).to.equal(200);
+    expect((await tenant.ask(`GET /v1/messages/${long.id}/raw`)).status).to.equal(200);
   });
 
   async function sweep(...options: string[]) {

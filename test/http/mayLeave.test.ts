@@ -11,16 +11,18 @@ import { operator } from "#test/support/cause.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { describeInFull, inFull } from "#test/support/full.ts";
-import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import type { StoryDraft } from "#test/support/story/draft.ts";
+import { openTenant, type StoryMail, type StoryTenant } from "#test/support/story/story.ts";
 
 const channel = { type: "telegram" as const, config: { bot_token: `123:${"a".repeat(35)}`, chat_id: "-100" } };
 const ada: ChatPerson = { kind: "telegram", id: "7", name: "Ada" };
 
 /** A workspace with two members who may approve, and the drafts in it. */
-type Place = { workspace: Workspace; people: SessionPrincipal[] };
+type Place = { workspace: StoryTenant; people: SessionPrincipal[] };
 type Way = "a key" | "a setting" | "a link" | "a chat" | "a person" | "two people";
-type Sent = { way: Way; identity: Identity; draftId: string; threadId: string };
+type Sent = { way: Way; identity: Identity; mail: StoryMail; draft: StoryDraft; draftId: string };
 
 /** A change in a workspace, whose approvals it concerns, and how their drafts end: before they are queued, and before a retry. */
 type Change = {
@@ -83,15 +85,8 @@ const changes: readonly Change[] = [
   },
   {
     what: "the customer has written again",
-    happen: (_, drafts) =>
-      Promise.all(
-        drafts.map(({ identity, draftId }) =>
-          service.deliver(
-            identity.address,
-            mail({ id: `again-${draftId}@x.example`, inReplyTo: `${identity.id}@x.example` }),
-          ),
-        ),
-      ),
+    happen: ({ workspace }, drafts) =>
+      Promise.all(drafts.map(({ identity, mail }) => workspace.mail({ to: identity, inReplyTo: mail }))),
     ways: everybody,
     queued: "stale",
     sending: "stale",
@@ -140,7 +135,7 @@ let relay: SmtpRelay;
 let routes: ReturnType<typeof askingAs>;
 
 async function place(): Promise<Place> {
-  const workspace = await service.workspace();
+  const workspace = await openTenant(service);
   const people: SessionPrincipal[] = [];
   for (const role of ["approver", "approver", "owner"] as const) {
     const { user: one, ...person } = personOf(workspace.id, role);
@@ -156,21 +151,18 @@ async function place(): Promise<Place> {
   return { workspace, people: people.map((person) => ({ ...person, guard })) };
 }
 
-/** A draft that was approved in this way and means to be sent; a key's is approved alone. */
+/** A draft that was approved in this way, with the intent to send it; a key's is only approved. */
 async function approved({ workspace, people }: Place, way: Way): Promise<Sent> {
-  const identity = await service.identity(workspace.id, {
+  const identity = await workspace.newIdentity({
     approvalChannel: channel,
     autoApproveReplies: way === "a setting",
     approvalsRequired: way === "two people" ? 2 : 1,
   });
-  await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, to: identity.address }));
-  const [thread] = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data;
-  const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
-  const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
-  const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Tomorrow." } });
-  const draftId = json.id as string;
-  if (way === "a key") await workspace.ask(`POST /v1/drafts/${draftId}/approve`);
-  // Else a person could approve before anybody is asked, and the question that follows a lapse would be the first.
+  const mail = await workspace.mail({ to: identity });
+  const draft = await workspace.draft(mail);
+  const draftId = draft.id;
+  if (way === "a key") await draft.approve();
+  // Otherwise a person could approve before the approvers are asked, and the question after a lapse would be the first.
   if (way !== "a key" && way !== "a setting") await until(async () => telegram.askedAbout(draftId).length > 0);
   if (way === "a link" || way === "a chat") {
     await service.caughtUp();
@@ -185,11 +177,11 @@ async function approved({ workspace, people }: Place, way: Way): Promise<Sent> {
     const told = await routes.askAs(person, "POST /v1/drafts/:id/approve" as Line, call);
     expect(told.status, JSON.stringify(told.json)).to.equal(200);
   }
-  return { way, identity, draftId, threadId: thread.id };
+  return { way, identity, mail, draft, draftId };
 }
 
-const endOf = async ({ workspace }: Place, { draftId }: Sent): Promise<string> => {
-  const { status, failure_code, held_code } = (await workspace.ask(`GET /v1/drafts/${draftId}`)).json;
+const endOf = async ({ draft }: Sent): Promise<string> => {
+  const { status, failure_code, held_code } = await draft.read();
   const code = status === "approved" ? held_code : failure_code;
   return code ? `${status} ${code}` : status;
 };
@@ -198,14 +190,14 @@ const pause = ({ workspace }: Place, sending_paused: boolean) =>
   workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
 const takenFrom = ({ identity }: Sent) => relay.mails.filter(({ content }) => content.includes(identity.address));
 
-/** Nothing was taken of it, and its card says why, unless it waits. */
-async function expectRest(place: Place, sent: Sent, end: string) {
+/** Requires that the draft ends so, that the relay took no mail of it, and that its card says why, unless the draft waits. */
+async function expectRest(sent: Sent, end: string) {
   const told = `approved by ${sent.way}`;
   const known = sent.way === "a key" && end.startsWith("approved") ? "approved" : end;
   await until(async () => known.split(" ", 1)[0] === (await statusOf(sent)), 20_000).catch(() => undefined);
-  if (known.startsWith("approved ")) await until(async () => (await endOf(place, sent)) === known);
+  if (known.startsWith("approved ")) await until(async () => (await endOf(sent)) === known);
   await service.caughtUp();
-  expect(await endOf(place, sent), told).to.equal(known);
+  expect(await endOf(sent), told).to.equal(known);
   expect(takenFrom(sent), told).to.deep.equal([]);
   if (end.startsWith("approved") || end === "sending") return;
   if (sent.way === "a key" || sent.way === "a setting") return;
@@ -238,16 +230,14 @@ function cells(openLog: () => Promise<{ url: string } | undefined>): void {
   });
 
   for (const change of inFull ? [...changes, ...rarer] : changes)
-    it(`is not sent once ${change.what}`, async () => {
+    it(`an approved draft is not sent once ${change.what}`, async () => {
       const [held, sending] = [await place(), await place()];
       await pause(held, true);
       relay.setFaults({ at: "RCPT", how: "451 4.7.1 later", times: 1_000 });
       const [waiting, later] = await Promise.all(
         [held, sending].map((each) => Promise.all(change.ways.map((way) => approved(each, way)))),
       );
-      for (const sent of later!) {
-        if (sent.way === "a key") await sending.workspace.ask(`POST /v1/drafts/${sent.draftId}/send`);
-      }
+      for (const { way, draft } of later!) if (way === "a key") await draft.ask("POST send");
       service.clock.advance(10_000);
       await until(async () => (await Promise.all(later!.map(statusOf))).every((status) => status === "sending"));
       const deliveries = async ({ draftId }: Sent) =>
@@ -260,12 +250,10 @@ function cells(openLog: () => Promise<{ url: string } | undefined>): void {
       await Promise.all([change.happen(held, waiting!), change.happen(sending, later!)]);
       relay.setFaults();
       await pause(held, false);
-      for (const sent of waiting!) {
-        if (sent.way === "a key") await held.workspace.ask(`POST /v1/drafts/${sent.draftId}/send`);
-      }
+      for (const { way, draft } of waiting!) if (way === "a key") await draft.ask("POST send");
       service.clock.advance(700_000);
-      for (const sent of waiting!) await expectRest(held, sent, change.queued);
-      for (const sent of later!) await expectRest(sending, sent, change.sending);
+      for (const sent of waiting!) await expectRest(sent, change.queued);
+      for (const sent of later!) await expectRest(sent, change.sending);
     });
 }
 
