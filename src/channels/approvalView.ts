@@ -57,7 +57,7 @@ export type RecordedOutcome = {
 };
 
 /** Sentence added to an outcome that is not final. */
-export const mayReopen = "It leaves within seconds, unless the approval is taken back.";
+export const mayReopen = "It will be sent within seconds, unless the approval is undone.";
 
 /** If several approvals are required: how many, and those given so far. `by`: display name; `at`: ISO time. */
 export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };

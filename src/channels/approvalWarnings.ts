@@ -45,7 +45,7 @@ const notTheSender: WarningRule = ({ answers, content }) => {
 
 const repliesLeave: WarningRule = ({ content, repliesLeave }) =>
   repliesLeave && content.reply_to !== null
-    ? `Replies to it do not come back here: they go to ${visibleLine(content.reply_to)}, which is no address of this workspace.`
+    ? `Replies to it will not arrive here: they go to ${visibleLine(content.reply_to)}, which is not an address of this workspace.`
     : undefined;
 
 const newcomers: WarningRule = ({ answers, participants, content: { to, cc, bcc } }) => {
@@ -78,7 +78,7 @@ const twoVersions: WarningRule = (_, { difference }) =>
   difference === null
     ? undefined
     : [
-        "Its HTML and its plain text do not say the same. Recipients see only one of the two: read both.",
+        "Its HTML and its plain text differ. Recipients see only one of the two: read both.",
         ...differences(difference),
       ].join(" ");
 
@@ -104,7 +104,7 @@ const misleadingLinks: WarningRule = (_view, _letter, links) => {
   const found = links.filter(({ names }) => names !== null);
   if (found.length === 0) return undefined;
   const examples = found.slice(0, 3).map(({ names, host }) => `one names ${names} and leads to ${host}`);
-  return `Links lead elsewhere than they say: ${examples.join("; ")}${found.length > 3 ? `; and ${found.length - 3} more` : ""}.`;
+  return `Links lead to other places than they name: ${examples.join("; ")}${found.length > 3 ? `; and ${found.length - 3} more` : ""}.`;
 };
 
 const filesWithWarnings: WarningRule = ({ attachments }) => {

@@ -12,7 +12,7 @@ export class PausedByOperator extends Error {
   override readonly name = "PausedByOperator";
   readonly obstacles: readonly Guard[];
   constructor(pause: Guard) {
-    super("the operator has paused this installation: nothing leaves until it is resumed");
+    super("the operator has paused this installation: nothing is sent until it is resumed");
     this.obstacles = [pause];
   }
 }

@@ -96,8 +96,8 @@ export const errorSummary = (
   refused: { message: string; field?: string | undefined } | undefined,
 ): Markup | undefined =>
   refused &&
-  html`<div class="card alert" role="alert" id="error"><p><strong>This was not done.</strong> ${refused.message}</p>${
-    refused.field !== undefined && html`<p><a href="#${refused.field}">Go to the field</a></p>`
+  html`<div class="card alert" role="alert" id="error"><p><strong>That did not work.</strong> ${refused.message}</p>${
+    refused.field !== undefined && html`<p><a href="#${refused.field}">Show me where</a></p>`
   }</div>
 `;
 

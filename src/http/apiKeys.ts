@@ -107,7 +107,7 @@ function grantable(asked: readonly Scope[] | undefined, own: readonly string[]):
   if (excess !== undefined)
     throw invalid(
       "scopes",
-      `your API key does not have the scope ${excess}, so it cannot give it to a new key: leave it out, or use a key that has it`,
+      `your API key does not have the scope ${excess}, so it cannot give it to a new key: omit that scope, or use a key that has it`,
     );
   return allScopes.filter((scope) => asked.includes(scope));
 }

@@ -95,7 +95,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
       publicUrl,
       clock: deps.clock,
       countUnknown,
-      onError: (error) => logger.error({ err: error }, "a press in Slack could not be answered"),
+      onError: (error) => logger.error({ err: error }, "a button press in Slack could not be answered"),
     }),
     stopPages({
       ...stopLinks(deps),
@@ -169,7 +169,8 @@ function billing(
     payments,
     record: (event) => recordProcessorEvent(deps, event, { ...causeOf("stripe"), workspaceId: null }),
     countForged: countUnknown,
-    onError: (error) => logger.error({ err: error }, "an event of Stripe's was not recorded, it sends it again"),
+    onError: (error) =>
+      logger.error({ err: error }, "an event from Stripe was not recorded; Stripe will send it again"),
   });
   return [page, hook];
 }

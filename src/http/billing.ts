@@ -19,7 +19,7 @@ export const billingRoutes = (deps: HttpDependencies) => [
       limit: "read",
       summary: "Read the plan, its limits and their usage",
       description:
-        "The data comes from the service's own records only. On builder_pack the counters are lifetime totals, and there is no period.",
+        "The data comes only from the service's records. On builder_pack the counters are lifetime totals, and there is no period.",
       answers: Subscription,
     },
     ({ workspaceId }) => shownSubscription(deps, workspaceId),
@@ -32,7 +32,7 @@ export const billingRoutes = (deps: HttpDependencies) => [
       limit: "send",
       summary: "Start a checkout for another plan",
       description:
-        "Open `checkout_url` in a browser. It begins with a trial of 30 days, once for each workspace; a card is needed at once. A new checkout ends the one before. Afterwards the browser comes back to /billing with a session_id. If no payment processor is set up, this answers 502 stripe_error, and the operator sets the plan.",
+        "Open `checkout_url` in a browser. It begins with a trial of 30 days, once for each workspace; a card is required at the start. A new checkout replaces the previous one. Afterwards the browser returns to /billing with a session_id. If no payment processor is set up, this answers 502 stripe_error, and the operator sets the plan.",
       body: CreateCheckout,
       answers: Checkout,
       errors: ["invalid_plan", "invalid_interval", "stripe_customer_missing", "stripe_error"],

@@ -26,12 +26,12 @@ export function frontPage({ readiness, hasOutbox, hasSession }: FrontPageOptions
 }
 
 const shown = (broken: readonly string[], hasOutbox: boolean): string => {
-  const title = broken.length === 0 ? "Ready" : "Not ready";
+  const title = broken.length === 0 ? "Countersign is running" : "Countersign is not ready";
   return page({
     title: `${title}: Countersign`,
     main: html`<div class="card outcome ${broken.length === 0 ? "good" : "wait"}"><h1>${title}</h1>
 <p>An automated agent reads and answers real email here. A person approves each reply before it is sent.</p>
-${broken.length > 0 && html`<p>These parts do not answer: ${broken.join(", ")}. <a href="/readyz">Details</a></p>`}</div>
+${broken.length > 0 && html`<p>These parts do not respond: ${broken.join(", ")}. <a href="/readyz">Details</a></p>`}</div>
 <p><a class="press" href="/sign-in">Sign in</a></p>
 <ul>
 <li><a href="/docs">Docs</a>: every API call. All are under <code>/v1</code> and need a key. See also <a href="/docs/contract">the contract</a> and <a href="/docs/operations">operations</a></li>

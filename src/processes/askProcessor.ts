@@ -24,13 +24,13 @@ export async function askProcessor(
     if (error instanceof ProcessorUnavailable) {
       const again = pauseOf(untilAvailable, attempt);
       const about = { workspaceId, process: actor.id, because: error.message, tries: attempt, ...again };
-      deps.log?.warn?.(about, "the payment processor cannot be asked, trying again");
+      deps.log?.warn?.(about, "the payment processor cannot be reached, retrying");
       return again;
     }
     if (!(error instanceof ProcessorRefused)) throw error;
     const again = pauseOf(untilMended, attempt);
     const about = { workspaceId, process: actor.id, because: error.message, tries: attempt, ...again };
-    deps.log?.error(about, "the payment processor refused, trying again");
+    deps.log?.error(about, "the payment processor refused, retrying");
     return again;
   }
 }

@@ -107,7 +107,7 @@ export function attendTelegramBots(deps: Dependencies, attended: BotAttendance):
       if (read) await attended.updates.take(botId, read);
     } catch (error) {
       if (error instanceof Unavailable || attempt < triesOfUpdate) throw error;
-      deps.log?.error({ err: error, bot: botId }, "an update of a Telegram bot was passed over");
+      deps.log?.error({ err: error, bot: botId }, "an update of a Telegram bot was skipped");
     }
     await registry.setNextUpdate(botId, updateId + 1);
   }

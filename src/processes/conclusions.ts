@@ -63,7 +63,7 @@ export function conclusionOf(notificationId: string, history: History): string |
         approved = certain().slice(0, 1);
         ended = [
           event.data.code === "unconfirmed"
-            ? `Nobody knows whether it was sent (${when}). It is not sent again automatically.`
+            ? `It is not known whether it was sent (${when}). It will not be sent again automatically.`
             : `Not sent, ${when}: ${shortLine(event.data.message, 300)}`,
         ];
         break;
@@ -73,11 +73,11 @@ export function conclusionOf(notificationId: string, history: History): string |
           untold = [];
           break;
         }
-        return `Not approved any more, ${when}: ${shortLine(event.data.because, 300)}. A new question follows.`;
+        return `No longer approved, ${when}: ${shortLine(event.data.because, 300)}. A new question follows.`;
       case "DraftEdited":
-        return `Changed, ${when}: version ${event.data.version} takes the place of the one above. Nothing is decided here any more.`;
+        return `Changed, ${when}: version ${event.data.version} replaces the one above. You can no longer decide here.`;
       case "ApprovalLinkClosed":
-        if (event.data.notificationId === notificationId) return `Closed, ${when}. Nothing is decided here any more.`;
+        if (event.data.notificationId === notificationId) return `Closed, ${when}. You can no longer decide here.`;
     }
   }
   return told();

@@ -237,5 +237,5 @@ const refusalOf = ({ code, message }: Delivery & { phase: "refused" }): DraftFai
   message,
 });
 
-const unconfirmed: DraftFailure = { code: "unconfirmed", message: "it is unknown whether the provider took it" };
+const unconfirmed: DraftFailure = { code: "unconfirmed", message: "it is not known whether the provider accepted it" };
 const internal: DraftFailure = { code: "internal", message: "an internal error prevented this mail from being sent" };

@@ -74,7 +74,7 @@ async function setNeedsReview(
   cause: Cause,
 ): Promise<void> {
   if (claimedBy !== draft.attemptId) return;
-  const because = "it is unknown whether a reply was sent";
+  const because = "it is not known whether a reply was sent";
   const command = { type: "UpdateThread", needsReview: true, because } as const;
   await onThread(deps, { threadId: draft.threadId, command }, cause);
 }

@@ -11,7 +11,7 @@ export const unknown = (message: string) => ({ type: "DeliveryUnknown", data: { 
 /** The recorded start was confirmed too late: nothing was handed over. It does not count as a try. */
 export const neverBegun = {
   type: "DeliveryNotHandedOver",
-  data: { message: "it was not known in time that the hand-over could begin", withheld: true },
+  data: { message: "the hand-over could not begin in time", withheld: true },
 } as const;
 
 /** Converts the outcome of a hand-over to an event. `withheld`: the service itself did not allow the mail to be sent. */

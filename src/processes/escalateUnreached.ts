@@ -28,7 +28,7 @@ export function escalateUnreached(deps: Dependencies): Process {
     if (!closed && standing(deps, { draft, identity, slot }).length > 0) return;
     const escalated = slot === "primary" && (await escalate({ draftId, draft, notificationId }, cause));
     if (escalated && !closed) return;
-    const because = closed ? "approval links were found by others" : "no approver of a draft could be reached";
+    const because = closed ? "approval links leaked" : "no approver of a draft could be reached";
     const command = { type: "UpdateThread", needsReview: true, because, once: event.id } as const;
     await onThread(deps, { threadId: draft.threadId, command }, cause);
   }

@@ -227,7 +227,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     async takeOver(attemptId, { started }, cause) {
       if (runs.underWay(attemptId)) return ended(attemptId);
       const neverUsed = unused.get(attemptId) === started.fence;
-      const message = "the hand-over was interrupted: it is unknown whether the provider accepted the mail";
+      const message = "the hand-over was interrupted: it is not known whether the provider accepted the mail";
       await record(attemptId, neverUsed ? neverBegun : unknown(message), cause);
       unused.delete(attemptId);
     },

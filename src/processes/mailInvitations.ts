@@ -52,6 +52,6 @@ function letter({ workspace, role, by }: { workspace: string; role: Role; by: st
   const who = by === null ? "You are invited" : `${quoted(by)} invites you`;
   return {
     subject: "You are invited to a workspace",
-    text: `${who} to the workspace ${quoted(workspace)} on Countersign, as an ${role}. Countersign holds back the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and ends in seven days. If you did not expect it, do nothing.\n\nTo accept, open this page:`,
+    text: `${who} to the workspace ${quoted(workspace)} on Countersign, as an ${role}. Countersign holds the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and expires in seven days. If you did not expect it, ignore this mail.\n\nTo accept, open this page:`,
   };
 }

@@ -39,4 +39,4 @@ export function mailStopLinks(deps: Dependencies, provider: MailProvider): Proce
 }
 
 const text =
-  "Somebody opened an old link that stops or resumes mail to you, and asked for a new one. It is below. If that was not you, do nothing.";
+  "Someone opened an old link that stops or resumes mail to you, and asked for a new one. It is below. If that was not you, ignore this mail.";

@@ -62,7 +62,7 @@ export function outcomeToTell(event: Recorded<DraftEvent>, history: History): Ou
       // An edit that also approved is mailed once sent; until then its author can undo it.
       if (event.data.because !== "edit" || event.data.approvedAtOnce) return null;
       const sentences = [
-        "The mail was changed after you were asked about it, so the links that you have decide nothing any more. The first approver is asked about the new version, and you will be if nobody decides in time.",
+        "The mail was changed after you were asked about it, so you can no longer decide with your links. The first approver is asked about the new version, and you will be asked if it is not decided in time.",
       ];
       const versions = [event.data.version - 1];
       return {
@@ -116,7 +116,7 @@ export function nameOf({ kind, id, name, channel }: Actor): string {
   switch (kind) {
     case "email_link":
       // A link in a chat does not identify a person.
-      if (channel !== undefined && channel !== "email") return `somebody by a link in ${shortLine(channel, 30)}`;
+      if (channel !== undefined && channel !== "email") return `a person with a link in ${shortLine(channel, 30)}`;
       return `${who} by a link in an approval mail`;
     case "api_key":
       return `the API key “${who}”`;

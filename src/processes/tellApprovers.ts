@@ -78,13 +78,13 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     on: {
       DraftFailed: aboutDraft(({ code }) =>
         code === "unconfirmed"
-          ? "We do not know whether an approved reply was sent: the mail provider did not answer. We will not send it again automatically. Please check whether it arrived. If it did not, have the agent write a new one."
+          ? "We do not know whether an approved reply was sent: the mail provider did not answer. We will not send it again automatically. Please check whether it arrived. If it did not, let the agent write a new one."
           : null,
       ),
       LateEvidence: aboutDraft(({ outcome }) =>
         outcome === "accepted"
-          ? "We told you that we did not know whether a reply was sent. It was sent: the mail provider has now confirmed that it accepted it."
-          : "We told you that we did not know whether a reply was sent. It was not sent: the mail provider refused it.",
+          ? "We wrote to you that we did not know whether a reply was sent. It was sent: the mail provider has now confirmed that it accepted it."
+          : "We wrote to you that we did not know whether a reply was sent. It was not sent: the mail provider refused it.",
       ),
       IdentityUpdated: onIdentityUpdated,
       HumanApprovalWaived: onWaived,

@@ -41,6 +41,6 @@ export function tellOfStops(deps: Dependencies, provider: MailProvider): Process
 }
 
 const letter = (address: string): { subject: string; text: string } => ({
-  subject: "An approver stopped our mail",
-  text: `Mail from your workspace to “${shortLine(address, 254)}” was stopped by the link under it. Requests for approval do not reach that address any more. Drafts that wait for it come to you where you are named as the second approver; other drafts wait.\n\nName another address, or ask its reader to resume the mail with the same link.`,
+  subject: "An approver stopped mail from your workspace",
+  text: `Mail from your workspace to “${shortLine(address, 254)}” was stopped with the unsubscribe link. Requests for approval are no longer sent to that address. Its waiting drafts go to you if you are the second approver; other drafts wait.\n\nSet another address, or ask the recipient to resume the mail with the same link.`,
 });

@@ -47,6 +47,6 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
 }
 
 const letter = ({ address, role, workspace }: { address: string; role: string; workspace: string }) => ({
-  subject: "Somebody joined your workspace",
-  text: `${quoted(address)} joined the workspace ${quoted(workspace)} on Countersign, as ${role}.\n\nIf that is not right, remove them in the console, under Settings, Members.`,
+  subject: "A new member joined your workspace",
+  text: `${quoted(address)} joined the workspace ${quoted(workspace)} on Countersign, as ${role}.\n\nIf you did not expect this, remove them in the console, under Settings, Members.`,
 });

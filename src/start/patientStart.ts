@@ -17,7 +17,7 @@ export function patientStart(
 ): Patiently {
   let failures = 0;
   let until: number | undefined;
-  let last: unknown = new Error("the start was given up");
+  let last: unknown = new Error("the start was abandoned");
   return async (step) => {
     for (;;) {
       const answered = new AbortController();

@@ -32,7 +32,7 @@ export function welcomeLines(
   if (ownerLink !== undefined && url) {
     lines.push(
       "",
-      "  Nobody owns your workspace yet. Open this to become its owner (the newest link alone is good, for 7 days):",
+      "  Your workspace has no owner yet. Open this link to become its owner (only the newest link works, for 7 days):",
     );
     lines.push(`    ${ownerLink}`);
   }

@@ -45,7 +45,7 @@ export type ApprovalRequest = {
 /** Location of a notification in a chat, in the provider's ids: the chat, and its messages in their order. The last one has the buttons. */
 export type ChatMessage = { chat: string; ids: string[] };
 
-/** Reason why a link was closed: it was found in inbound mail, or too many wrong codes were typed on its page. */
+/** Reason why a link was closed: it was found in inbound mail, or too many wrong codes were entered on its page. */
 export type LinkClosure = "link_leaked" | "wrong_codes";
 
 /** Reason for a new version: an author edited the draft, or the service itself did. */

@@ -85,9 +85,9 @@ function closeLink(
 
 const closedForGood: Record<LinkClosure, string> = {
   link_leaked:
-    "link_leaked: approval links of this draft keep arriving in mail to its identity: stop what forwards them, then ask again with POST /v1/drafts/{id}/notify",
+    "link_leaked: approval links of this draft keep arriving in mail to its identity: stop forwarding them, then notify the approvers again with POST /v1/drafts/{id}/notify",
   wrong_codes:
-    "wrong_codes: two links of this draft were closed after five wrong codes each: ask again with POST /v1/drafts/{id}/notify",
+    "wrong_codes: two links of this draft were closed after five wrong codes each: notify the approvers again with POST /v1/drafts/{id}/notify",
 };
 
 function refuseCode(

@@ -131,7 +131,9 @@ export const quorumBy = ({ required, voters }: Quorum): "person" | "key" =>
 /** Creates Rejected approvals_missing, with how many are required and how many were given. */
 export function approvalsMissing(required: number, given: number, already = false): Rejected {
   const missing = required - given;
-  const said = already ? "API keys have approved this version already" : "this draft is not approved by enough people";
+  const said = already
+    ? "API keys have approved this version already"
+    : "this draft does not have enough approvals yet";
   const sentence = `${said}: ${given} of ${required} approvals ${given === 1 ? "is" : "are"} given, so ${missing} more ${missing === 1 ? "approver has" : "approvers have"} to approve it; keys count once together`;
   return new Rejected("approvals_missing", sentence, { required, given });
 }

@@ -19,12 +19,15 @@ export function undoApproval(command: UndoApproval, draft: Draft): DraftEvent[] 
     return own.map(({ voter }) => ({ type: "ApprovalWithdrawn", data: { version: draft.version, voter } }));
   }
   if (draft.status === "sending" || draft.status === "sent") {
-    throw refused(draft, `it has left already: this draft is ${draft.status}`);
+    throw refused(draft, `the approval can no longer be undone: this draft is ${draft.status}`);
   }
   requireStatus(draft, "taken back", "pending", "approved");
   const withdrawn = ownVoter(command, draft);
   if (withdrawn === undefined) {
-    throw refused(draft, "somebody else approved this draft: reject it to keep it from being sent");
+    throw refused(
+      draft,
+      "another person approved this draft, so you cannot undo that approval: reject the draft to keep it from being sent",
+    );
   }
   if (!draft.approver?.sendAfter || !draft.sendRequested || draft.held !== null) {
     throw refused(draft, "the time to undo this approval is over: reject the draft to keep it from being sent");
@@ -49,6 +52,6 @@ export const undoableUntil = ({ approver }: Pick<Draft, "approver">, at: string)
 export function requireUndoOver(draft: Pick<Draft, "approver" | "status">, at: string): void {
   const until = undoableUntil(draft, at);
   if (until === null) return;
-  const sentence = `this draft was approved a moment ago, and the approval can be taken back until ${until}: it is sent by itself then`;
+  const sentence = `this draft was approved a moment ago, and the approval can be undone until ${until}: the draft is sent automatically after that`;
   throw new Rejected("invalid_status", sentence, { status: draft.status });
 }

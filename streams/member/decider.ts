@@ -110,8 +110,8 @@ function invite(command: MemberCommand & { type: "InviteMember" }, state: Member
     return [{ type: "MemberInvited", data: { memberId, email, role, expiresAt } }];
   }
   if (there.role !== role) {
-    const what = there.status === "active" ? "is a member already" : "is invited already";
-    throw invalid("role", `this address ${what}, as ${there.role}: change the role of that member instead`);
+    const what = there.status === "active" ? "is already a member" : "is already invited";
+    throw invalid("role", `this address ${what}, as ${there.role}: change that member's role instead`);
   }
   if (there.status === "active") return [];
   return [{ type: "InvitationRenewed", data: { memberId: there.memberId, expiresAt } }];
@@ -130,7 +130,7 @@ function accept(command: MemberCommand & { type: "AcceptInvitation" }, state: Me
   if (member.expiresAt !== null && member.expiresAt <= at) {
     throw invalid("token", "this invitation has expired: ask for a new one");
   }
-  if (activeMember(state, userId) !== undefined) throw invalid("token", "you are a member of this workspace already");
+  if (activeMember(state, userId) !== undefined) throw invalid("token", "you are already a member of this workspace");
   return [{ type: "InvitationAccepted", data: { memberId, userId } }];
 }
 
@@ -138,7 +138,7 @@ function join(command: MemberCommand & { type: "JoinMember" }, state: Members): 
   const { memberId, userId, email, role, first = false } = command;
   if (activeMember(state, userId) !== undefined) return [];
   if (first && state.members.some(({ status }) => status === "active")) {
-    throw invalid("token", "this workspace has an owner by now: ask them for an invitation");
+    throw invalid("token", "this workspace already has an owner: ask them for an invitation");
   }
   // An invited person who joins another way is one member, not two.
   const open = invitationTo(state, email);
@@ -157,8 +157,8 @@ function mayTouch(by: Asker, state: Members, touched: readonly Role[]): void {
   if (own === "owner" || !touched.includes("owner")) return;
   const who =
     by === "api_key"
-      ? "an API key makes, changes and removes no owners"
-      : "an admin makes, changes and removes no owners";
+      ? "an API key cannot add, change or remove an owner"
+      : "an admin cannot add, change or remove an owner";
   throw new Rejected("insufficient_scope", `${who}: ask an owner of the workspace`);
 }
 
@@ -171,11 +171,11 @@ function oneOwnerStays(state: Members, leaving: Member, disabled: DisabledUsers 
   if (!owners.includes(leaving)) return;
   const others = owners.filter((owner) => owner !== leaving);
   if (others.length === 0) {
-    throw new Rejected("invalid_request", "this is the workspace's only owner: make somebody else an owner first");
+    throw new Rejected("invalid_request", "this is the workspace's only owner: make another member an owner first");
   }
   const canSignIn = ({ userId }: Member): boolean => userId !== null && !disabled.includes(userId);
   if (canSignIn(leaving) && !others.some(canSignIn)) {
-    const sentence = "this is the workspace's only owner who can sign in: make somebody else an owner first";
+    const sentence = "this is the workspace's only owner who can sign in: make another member an owner first";
     throw new Rejected("invalid_request", sentence);
   }
 }
@@ -199,7 +199,7 @@ function present(state: Members, memberId: string): Member {
 function invited(state: Members, memberId: string): Member {
   const member = present(state, memberId);
   if (member.status === "invited") return member;
-  throw new Rejected("invalid_status", "this member has accepted already: there is no invitation to send again");
+  throw new Rejected("invalid_status", "this member has already accepted the invitation, so it cannot be sent again");
 }
 
 const noSuchMember = (): Rejected => new Rejected("not_found", "no such member");

@@ -32,7 +32,7 @@ function decide(command: ProcessorCustomerCommand, customer: ProcessorCustomer):
   switch (command.type) {
     case "LinkCustomer":
       if (workspaceId === command.workspaceId) return [];
-      if (workspaceId !== null) throw new Rejected("not_found", "this customer is another workspace's");
+      if (workspaceId !== null) throw new Rejected("not_found", "this customer belongs to another workspace");
       return [{ type: "CustomerLinked", data: { workspaceId: command.workspaceId } }];
     case "NoticeEvent": {
       const { type: _, ...noticed } = command;

@@ -67,7 +67,7 @@ function reserve(command: Extract<QuotaCommand, { type: "ReserveQuota" }>, quota
   if (command.cap !== null && quota.used + (command.elsewhere ?? 0) >= command.cap) {
     throw new Rejected(
       "plan_limit_reached",
-      `your plan allows ${command.cap} outbound mails, and all of them are used: upgrade the plan`,
+      `your plan allows ${command.cap} outbound mails, which are all used: upgrade the plan`,
     );
   }
   return [{ type: "QuotaReserved", data: { reservationId } }];

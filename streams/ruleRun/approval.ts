@@ -89,7 +89,7 @@ function askPerson(
 }
 
 const unprovenManual = ({ name }: WalkedRule): string =>
-  `the rule ${name} requires a person's approval unless a certain sender wrote, and nothing proves who wrote`;
+  `the rule ${name} requires a person's approval unless the message is from a certain sender, and the sender is not proven`;
 
 /**
  * Finds rules with a `manual` that did not apply, but might for another sender. The draft's own rules see what the message's rules may have

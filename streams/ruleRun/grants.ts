@@ -126,7 +126,7 @@ export function refusalOf({ needsProof, fromAlone, unanswered }: Basis, exchange
 }
 
 /** Stored reason of a rule that does nothing, and an evaluation that grants nothing, because its conditions on the text took too long. */
-export const notEvaluated = "not_evaluated: looking through the message's text for what rules ask took too long";
+export const notEvaluated = "not_evaluated: searching the message's text for the rules' conditions took too long";
 
 const unprovenSender = "unproven_sender";
 const notCovered = (sentence: string): string => `recipient_not_covered: ${sentence}`;
@@ -158,5 +158,5 @@ export const wantsPerson = (action: RuleAction): boolean =>
 /** Returns warnings for POST and PATCH of a rule: a grant that depends on a stranger's own words. */
 export const warningsOf = ({ conditions, actions }: Pick<RuleSettings, "conditions" | "actions">): string[] =>
   actions.some(grants) && asksAbout(conditions, asksWritten)
-    ? ["anybody who writes this is answered without a person"]
+    ? ["any sender who writes this is answered without a person's approval"]
     : [];

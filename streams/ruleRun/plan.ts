@@ -88,7 +88,7 @@ export const isAboutApproval = (action: RuleAction): boolean =>
  * Stored reason why an action about a draft's approval was planned but is not carried out. It distinguishes such a grant from one that did
  * not hold.
  */
-const superseded = "a later action decides about the approval";
+const superseded = "a later action of this rule decides about the approval";
 
 /** Keeps only the last of several actions about one draft's approval, as if each undid the one before. */
 function lastApprovalDecides(results: readonly RuleResult[]): void {

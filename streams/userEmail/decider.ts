@@ -17,7 +17,7 @@ function decide(command: UserEmailCommand, address: UserEmail): UserEmailEvent[]
     case "ClaimUserEmail":
       if (address.userId === userId) return [];
       if (address.userId !== null) {
-        throw invalid("email", "this address has an account already: sign in with it", { conflict: true });
+        throw invalid("email", "this address already has an account: sign in with it", { conflict: true });
       }
       return [{ type: "UserEmailClaimed", data: { userId, email: command.email } }];
     case "ReleaseUserEmail":

@@ -208,7 +208,7 @@ describe("attacks on approvals", () => {
         for (const n of ["0", "3", "01", "1x", "-1", "1.0", "99999999999", "%00", "__proto__"]) {
           const { status, body } = await fetched(`${links.approve}/attachments/${n}`);
           expect([n, status]).to.deep.equal([n, 404]);
-          expect(body.toString()).to.include("There is nothing here");
+          expect(body.toString()).to.include("Page not found");
         }
         for (const method of ["POST", "PUT", "DELETE"]) {
           expect((await fetched(`${links.approve}/attachments/1`, { method })).status).to.equal(405);

@@ -127,7 +127,7 @@ describe("approval links in files sent to the agent", () => {
 
   const encrypted: File = { name: "smime.p7m", type: "application/pkcs7-mime", bytes: encryptedMail(randomBytes(300)) };
   const note =
-    "A part of the mail cannot be looked through for approval links: its source and its attachments need the scope write:approvals.";
+    "A part of the mail cannot be searched for approval links, so its source and its attachments need the scope write:approvals.";
 
   it("an encrypted file needs the right to decide while an approval link of its thread works", async () => {
     const conversed = await conversation();

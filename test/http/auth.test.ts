@@ -50,7 +50,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect([known.status, known.text]).to.deep.equal([unknown.status, unknown.text]);
       await until(async () => (await mailsTo(service, email)).length === 2);
       const [newest] = await mailsTo(service, email);
-      expect(newest!.subject).to.equal("You have an account already");
+      expect(newest!.subject).to.equal("You already have an account");
       expect(newest!.text).not.to.match(/[\w-]{43}/);
     });
 
@@ -257,7 +257,7 @@ describe("people at the door [4 /auth/*]", () => {
       await Promise.race([asked, ended]);
       release();
       const { status, body } = await asked;
-      expect([status, body.message]).to.deep.equal([401, "nobody is signed in here: sign in first"]);
+      expect([status, body.message]).to.deep.equal([401, "you are not signed in: sign in first"]);
       expect((await ended).status).to.equal(200);
     });
 

@@ -33,7 +33,7 @@ describe("the pages at the door [4 /auth/*]", () => {
     expect(page.text).to.include('action="/auth/sign-up"').and.to.include('autocomplete="username"');
     const asked = await visitor.form("/auth/sign-up", { email, name: "", workspace_name: "Quay" });
     expect([asked.status, asked.location]).to.deep.equal([303, "/sign-up?done=mailed"]);
-    expect((await visitor.get("/sign-up?done=mailed")).text).to.include("Look into your mail");
+    expect((await visitor.get("/sign-up?done=mailed")).text).to.include("Check your inbox");
     const token = await mailedToken(service, { address: email, page: "confirm" });
     const refused = await visitor.form("/auth/confirm", { token, password: "password1234" });
     expect(refused.status).to.equal(422);

@@ -30,7 +30,7 @@ describe("an invitation at the door [4 /auth/*]", () => {
     const email = freshAddress();
     const token = await invited(email);
     const page = await door().get(`/invitation/${token}`);
-    expect(page.text).to.include(email).and.to.include("approver").and.to.include("Make my account and accept");
+    expect(page.text).to.include(email).and.to.include("approver").and.to.include("Create account and join");
     const visitor = door();
     const weak = await visitor.form("/auth/invitations/accept", { token, password: "password1234" });
     expect([weak.status, weak.text.includes("anybody would try")]).to.deep.equal([422, true]);

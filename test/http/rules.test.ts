@@ -330,7 +330,7 @@ describe("rules over REST", () => {
       conditions: { operator: "AND", conditions: [{ field: "thread.subject", op: "not_contains", value: "x" }] },
     };
     const grant = { actions: [{ type: "set_approval_mode", mode: "auto" }] };
-    const warning = ["anybody who writes this is answered without a person"];
+    const warning = ["any sender who writes this is answered without a person's approval"];
     const who = {
       conditions: { operator: "AND", conditions: [{ field: "contact.status", op: "equals", value: "trusted" }] },
     };

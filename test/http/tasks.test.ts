@@ -188,7 +188,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
       const { status, error } = await finished(json.task_id);
       expect([status, error]).to.deep.equal([
         "failed",
-        "the approval channel was changed after the test was asked for: send another test",
+        "the approval channel changed after this test was requested: send another test",
       ]);
       expect([chat.told.length, await mailsTo(other)]).to.deep.equal([told, []]);
     });

@@ -154,8 +154,8 @@ describe("customers at the payment processor", () => {
     ]);
     expect(await pauses(new ProcessorRefused("it says no", "no"), 1, 600)).to.deep.equal([10_000, 600_000]);
     expect(lines.map(({ level, message }) => [level, message])).to.deep.include.members([
-      ["warn", "the payment processor cannot be asked, trying again"],
-      ["error", "the payment processor refused, trying again"],
+      ["warn", "the payment processor cannot be reached, retrying"],
+      ["error", "the payment processor refused, retrying"],
     ]);
     expect(lines[0]!.details).to.include({ workspaceId: "one", because: "it is away", process: "createCustomers" });
     expect(process.givingUp).to.equal("never");
@@ -198,7 +198,7 @@ describe("customers unknown to the payment processor", () => {
     await look();
     state.subscriptions = "customer_unknown";
     await tell(following(), eventOf("CustomerCreated", "billing-one"));
-    expect(lines.at(-1)).to.include({ level: "error", message: "the payment processor refused, trying again" });
+    expect(lines.at(-1)).to.include({ level: "error", message: "the payment processor refused, retrying" });
     expect(lines.at(-1)!.details.because).to.contain("STRIPE_SECRET_KEY");
     expect(await plan()).to.include({ plan: "pro", status: "active" });
     expect((await payerOf(deps, "one")).customerId).to.equal("cus_1");
@@ -415,7 +415,7 @@ describe("a smaller plan", () => {
     await look();
     expect(await plan()).to.include({ plan: "agency", status: "active", renewsAt: days(60) });
     expect(lines.map(({ level, message, details }) => [level, message, details.priceId])).to.deep.equal([
-      ["error", "a subscription has a price that no setting names: its plan stays", "price_9"],
+      ["error", "a subscription has a price that no setting names: the workspace's plan is unchanged", "price_9"],
     ]);
   });
 });

@@ -141,7 +141,7 @@ describe("the service's own mail", () => {
     for (const action of actions) {
       expect(action).to.include({
         outcome: "refused",
-        reason: "sending is paused in this workspace: only requests to approvers, outcomes and invitations leave",
+        reason: "sending is paused in this workspace: only requests to approvers, outcomes and invitations are sent",
       });
     }
     await draft(based);
@@ -247,7 +247,7 @@ describe("the service's own mail", () => {
       expect((await press(path, "x")).status).to.equal(403);
 
       await until(async () =>
-        (await mailsTo(second)).some(({ subject }) => subject === "An approver stopped our mail"),
+        (await mailsTo(second)).some(({ subject }) => subject === "An approver stopped mail from your workspace"),
       );
       const { id: unasked } = await draft(basis, { body_text: "Tomorrow." });
       await until(async () => (await types(unasked)).some(({ type }) => type === "NotificationFailed"));

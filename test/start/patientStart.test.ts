@@ -65,7 +65,7 @@ describe("a start whose servers are away", () => {
     expect(failed).to.equal(away);
     const waiting = patientStart({ log, ending: ending.signal }, { backoff })(silent).catch((error) => error);
     ending.abort();
-    expect(await waiting).to.have.property("message", "the start was given up");
+    expect(await waiting).to.have.property("message", "the start was abandoned");
   });
 
   it("ends at once where nothing will come of waiting: a fault, a wrong password, a database that is not there", async () => {

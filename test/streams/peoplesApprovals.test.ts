@@ -36,11 +36,11 @@ const gave = (
 const bySession = (voter: string, version = 1) =>
   approved(version, { sendRequested: true, approver: voter, sendAfter });
 const undo = (voter: string, also: string[] = []): ReviewCommand => ({
-  ...{ type: "UndoApproval", voter, also, because: `${voter} took the approval back` },
+  ...{ type: "UndoApproval", voter, also, because: `${voter} undid the approval` },
 });
 const back = (withdrawn: string): DraftEvent => ({
   type: "DraftReturnedToPending",
-  data: { because: `${withdrawn} took the approval back`, withdrawn },
+  data: { because: `${withdrawn} undid the approval`, withdrawn },
 });
 const edit = (ifVersion: number, different: Partial<EditDraft> = {}): EditDraft => {
   const { version: _, ...data } = edited(ifVersion + 1).data;

@@ -202,7 +202,7 @@ describe("approvals that are missing", () => {
   it("a refusal for want of approvals says how many are required and how many there are", () => {
     const refusal = (sentence: string, ...events: DraftEvent[]) =>
       expect(() => draftDecider.decide(queue(3, byKey), fold(draftDecider, [submitted(), ...events])))
-        .to.throw(Rejected, `this draft is not approved by enough people: ${sentence}`)
+        .to.throw(Rejected, `this draft does not have enough approvals yet: ${sentence}`)
         .with.property("details");
     const [a, b] = ["a", "b"].map((voter) => gave(voter, { required: 3 }));
     const one = "1 of 3 approvals is given, so 2 more approvers have";

@@ -80,7 +80,7 @@ const told = (name: string, events: LifeEvent[], sentence: string) => {
 told(
   "sent by the link of an approval mail",
   history(submitted(), ...isAsked, approvedBy(mailLink), ...leaves),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by somebody with the link from an approval mail to primary@approvers.example, after the request for a decision had gone to primary@approvers.example by mail on 21 Nov 2026, 10:02 UTC.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by a person with the link from an approval mail to primary@approvers.example, after the request for a decision had gone to primary@approvers.example by mail on 21 Nov 2026, 10:02 UTC.",
 );
 told(
   "sent by a link into a chat",
@@ -117,7 +117,7 @@ told(
     [approved(1, { quorum }), mailLink],
     ...leaves,
   ),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by as many approvers as it needed (2): by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC and somebody with the link from an approval mail to primary@approvers.example on 21 Nov 2026, 10:02 UTC.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by as many approvers as it needed (2): by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC and a person with the link from an approval mail to primary@approvers.example on 21 Nov 2026, 10:02 UTC.",
 );
 told(
   "approved by a key, sent by it",
@@ -127,7 +127,7 @@ told(
 told(
   "approved by a person, sent by a key",
   history(submitted(), [approved(1), mailLink], [queued(1), key], started(), accepted(), sentBy()),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; the API key “agent” sent it on 21 Nov 2026, 10:02 UTC.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; the API key “agent” sent it on 21 Nov 2026, 10:02 UTC.",
 );
 told(
   "sent by a key that nobody had approved",
@@ -144,7 +144,7 @@ told(
     accepted(),
     sentBy(),
   ),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because the API key “agent” wrote it and sent it by one call on 21 Nov 2026, 10:01 UTC, on its own authority.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because the API key “agent” wrote and sent it in one call on 21 Nov 2026, 10:01 UTC, on its own authority.",
 );
 told(
   "sent by a rule",
@@ -175,12 +175,12 @@ told(
 told(
   "caught in the outbox",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started("outbox"), accepted(), sentBy()),
-  "Caught in the outbox, which delivers to nobody, on 1 Jan 2026, 12:00 UTC; it was written to ann@customer.example, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Caught in the outbox, which delivers to nobody, on 1 Jan 2026, 12:00 UTC; it was written to ann@customer.example, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "sent, and returned",
   history(submitted(), approvedBy(mailLink), ...leaves, delivered, bounced),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; a delivery was reported on 21 Nov 2026, 10:06 UTC; it was reported to have come back on 21 Nov 2026, 10:07 UTC.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; a delivery was reported on 21 Nov 2026, 10:06 UTC; it was reported as bounced on 21 Nov 2026, 10:07 UTC.",
 );
 told(
   "sent to many, refused for one",
@@ -194,7 +194,7 @@ told(
     accepted(["c@x.example"]),
     sentBy(),
   ),
-  "Sent to ann@customer.example, b@x.example, d@x.example and 2 others by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; the provider refused c@x.example.",
+  "Sent to ann@customer.example, b@x.example, d@x.example and 2 others by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; the provider refused c@x.example.",
 );
 told(
   "sent at the second attempt",
@@ -209,12 +209,12 @@ told(
     accepted(),
     sentBy("attempt 2"),
   ),
-  "Sent to ann@customer.example through SendGrid on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Sent to ann@customer.example through SendGrid on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "sent after an unknown outcome",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), unknown, settled("accepted"), sentBy()),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "sent in its second version, shown in its second version",
@@ -230,7 +230,7 @@ told(
     accepted(),
     sentBy(),
   ),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 2 was approved on 21 Nov 2026, 10:06 UTC by somebody with the link from an approval mail to primary@approvers.example, after the request for a decision had gone to primary@approvers.example by mail on 21 Nov 2026, 10:05 UTC; the API key “agent” sent it on 21 Nov 2026, 10:07 UTC.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 2 was approved on 21 Nov 2026, 10:06 UTC by a person with the link from an approval mail to primary@approvers.example, after the request for a decision had gone to primary@approvers.example by mail on 21 Nov 2026, 10:05 UTC; the API key “agent” sent it on 21 Nov 2026, 10:07 UTC.",
 );
 
 told(
@@ -291,23 +291,23 @@ told(
 told(
   "waiting after an approval was taken back",
   history(submitted({ autoApproved: true }), returned("the rule Careful requires a person's approval")),
-  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was taken back: “the rule Careful requires a person's approval”; no request for a decision has been made.",
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was undone: “the rule Careful requires a person's approval”; no request for a decision has been made.",
 );
 
 told(
   "approved, not sent by anybody",
   history(submitted(), [approved(1), mailLink]),
-  "Not sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example, and nobody has sent it since.",
+  "Not sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example, and it has not been sent since.",
 );
 told(
   "approved, about to be queued",
   history(submitted(), approvedBy(mailLink)),
-  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example, and it has not been queued since.",
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example, and it has not been queued since.",
 );
 told(
   "approved, held",
   history(submitted(), approvedBy(mailLink), held("sending_paused", "sending is paused in this workspace")),
-  "Not sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example, but its sending is held since 21 Nov 2026, 10:02 UTC (sending_paused): “sending is paused in this workspace”.",
+  "Not sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example, but its sending is held since 21 Nov 2026, 10:02 UTC (sending_paused): “sending is paused in this workspace”.",
 );
 told(
   "approved by the setting, held",
@@ -318,17 +318,17 @@ told(
 told(
   "queued",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver]),
-  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; its hand-over has not begun.",
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its hand-over has not begun.",
 );
 told(
   "sending, begun",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started()),
-  "Not known to be sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; its hand-over by SMTP began on 21 Nov 2026, 10:03 UTC; how that ended is not on record yet.",
+  "Not known to be sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its hand-over by SMTP began on 21 Nov 2026, 10:03 UTC; its result is not recorded yet.",
 );
 told(
   "sending, given up",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], abandoned),
-  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; its last attempt was given up on 21 Nov 2026, 10:03 UTC before anything was handed over: “no connection”.",
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its last attempt was given up on 21 Nov 2026, 10:03 UTC before anything was handed over: “no connection”.",
 );
 told(
   "sending, not handed over",
@@ -336,33 +336,33 @@ told(
     { type: "DeliveryNotHandedOver", data: { message: "no connection" } },
     deliver,
   ]),
-  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; nothing was handed over at its last attempt on 21 Nov 2026, 10:04 UTC: “no connection”.",
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; nothing was handed over at its last attempt on 21 Nov 2026, 10:04 UTC: “no connection”.",
 );
 told(
   "sending, refused for now",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), refused(true)),
-  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; the provider refused it for now on 21 Nov 2026, 10:04 UTC: “550 no such user”.",
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; the provider refused it for now on 21 Nov 2026, 10:04 UTC: “550 no such user”.",
 );
 told(
   "sending, unknown",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), unknown),
-  "Not known to be sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example; nobody knows whether the provider took it on 21 Nov 2026, 10:03 UTC.",
+  "Not known to be sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; nobody knows whether the provider took it on 21 Nov 2026, 10:03 UTC.",
 );
 told(
   "sending, taken",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), accepted()),
-  "Sent to ann@customer.example by SMTP on 21 Nov 2026, 10:04 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Sent to ann@customer.example by SMTP on 21 Nov 2026, 10:04 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 
 told(
   "stale before a decision",
   history(submitted(), ...isAsked, [markedStale, deliver]),
-  "Not sent: a newer message (newer) had come in on its conversation, so it was stopped on 21 Nov 2026, 10:03 UTC.",
+  "Not sent: a newer message (newer) had arrived in its conversation, so it was stopped on 21 Nov 2026, 10:03 UTC.",
 );
 told(
   "stale after an approval",
   history(submitted(), approvedBy(mailLink), [markedStale, mailLink]),
-  "Not sent: a newer message (newer) had come in on its conversation, so it was stopped on 21 Nov 2026, 10:02 UTC; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Not sent: a newer message (newer) had arrived in its conversation, so it was stopped on 21 Nov 2026, 10:02 UTC; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 
 told(
@@ -371,7 +371,7 @@ told(
     { type: "DraftRejected", data: { version: 1, reason: "The price is wrong.", tokenSha256: "t" } },
     mailLink,
   ]),
-  "Not sent: version 1 was rejected on 21 Nov 2026, 10:03 UTC by somebody with the link from an approval mail to primary@approvers.example, with the reason “The price is wrong.”.",
+  "Not sent: version 1 was rejected on 21 Nov 2026, 10:03 UTC by a person with the link from an approval mail to primary@approvers.example, with the reason “The price is wrong.”.",
 );
 told(
   "rejected without a reason",
@@ -387,7 +387,7 @@ told(
 told(
   "failed: refused",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), refused(), [failed("550"), deliver]),
-  "Not sent: it ended as failed on 21 Nov 2026, 10:05 UTC (550): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Not sent: it ended as failed on 21 Nov 2026, 10:05 UTC (550): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: unconfirmed",
@@ -395,12 +395,12 @@ told(
     failed("unconfirmed"),
     deliver,
   ]),
-  "Nobody knows whether it was sent: it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Nobody knows whether it was sent: it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: an internal error in the middle of it",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), [failed("internal"), deliver]),
-  "Nobody knows whether it was sent: it ended as failed on 21 Nov 2026, 10:04 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Nobody knows whether it was sent: it ended as failed on 21 Nov 2026, 10:04 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: an internal error after it was taken",
@@ -408,7 +408,7 @@ told(
     failed("internal"),
     deliver,
   ]),
-  "Taken by the provider on 21 Nov 2026, 10:04 UTC, although it ended as failed on 21 Nov 2026, 10:05 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Taken by the provider on 21 Nov 2026, 10:04 UTC, although it ended as failed on 21 Nov 2026, 10:05 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: the call that wrote it was refused",
@@ -442,7 +442,7 @@ told(
     settled("accepted"),
     lateEvidence("accepted"),
   ),
-  "Sent to ann@customer.example, as evidence of 21 Nov 2026, 10:08 UTC shows; before that, it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Sent to ann@customer.example, as evidence of 21 Nov 2026, 10:08 UTC shows; before that, it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: later evidence says not sent",
@@ -457,7 +457,7 @@ told(
     settled("refused"),
     lateEvidence("refused"),
   ),
-  "Not sent, as evidence of 21 Nov 2026, 10:08 UTC shows; before that, it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody with the link from an approval mail to primary@approvers.example.",
+  "Not sent, as evidence of 21 Nov 2026, 10:08 UTC shows; before that, it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 
 const signedIn = (sendAfter: string | null = null): [DraftEvent, Actor] => [

@@ -45,7 +45,7 @@ export function changesSince(
     ...previous.because.flatMap((because) => reasons[because] ?? []),
     ...(pieces === null ? ["Most of its text is new: read all of it."] : []),
     ...unseen,
-    ...(isSame ? ["What would be sent is the same."] : []),
+    ...(isSame ? ["The mail to be sent is the same."] : []),
     ...(isSame || isTold ? [] : ["Only technical details changed, or the order of recipients or files."]),
     ...(previous.rationale !== view.rationale ? ["The agent's reason changed."] : []),
   ];
@@ -65,9 +65,9 @@ function changedBeside(before: Version, after: Version, { textDerived }: { textD
   const hasOtherPlain = visible(before.letter.text) !== visible(after.letter.text);
   return [
     ...(hasOtherQuote ? ["The quoted text below it changed."] : []),
-    ...(hasOtherHtml && isSameReading && hasTwoForms ? ["Its words are the same. How its HTML looks changed."] : []),
+    ...(hasOtherHtml && isSameReading && hasTwoForms ? ["The words are the same. The look of the HTML changed."] : []),
     ...(hasTwoForms && hasOtherPlain && (!textDerived || differs("signature_text"))
-      ? ["The plain text changed, too. Programs without HTML show it."]
+      ? ["The plain-text version, which programs without HTML show, changed too."]
       : []),
   ];
 }

@@ -13,7 +13,11 @@ export function escalationOf({
   if (at === null) return null;
   const ms = Date.parse(at) - Date.parse(shownAt);
   if (!(ms > 0)) return null;
-  return { at, left: duration(ms), sentence: `If nobody decides by ${readableTime(at)}, somebody else will be asked.` };
+  return {
+    at,
+    left: duration(ms),
+    sentence: `If it is not decided by ${readableTime(at)}, another approver will be asked.`,
+  };
 }
 
 /** Rounded down, so that approvers do not count on time they do not have. */

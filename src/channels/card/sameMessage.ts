@@ -14,7 +14,7 @@ const quoted = ({ subject, text }: { subject: string; text: string }): string =>
 export function answeredInWords({ answeredMeanwhile }: ApprovalView): string | undefined {
   if (answeredMeanwhile === null) return undefined;
   const { by, at } = answeredMeanwhile;
-  return `This message was answered already, by ${named(by)} on ${minute(at)}: ${quoted(answeredMeanwhile)}. This draft would be one more answer.`;
+  return `This message was already answered, by ${named(by)} on ${minute(at)}: ${quoted(answeredMeanwhile)}. This draft would be another answer.`;
 }
 
 /** Names other drafts that answer the same message and wait for a decision; undefined if there are none. */

@@ -18,7 +18,7 @@ export function proofOf(authentication: Authentication | null): SenderProof {
     return {
       verified: false,
       phrase: "sender NOT verified",
-      sentences: [`The sender is not verified (${checks}): somebody else can have written this.`],
+      sentences: [`We cannot verify the sender (${checks}). This message may be forged.`],
     };
   }
   return {

@@ -17,11 +17,11 @@ const limits = { subject: 100, address: 100, recipients: 3 };
 export function renderBundleMail(bundle: Bundle): { subject: string; text: string; html: string } {
   const { count, link, humanRequired } = bundle;
   const subject = `${count} ${count === 1 ? "draft waits" : "drafts wait"} for your decision`;
-  const lead = `One page lists ${count === 1 ? "it" : "them all"}, and each draft has a page of its own, where you read and decide it. ${beforeSending({ humanRequired, approvals: null })}`;
+  const lead = `One page lists ${count === 1 ? "it" : "them all"}, and each draft has its own page, where you read it and decide. ${beforeSending({ humanRequired, approvals: null })}`;
   const lines = bundle.drafts.map(lineOf);
   const more = count > lines.length ? `and ${count - lines.length} more` : undefined;
   const facts = [
-    `The link works until ${readableTime(bundle.expiresAt)}. Opening it changes nothing. A reply to this mail decides nothing.`,
+    `The link works until ${readableTime(bundle.expiresAt)}. Opening it decides nothing. You cannot decide by replying to this mail.`,
     "Anyone who has this mail can decide about these drafts. Forwarding it gives away the right to decide.",
   ];
   const said = { subject, lead, lines, more, link, facts };

@@ -18,7 +18,7 @@ ${mail.warnings.length > 0 && row(warnings(mail.warnings))}
 ${mail.hints.length > 0 && row(hints(mail.hints))}
 ${mail.newer && row(html`${label("The newer message")}${meta([value(mail.newer.from), mail.newer.at])}${letter(mail.newer.text)}`)}
 ${mail.changes && row(changes(mail.changes))}
-${row(html`${label("What would be sent")}${fields(mail.fields)}`)}
+${row(html`${label("The draft")}${fields(mail.fields)}`)}
 ${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)}${letter(part.text)}${part.folded && note(part.folded)}`))}
 ${mail.notes.map(({ label: title, values }) => row(html`${label(title)}${meta(values)}`))}
 ${row(html`${button(mail.approve, "#13703a", "approve")}${button(mail.reject, "#b3261e", "reject")}`)}

@@ -34,7 +34,7 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
       ? [
           hint(
             "agent",
-            `The message speaks to an AI, in words that its reader does not see: “${secretly}”. Check what the agent made of it.`,
+            `The message addresses an AI, in words that a reader does not see: “${secretly}”. Check how the agent reacted.`,
           ),
         ]
       : []),
@@ -42,18 +42,18 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
       ? [
           hint(
             "agent",
-            `The message seems to speak to an AI instead of a person: “${toAgent}”. Check what the agent made of it.`,
+            `The message seems to address an AI instead of a person: “${toAgent}”. Check how the agent reacted.`,
           ),
         ]
       : []),
     ...(concealed && !secretly
-      ? [hint("hidden", `The message has words that its reader does not see, but the agent does: “${concealed}”.`)]
+      ? [hint("hidden", `The message has words that a reader does not see, but the agent does: “${concealed}”.`)]
       : []),
     ...(secrets
       ? [
           hint(
             "secrets",
-            `The message seems to ask for something secret: “${secrets}”. Make sure that nothing of the kind is sent.`,
+            `The message seems to ask for something secret: “${secrets}”. Make sure that no secret is sent.`,
           ),
         ]
       : []),
@@ -61,7 +61,7 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
       ? [
           hint(
             "payment",
-            `The message seems to change where money goes: “${payment}”. Ask the sender by a way you know before anybody pays.`,
+            `The message seems to change where money goes: “${payment}”. Before you pay, ask the sender through another channel that you know.`,
           ),
         ]
       : []),

@@ -16,12 +16,13 @@ export function judged(answer: { status: number; retryAfter: string; text: strin
   if (status === 429) return busy(answer.retryAfter);
   if (status >= 500 || status === 408) return { ok: false, again: true, why: `Slack answered ${status}` };
   if (status >= 300 && status < 400) {
-    return { ok: false, again: false, why: `the answer was a redirect (${status}), and redirects are not followed` };
+    return { ok: false, again: false, why: `the response was a redirect (${status}), and redirects are not followed` };
   }
   const json = jsonOf(text);
   if (status < 300 && (text.trim() === "ok" || json?.ok === true)) return { ok: true, body: json ?? {} };
   const code = nameOf(json?.error ?? text);
-  if (code === undefined && status < 300) return { ok: false, again: true, why: "what answered was not Slack" };
+  if (code === undefined && status < 300)
+    return { ok: false, again: true, why: "the response did not come from Slack" };
   if (code !== undefined && /^(ratelimited|rate_limited)$/.test(code)) return busy(answer.retryAfter);
   const said = code === undefined ? `Slack answered ${status}` : `Slack answered ${code}`;
   return { ok: false, again: code !== undefined && passing.test(code), why: said, ...(code && { code }) };
@@ -29,7 +30,7 @@ export function judged(answer: { status: number; retryAfter: string; text: strin
 
 function busy(retryAfter: string): SlackAnswer {
   const seconds = /^\d{1,6}$/.test(retryAfter.trim()) ? Number(retryAfter) : 30;
-  return { ok: false, again: true, why: `Slack is busy: it asks for a pause of ${seconds} s`, pauseMs: seconds * 1000 };
+  return { ok: false, again: true, why: `Slack is busy: retry after ${seconds} s`, pauseMs: seconds * 1000 };
 }
 
 const nameOf = (value: unknown): string | undefined =>

@@ -67,7 +67,7 @@ function fields({ fields: all, attachments }: CardLetter): CardPiece {
   );
   const { shown, left } = cut([...lines, ...files].join("\n"), limits.fields);
   const text = left === 0 ? shown : `${shown}\n${cutNote(left)}`;
-  const title = "What would be sent";
+  const title = "The draft";
   return {
     blocks: [divider, label(title), ...sections(text)],
     text: `${title.toUpperCase()}\n${escaped(text)}`,

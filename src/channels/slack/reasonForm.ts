@@ -30,7 +30,7 @@ export const reasonForm = ({ token, responseUrl, threadSubject }: ReasonFormStat
       type: "input",
       block_id: reasonNames.field,
       optional: true,
-      label: plain("Why? The agent is told."),
+      label: plain("Why? The agent will see this."),
       element: { type: "plain_text_input", action_id: reasonNames.field, multiline: true, max_length: 2_000 },
     },
   ],

@@ -54,7 +54,7 @@ export function slackMessages(
     const isLast = index === pages.length - 1;
     const pieceOf = (text: string): CardPiece => ({ blocks: [note(text)], text: escaped(text) });
     const place = index > 0 ? [pieceOf(`Part ${index + 1} of ${pages.length}`)] : [];
-    const onward = isLast ? [] : [pieceOf("It goes on in the next message. The buttons are under the last one.")];
+    const onward = isLast ? [] : [pieceOf("Continued in the next message. The buttons are under the last one.")];
     return messageOf([...place, ...pieces, ...onward]);
   });
 }
@@ -118,7 +118,7 @@ function foot(card: ReviewCard, { links, tokens, deciding }: Foot): CardPiece[] 
   const elements = buttons(card, { links, tokens, deciding });
   const whoDecides =
     deciding === "linked"
-      ? "Anyone who has these links can decide. Opening one changes nothing: it shows the whole draft, and you decide with a button there."
+      ? "Anyone who has these links can decide. Opening one decides nothing: it shows the whole draft, and you decide with a button there."
       : "Anyone in this channel can decide.";
   return [
     {

@@ -80,9 +80,9 @@ function wayTo(
   const { bot_token: token, channel } = config;
   const url = targetOf(api, config);
   if (typeof url === "string") return { fault: url };
-  if (token === "") return { fault: "its bot_token cannot be decrypted any more: set it again" };
+  if (token === "") return { fault: "its bot_token can no longer be decrypted: set it again" };
   if (token === undefined || !channel) return { post: (message, signal) => api.post(url, message, { signal }) };
-  if (!/^[\x21-\x7e]+$/.test(token)) return { fault: "its bot_token has characters that no token has: set it again" };
+  if (!/^[\x21-\x7e]+$/.test(token)) return { fault: "its bot_token has invalid characters: set it again" };
   const method = new URL("chat.postMessage", apiOf(url));
   return { post: (message, signal) => api.post(method, { channel, ...message }, { token, signal }) };
 }
@@ -92,9 +92,9 @@ function targetOf(
   { hosts }: SlackChannelOptions["api"],
   { webhook_url: text = "" }: Record<string, string>,
 ): URL | string {
-  if (text === "") return "its webhook_url cannot be decrypted any more: set it again";
+  if (text === "") return "its webhook_url can no longer be decrypted: set it again";
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !isSlackUrl(url, hosts)) return "its webhook_url is on no host that SLACK_ALLOWED_HOSTS lists";
+  if (!url || !isSlackUrl(url, hosts)) return "the host of its webhook_url is not in SLACK_ALLOWED_HOSTS";
   return url;
 }
 
@@ -109,7 +109,7 @@ function unreached(
 const newWebhook = "set a new webhook_url";
 const newToken = "set a new bot_token";
 const otherChannel = "name another channel";
-const invite = "invite the app into the channel, or name another one";
+const invite = "invite the app into the channel, or choose another channel";
 
 const remedies: Partial<Record<string, string>> = {
   no_service: newWebhook,

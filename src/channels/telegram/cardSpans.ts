@@ -22,7 +22,7 @@ export function cardSpans(card: ReviewCard): Span[] {
     lines(card.hints, "Hint: "),
     card.newer ? [title("The newer message"), ...message(card.newer)] : [],
     card.changes ? changes(card.changes) : [],
-    [title("What would be sent"), ...fields(letter)],
+    [title("The draft"), ...fields(letter)],
     ...letterParts(letter),
     listed("Links in it", letter.links.map(linkInWords)),
     listed("Removed from its HTML when it was submitted", letter.removed),

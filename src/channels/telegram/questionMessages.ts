@@ -33,7 +33,7 @@ export function questionMessages(asked: QuestionInput): { parts: Styled[]; quest
 function question({ card, link, allowedUsers }: QuestionInput, left: number): Span[] {
   const rest = link === null ? "Ask the people who run the agent for the rest" : "Read the rest on the page";
   const notShown = `⚠️ ${left.toLocaleString("en")} more characters are not shown here. ${rest} before you decide.`;
-  const people = "Everybody in this chat can decide.";
+  const people = "Every member of this chat can decide.";
   const sentences = [
     ...(left > 0 ? [notShown] : []),
     ...(card.warnings.length > 0
@@ -42,7 +42,7 @@ function question({ card, link, allowedUsers }: QuestionInput, left: number): Sp
     `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. The buttons work until ${readableTime(card.expiresAt)} and only for this version.`,
     ...(card.approvals === null ? [] : [inert(card.approvals)]),
     ...(card.escalation ? [card.escalation.sentence] : []),
-    allowedUsers === null ? people : "Only the users whom the operator has named can decide.",
+    allowedUsers === null ? people : "Only the users listed in allowed_users can decide.",
   ];
   return [
     { text: card.question, style: "bold" },

@@ -16,20 +16,20 @@ export type FailureCode =
 
 const sentences: Record<FailureCode, string> = {
   no_token: "bot_token does not have the form of a Telegram bot token: set the whole token that @BotFather gave you",
-  no_bot: "Telegram knows no bot by this bot_token: set the one that @BotFather shows now",
+  no_bot: "Telegram has no bot with this bot_token: set the one that @BotFather shows now",
   chat_not_found:
     "Telegram cannot find the chat: check chat_id, and let the person press Start in the bot or add the bot to the group",
   blocked: "the approver has blocked the bot or never started it: let them press Start in it again",
   removed: "the bot may not write in this chat: add it to the group again, with the right to send messages",
-  moved: "Telegram gave the group another id",
+  moved: "the group has a new id at Telegram",
   not_modified: "the message is already like that",
-  gone: "the message is not there any more",
-  too_many: "Telegram asks for a pause",
-  elsewhere: "another program takes this bot's updates: a bot works with one installation at a time",
+  gone: "the message no longer exists",
+  too_many: "Telegram is busy and asked to retry later",
+  elsewhere: "another program receives this bot's updates: a bot works with one installation at a time",
   timeout: "Telegram did not answer in time",
   no_answer: "Telegram cannot be reached",
-  garbled: "Telegram gave an answer that cannot be read",
-  other: "Telegram did not take the call",
+  garbled: "Telegram's response cannot be read",
+  other: "Telegram refused the call",
 };
 
 /** Telegram's response. `retryAfterSeconds`: pause before further calls. `movedTo`: the chat's new id. */

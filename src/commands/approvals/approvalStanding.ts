@@ -27,10 +27,10 @@ type RuleRunsOfDraft = { received: RuleRun | null; created: RuleRun };
 export const createdRunId = (submittedEventId: string): string => derivedId("rules", "draft.created", submittedEventId);
 
 /** Why an API key's approval alone is not valid. */
-const wantsPerson = "a person has to approve by now, and none has approved this version";
+const wantsPerson = "a person's approval is now required, and no person has approved this version";
 
 /** Why a signed-in person's approval is not valid. */
-const notAllowed = "who approved it may not approve in this workspace any more";
+const notAllowed = "the person who approved it may no longer approve in this workspace";
 
 /** Why the approval of a draft is no longer valid. `lapsed`: the signed-in voters who may not decide any more. */
 export type Withdrawal = { because: string; lapsed?: readonly string[] };

@@ -86,7 +86,7 @@ const repliesLeave = async (deps: Dependencies, workspaceId: string, replyTo: st
   replyTo !== null && (await ownerOfAddress(deps, replyTo)) !== workspaceId;
 
 const editedTooOften =
-  "So much happened to this draft that what changed since you may have been asked before is not shown: read all of it.";
+  "This draft changed many times, so the changes since an earlier request are not shown: read all of it.";
 
 async function previousVersion(
   deps: Dependencies,

@@ -122,7 +122,7 @@ const finished: AskResult = { again: false };
 const tooLate: ChannelAnswer = {
   reached: false,
   again: false,
-  error: "this was to be asked more than 24 hours ago: ask again with POST /v1/drafts/{id}/notify",
+  error: "the approvers were not notified within 24 hours: notify them again with POST /v1/drafts/{id}/notify",
 };
 
 /** A chat's buttons decide without a page, so there is no field for a code. */

@@ -11,7 +11,7 @@ import { mostInOneMail } from "./bundleAsking.ts";
 export type AbandonedRequests = { workspaceId: string; address: string } | { draftId: string; slot: ChannelSlot };
 
 const error =
-  "internal: the service could not ask, and its operator has the error: POST /v1/drafts/{id}/notify asks again";
+  "internal: the approvers could not be notified, and the operator has the error: notify them again with POST /v1/drafts/{id}/notify";
 
 /**
  * Records on each draft that its approvers were not reached, after the service failed too often and stopped trying: notification_status

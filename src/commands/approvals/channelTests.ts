@@ -69,7 +69,7 @@ async function attempt(deps: Dependencies, outlets: Outlets, testId: string): Pr
   const stored = tested && !identity.deleted ? channelOf(identity, tested.slot) : null;
   const channel = stored && tested && openedChannel(deps, { workspaceId, slot: tested.slot }, stored);
   if (!channel || channel.type !== tested.type || addressOf(channel) !== tested.address)
-    return never("the approval channel was changed after the test was asked for: send another test");
+    return never("the approval channel changed after this test was requested: send another test");
   const { emailAddress } = identity;
   if (channel.type === "email")
     return mailed(deps, outlets, { testId, workspaceId, identityId, emailAddress, channel });
@@ -102,7 +102,7 @@ async function mailed(
 
 /** Lines of the test; the address is text by a tenant, so it is quoted and shortened. */
 const linesOf = (emailAddress: string): string[] => [
-  `This is a test. Requests to approve mail from “${shortLine(emailAddress, 100)}” come here.`,
+  `This is a test. Requests to approve mail from “${shortLine(emailAddress, 100)}” will arrive here.`,
   "You do not need to do anything.",
 ];
 

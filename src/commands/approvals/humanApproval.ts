@@ -24,7 +24,7 @@ export async function requireKeysMayDecide(
   if (!(await requiresHuman(deps, identity))) return;
   throw new Rejected(
     "human_approval_required",
-    "this identity requires human approval: a person has to decide, through its approval channel or in the console",
+    "this identity requires human approval: a person has to approve the draft, through an approval channel or in the console",
   );
 }
 

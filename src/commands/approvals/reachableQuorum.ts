@@ -22,7 +22,7 @@ export async function unreachableQuorum(deps: Dependencies, identity: Approvers)
   const people = asked.size;
   const have = `approvals_required is ${required}, but its approval channels have ${people} approver${people === 1 ? "" : "s"}`;
   const all = new Set([...asked, ...(await memberVoters(deps, workspaceId))]).size;
-  if (all >= required) return `${have}: members have to give the other approvals, signed in`;
+  if (all >= required) return `${have}: signed-in members have to give the other approvals`;
   const keysCount = !(await requiresHuman(deps, identity));
   if (keysCount && all + 1 >= required)
     return `${have}: an API key has to give the last approval (POST /v1/drafts/{id}/approve)`;

@@ -45,7 +45,7 @@ async function brief(
 ): Promise<BriefMail> {
   const at = new Date(created_at).toISOString();
   const isLost = content === null && (await deps.blobs.size(content_blob ?? "")) === undefined;
-  if (isLost) return { at, subject: "", text: "(The text is not there any more.)" };
+  if (isLost) return { at, subject: "", text: "(The text is no longer stored.)" };
   const { subject, body_text } = await loadContent(deps.blobs, { content, contentBlob: content_blob });
   return { at, subject, text: body_text };
 }

@@ -26,12 +26,12 @@ export async function askProcessor<Answer>(
     return await Promise.race([work(payments), late(withinMs, settled.signal)]);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable) && !(error instanceof ProcessorRefused)) throw error;
-    deps.log?.error({ why: error.message }, "the payment processor cannot be asked, and a request was told so");
+    deps.log?.error({ why: error.message }, "the payment processor failed, and the request was answered with an error");
     throw error instanceof ProcessorUnavailable
-      ? new Rejected("stripe_error", "the payment processor does not answer as it should: retry in a minute")
+      ? new Rejected("stripe_error", "the payment processor is not available: retry in a minute")
       : new Rejected(
           "stripe_error",
-          "the payment processor refused: ask the operator of this service, whose log says why",
+          "the payment processor refused the request: ask the operator of this service, whose log has the reason",
         );
   } finally {
     settled.abort();

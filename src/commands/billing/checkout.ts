@@ -116,7 +116,7 @@ const detailsOf = ({
 const subscribed = (): Rejected =>
   new Rejected(
     "invalid_request",
-    "this workspace has a subscription already: change its plan, interval or payment method in the portal (POST /v1/billing/portal)",
+    "this workspace already has a subscription: change its plan, interval or payment method in the portal (POST /v1/billing/portal)",
     { conflict: true },
   );
 

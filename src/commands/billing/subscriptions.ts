@@ -76,7 +76,7 @@ const isPaidFor = ({ subscriptions }: Billing, now: Date): boolean =>
 
 const otherAccount = (): ProcessorRefused =>
   new ProcessorRefused(
-    "the payment processor does not know the customer of a subscription that goes on: check that STRIPE_SECRET_KEY is of the same account and mode as before",
+    "the payment processor does not know the customer of an active subscription: check that STRIPE_SECRET_KEY is of the same account and mode as before",
     "resource_missing",
   );
 
@@ -111,13 +111,14 @@ function raiseAlarms(
   const { followed, seconds, puzzle } = found;
   for (const subscriptionId of seconds) {
     const about = { workspaceId, subscriptionId, kept: followed };
-    deps.log?.error(about, "a workspace has a second subscription, which is ended and refunded");
+    deps.log?.error(about, "a workspace has a second subscription: it is cancelled and refunded");
   }
   if (puzzle === null) return;
   const { status, priceId } = subscriptions.find(({ id }) => id === followed) ?? {};
   const about = { workspaceId, subscriptionId: followed, status, priceId };
-  if (puzzle === "price") deps.log?.error(about, "a subscription has a price that no setting names: its plan stays");
-  else deps.log?.error(about, "a subscription has a status that is not known: its plan stays");
+  if (puzzle === "price")
+    deps.log?.error(about, "a subscription has a price that no setting names: the workspace's plan is unchanged");
+  else deps.log?.error(about, "a subscription has an unknown status: the workspace's plan is unchanged");
 }
 
 const asRead = ({ customerId: _, ...subscription }: ProcessorSubscription): Subscription => ({

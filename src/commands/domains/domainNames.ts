@@ -42,7 +42,7 @@ export function readDomainNames(
 /** Refuses the service's own domains: every workspace already has the sandbox domain. */
 function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
   if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
-  throw invalid("domain_name", "this domain belongs to the service itself: use a domain of your own", {
+  throw invalid("domain_name", "this domain belongs to the service itself: use your own domain", {
     conflict: true,
   });
 }
@@ -65,7 +65,7 @@ function requireRegistrable(name: string): void {
   if (registrableDomain(name) === null) {
     throw invalid(
       "domain_name",
-      "this is a public suffix, under which anyone can register: use a domain of your own, such as example.com",
+      "this is a public suffix, under which anyone can register: use your own domain, such as example.com",
     );
   }
 }

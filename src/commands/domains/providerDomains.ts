@@ -156,7 +156,7 @@ const findingOf = (error: unknown): RecordFinding => ({ status: "temporary_failu
 
 const lostThere = ({ provider }: SendingDomains): RecordFinding => ({
   status: "temporary_failure",
-  reason: `${provider} did not know the domain any more, and has it again now: see whether its records are still the same`,
+  reason: `${provider} no longer knew the domain, and it was added again: check that its DNS records are still the same`,
 });
 
 const isOfProvider = (error: unknown): error is Error =>
@@ -165,7 +165,7 @@ const isOfProvider = (error: unknown): error is Error =>
 /** Returns the provider's error as a reason; throws other errors. */
 function reasonOf(error: unknown): string {
   if (!isOfProvider(error)) throw error;
-  return storableLine(`${error.message}; asked again with the next check`, maxReasonLength);
+  return storableLine(`${error.message}; retried at the next check`, maxReasonLength);
 }
 
 const shown = ({ provider }: SendingDomains, reason: string): string =>

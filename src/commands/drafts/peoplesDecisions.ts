@@ -63,7 +63,7 @@ export async function undoApproval(
   await loadDraft(deps, workspaceId, draftId);
   const { actor } = cause;
   const { voter, also = [] } = await voterNames(deps, actor, null);
-  const because = `${actor.name ?? actor.email ?? actor.id} took the approval back`;
+  const because = `${actor.name ?? actor.email ?? actor.id} undid the approval`;
   return changeDraft(deps, { draftId, command: { type: "UndoApproval", voter, also, because } }, cause);
 }
 
@@ -80,7 +80,7 @@ export function personsApproval(
 /** Requires the version that the person was shown. */
 function requireVersion(ifVersion: number | null): number {
   if (ifVersion !== null) return ifVersion;
-  throw invalid("If-Match", "expected the version that was shown to the person who approves");
+  throw invalid("If-Match", "expected the version that was shown to the approver");
 }
 
 /** Refuses at once, instead of after ten seconds, if the customer wrote since. Another version than the draft's is not judged here. */

@@ -17,7 +17,7 @@ export function writtenBodies(
   const html = changed(before.body_html, given.bodyHtml);
   if (text === undefined && html === undefined) return { bodyText: undefined, bodyHtml: undefined };
   if (text !== undefined && text.trim() === "" && !html?.trim()) {
-    throw invalid("body_text", "write something, or reject the draft");
+    throw invalid("body_text", "the text is empty: write an answer, or reject the draft");
   }
   if (html !== undefined && html.trim() !== "") return { bodyText: text ?? null, bodyHtml: html };
   const written = text ?? lines(before.body_text);

@@ -42,7 +42,7 @@ async function inMeasure<T>(
   if (await isStopped(deps, { workspaceId, address: to }))
     throw invalid(
       "recipient_email",
-      "mail from this workspace to this address was stopped by its reader: name another address",
+      "the recipient has stopped mail from this workspace to this address: use another address",
     );
   const place = await takePlace(deps, { kind: "test", workspaceId, to, attemptId });
   if (place && "sent" in place) {

@@ -22,14 +22,14 @@ export function requireLocalPart(localPart: string): void {
 /** Refuses local parts with a meaning for a whole shared domain; existing identities keep theirs. Throws Rejected invalid_request. */
 export function requireUnreserved(localPart: string): void {
   if (!isReservedLocalPart(localPart)) return;
-  const remedy = "choose another local_part, or use a domain of your own";
+  const remedy = "choose another local_part, or use your own domain";
   throw invalid("local_part", `this name is reserved for the operator of this shared domain: ${remedy}`);
 }
 
 /** Refuses display names that resemble the service's own, which approvers trust. Throws Rejected invalid_request. */
 export function requireOwnDisplayName(displayName: string | undefined): void {
   if (displayName === undefined || !namesTheService(displayName)) return;
-  throw invalid("display_name", "this name is, or looks like, that of the service itself: choose another");
+  throw invalid("display_name", "this is, or looks like, the name of the service itself: choose another");
 }
 
 /**

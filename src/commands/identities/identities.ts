@@ -238,7 +238,7 @@ async function requireNotHostedHere(deps: Dependencies, settings: Partial<Identi
     if (channel?.type !== "email" || !(await isHostedHere(deps, channel.config.to as string))) continue;
     throw invalid(
       `${wireNames[field]}.config.to`,
-      "an address hosted by this service cannot approve: use a person's own mailbox",
+      "an address hosted by this service cannot approve: use a person's mailbox elsewhere",
     );
   }
 }

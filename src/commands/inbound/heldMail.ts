@@ -32,6 +32,6 @@ export async function holdWhereNeeded(
   return decisions.map((decision) => {
     if (decision.disposition === "duplicate" || counted.has(decision.deliveryId)) return decision;
     if (because !== null) return { ...decision, disposition: "held_identity_disabled", reason: because };
-    return { ...decision, disposition: "held_over_quota", reason: "the plan's inbound mails are all used" };
+    return { ...decision, disposition: "held_over_quota", reason: "the plan's quota of inbound mail is used up" };
   });
 }

@@ -56,7 +56,7 @@ export async function withoutApprovalLinks(
 }
 
 const closedNote =
-  "A part of the mail cannot be looked through for approval links: its source and its attachments need the scope write:approvals.";
+  "A part of the mail cannot be searched for approval links, so its source and its attachments need the scope write:approvals.";
 
 const withNote = (parsed: ParsedMail, note: string): ParsedMail => ({
   ...parsed,

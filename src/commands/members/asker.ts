@@ -41,5 +41,5 @@ function withoutOwnGuard({ keyGuard, ...cause }: Cause, workspaceId: string): Ca
 const personsOnly = (): Rejected =>
   new Rejected(
     "human_approval_required",
-    "this workspace requires human approval, so an API key changes no members: an owner or admin does it in the console",
+    "this workspace requires human approval, so an API key cannot change its members: an owner or an admin has to do it in the console",
   );

@@ -87,7 +87,7 @@ async function offered(deps: Dependencies, about: InvitationTarget, address: str
     if (!state.members.some(({ status }) => status === "active")) {
       return { workspaceId, workspaceName, email: null, role: "owner" };
     }
-    throw over("this workspace has an owner by now: ask them for an invitation");
+    throw over("this workspace already has an owner: ask them for an invitation");
   }
   const member = memberById(state, memberId);
   if (member === undefined) throw over("this invitation was withdrawn: ask for a new one");

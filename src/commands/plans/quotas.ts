@@ -98,6 +98,6 @@ export async function requireQuotaLeft(deps: Dependencies, workspaceId: string):
   if (cap === null || (await usedNow(deps, workspaceId, "outbound")) < cap) return;
   throw new Rejected(
     "plan_limit_reached",
-    `your plan allows ${cap} outbound mails, and all of them are used: upgrade the plan`,
+    `your plan allows ${cap} outbound mails, which are all used: upgrade the plan`,
   );
 }

@@ -82,9 +82,7 @@ const nouns = { identities: "identity", rules: "rule", domains: "domain" };
 export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected {
   if (!cap) return new Rejected("plan_limit_reached", `your plan allows no ${kind}: upgrade the plan`);
   const full =
-    cap === 1
-      ? `1 ${nouns[kind]}, and it already exists: delete it`
-      : `${cap} ${kind}, and all of them exist: delete one`;
+    cap === 1 ? `1 ${nouns[kind]}, which already exists: delete it` : `${cap} ${kind}, which already exist: delete one`;
   return new Rejected("plan_limit_reached", `your plan allows ${full}, or upgrade the plan`);
 }
 

@@ -98,7 +98,7 @@ export async function requireOutside(deps: Dependencies, path: string, actions: 
     const field = `${path}[${index}].config.to`;
     throw new Rejected(
       "invalid_request",
-      `${field}: this address is hosted by this service: use a person's own mailbox`,
+      `${field}: this address is hosted by this service: use a person's mailbox elsewhere`,
       {
         field,
       },

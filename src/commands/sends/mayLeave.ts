@@ -156,7 +156,7 @@ const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: SendCheck, caus
   },
 };
 
-const goneOn = new Rejected("send_in_progress", "another instance has gone on with this draft");
+const goneOn = new Rejected("send_in_progress", "another instance has continued with this draft");
 
 async function answerOf(
   question: No["question"],

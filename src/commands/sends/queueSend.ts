@@ -84,7 +84,7 @@ export async function queueSend(
  */
 const stillInProgress = (kind: AskedSend["kind"]): Error =>
   kind === "api_key"
-    ? new Unavailable("another send of this draft has begun and is neither queued nor undone yet: retry shortly")
+    ? new Unavailable("another request to send this draft is still running: retry shortly")
     : new Rejected("invalid_status", "this draft is already being sent");
 
 async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: Cause): Promise<QueuedSend> {

@@ -40,5 +40,5 @@ const failed = (error: string): NoticeOutcome & { sent: false } => ({ sent: fals
 
 async function tell(channels: Channels, channel: ApprovalChannel, lines: readonly string[]): Promise<ChannelAnswer> {
   const answer = await channels[channel.type].tell?.({ channel, lines });
-  return answer ?? { reached: false, again: false, error: `nothing can be posted in a ${channel.type} channel` };
+  return answer ?? { reached: false, again: false, error: `notices cannot be posted in a ${channel.type} channel` };
 }

@@ -40,12 +40,12 @@ export async function whyNotNow(
   // The reader requested this link and needs it to resubscribe.
   if (kind === "stop_link") return undefined;
   if (typeof to === "string" && (await isStopped(deps, { workspaceId, address: to }))) {
-    const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or ask its reader to resume it with the link under any such mail`;
+    const error = `the recipient has stopped mail from this workspace to ${to}: use another address, or ask the recipient to resume it with the link under any such mail`;
     return withheld(deps, { kind, why: "stopped", error });
   }
   if (isAboutApproval(kind) || kind === "members") return undefined;
   if (!(await deps.workspaces.load(workspaceId)).state.sendingPaused) return undefined;
-  const error = "sending is paused in this workspace: only requests to approvers, outcomes and invitations leave";
+  const error = "sending is paused in this workspace: only requests to approvers, outcomes and invitations are sent";
   return withheld(deps, { kind, why: "paused", error });
 }
 
@@ -63,8 +63,8 @@ export async function takePlace(
   const inMs = Math.max(place.inMs, shortestWaitMs);
   const what = measure === "approvals" ? "requests to approvers and outcomes" : "mails of rules, tests and notices";
   const waits = measure === "approvals" || kind === "members";
-  const end = waits ? "it waits until there is room again" : "it was dropped";
-  const error = `the hour's measure of ${what} for ${whose} is full (SERVICE_MAIL_PER_HOUR): ${end}`;
+  const end = waits ? "it is sent as soon as the quota allows it" : "it was not sent";
+  const error = `the hourly quota of ${what} for ${whose} is used up (SERVICE_MAIL_PER_HOUR): ${end}`;
   const none = withheld(deps, { kind, why: `${place.fullFor}_full`, error });
   return { ...none, again: waits, inMs };
 }

@@ -86,7 +86,7 @@ export function keptStates(deps: Dependencies): Loader {
       return known;
     };
     const refuse = async () => {
-      throw new Unsure(`kept states of ${noun} do not settle this`);
+      throw new Unsure(`cached states of ${noun} cannot decide this command`);
     };
     return { load, fresh: isGuarded ? load : refuse, handle: refuse };
   });
@@ -105,7 +105,7 @@ export function keptStates(deps: Dependencies): Loader {
           service.handle(id, command, { ...cause, unlessMoved: guarding(cause, name(id)) }),
       })),
     requireFresh() {
-      throw new Unsure("a refusal is believed of fresh states alone");
+      throw new Unsure("a refusal is trusted only from fresh states");
     },
   };
 }

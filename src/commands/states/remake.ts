@@ -29,21 +29,21 @@ export async function remakeSnapshots(
   try {
     const outdated = (await kept.outdated(rules, mostStreams)).filter((stream) => kinds.has(categoryOf(stream)));
     if (outdated.length === 0) return;
-    log.info({ streams: outdated.length }, "the rules of long streams have changed: making their snapshots again");
+    log.info({ streams: outdated.length }, "the rules of long streams have changed: rebuilding their snapshots");
     for (const stream of outdated) {
       if (clock.monotonic() - begun >= withinMs) break;
       await states.remake(kinds.get(categoryOf(stream))!, stream);
       remade += 1;
       if (clock.monotonic() - saidAt < progressMs) continue;
       saidAt = clock.monotonic();
-      log.info({ remade, left: outdated.length - remade }, "making snapshots again");
+      log.info({ remade, left: outdated.length - remade }, "rebuilding snapshots");
     }
     const left = outdated.length - remade;
     log.info(
       { remade, left },
-      left > 0 ? "the other snapshots are made when they are needed" : "all snapshots are made again",
+      left > 0 ? "the other snapshots are built when they are needed" : "all snapshots are rebuilt",
     );
   } catch (error) {
-    log.warn({ err: error, remade }, "cannot make snapshots again: long streams are folded when they are needed");
+    log.warn({ err: error, remade }, "cannot rebuild snapshots: long streams are folded when they are needed");
   }
 }

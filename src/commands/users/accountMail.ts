@@ -34,7 +34,7 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
       error = failed.error;
       if (!failed.again) break;
     }
-    deps.log?.warn?.({ reason: error }, "a mail about an account did not leave: the person has to ask for it again");
+    deps.log?.warn?.({ reason: error }, "a mail about an account was not sent: the person has to request it again");
   }
 
   return {
@@ -48,14 +48,14 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
       deps.countWithheld?.("account", "mailbox_full");
       const retryAfter = Math.ceil(place.inMs / 1000);
       const minutes = Math.ceil(retryAfter / 60);
-      const sentence = `this address was sent as many mails as an hour allows: use the link in the newest one, or wait ${minutes} min`;
+      const sentence = `this address has used up its hourly quota of mail: use the link in the newest mail, or wait ${minutes} min`;
       throw new Rejected("rate_limited", sentence, { retryAfter });
     },
     later(write) {
       const work = deliver(write).catch((error: Error) => {
         if (closing.signal.aborted) return;
         const reason = error.name;
-        deps.log?.warn?.({ reason }, "a mail about an account did not leave: the person has to ask for it again");
+        deps.log?.warn?.({ reason }, "a mail about an account was not sent: the person has to request it again");
       });
       under.add(work);
       void work.finally(() => under.delete(work));

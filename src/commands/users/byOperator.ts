@@ -40,6 +40,6 @@ export async function enableUser(deps: Dependencies, email: string, cause: Cause
 
 async function userOf(deps: Dependencies, email: string): Promise<Person> {
   const person = await personOf(deps, email);
-  if (!person) throw new Rejected("not_found", `nobody signs in with ${email}`);
+  if (!person) throw new Rejected("not_found", `no user signs in with ${email}`);
   return person;
 }

@@ -38,10 +38,10 @@ export async function acceptAsNew(
   by: RequestOrigin,
 ): Promise<{ person: Person; workspaceId: string; position: number }> {
   if (deps.settings.signUp === "closed")
-    throw invalid("password", "nobody new may join here: sign in with an account you have");
+    throw invalid("password", "new accounts are not allowed here: sign in with an existing account");
   const invitation = await withLink(() => findInvitation(deps, token));
   const email = invitation.email ?? named;
-  if (email === undefined) throw invalid("email", "expected your address: this invitation names none");
+  if (email === undefined) throw invalid("email", "expected your email address, because this invitation names none");
   requireGoodPassword(password, { email });
   const cause = causeOfLink(deps, email, by);
   // Derived from the link, so that a repetition yields the same user, and no other link does.

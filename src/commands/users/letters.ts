@@ -7,57 +7,59 @@ export type LinkPage = "confirm" | "reset" | "new-email" | "invitation";
 export const linkUrl = ({ publicUrl }: { publicUrl: string }, page: LinkPage, token: string): string =>
   `${publicUrl}/${page}/${token}`;
 
-const notYou = "If this was not you, nothing happens: you can ignore this mail.";
-const once = "The link works once. A newer mail of this kind replaces it.";
+const notYou = "If this was not you, you can ignore this mail: nothing happens.";
+const once = "The link works once. If you ask for a newer mail, only its link works.";
 
 /** Texts of mail about accounts. They contain no name that a user typed: it may have been a stranger. */
 export const letters = {
   confirm: (to: string, url: string): AccountLetter => ({
     to,
     subject: "Confirm your address",
-    lead: ["Somebody, probably you, wants a Countersign account with this address. Confirm it and choose a password."],
+    lead: [
+      "Someone, probably you, asked for a Countersign account with this address. Confirm the address and choose a password.",
+    ],
     button: { label: "Confirm the address", url },
-    facts: [`The link is good for ${hoursOf.confirm} hours. ${once}`, notYou],
+    facts: [`The link works for ${hoursOf.confirm} hours. ${once}`, notYou],
   }),
   haveAccount: (to: string, publicUrl: string): AccountLetter => ({
     to,
-    subject: "You have an account already",
+    subject: "You already have an account",
     lead: [
-      "Somebody, probably you, wanted a new Countersign account with this address. It has one already: sign in, or set a new password if you forgot yours.",
+      "Someone, probably you, asked for a new Countersign account with this address. It already has one: sign in, or set a new password if you forgot yours.",
     ],
     button: { label: "Sign in", url: `${publicUrl}/sign-in` },
-    facts: [`A new password: ${publicUrl}/forgot`, notYou],
+    facts: [`Set a new password: ${publicUrl}/forgot`, notYou],
   }),
   reset: (to: string, url: string): AccountLetter => ({
     to,
     subject: "Set a new password",
-    lead: ["Somebody, probably you, asked for a new password for your Countersign account."],
+    lead: ["Someone, probably you, asked for a new password for your Countersign account."],
     button: { label: "Set a new password", url },
-    facts: [`The link is good for ${hoursOf.reset * 60} minutes. ${once}`, notYou],
+    facts: [`The link works for ${hoursOf.reset * 60} minutes. ${once}`, notYou],
   }),
   newEmail: (to: string, url: string): AccountLetter => ({
     to,
     subject: "Confirm your new address",
     lead: ["You asked to use this address for your Countersign account from now on."],
     button: { label: "Use this address", url },
-    facts: [`The link is good for ${hoursOf.email} hours. ${once}`, notYou],
+    facts: [`The link works for ${hoursOf.email} hours. ${once}`, notYou],
   }),
   emailAsked: (to: string, publicUrl: string): AccountLetter => ({
     to,
     subject: "Your address is about to change",
     lead: [
-      "Somebody who knows your password asked to use another address for your Countersign account. It changes when the link in a mail to that address is pressed.",
+      "Someone who knows your password asked to use another address for your Countersign account. It changes when the link in a mail to that address is opened.",
       "If this was not you, set a new password now: that also ends every session.",
     ],
     button: { label: "Set a new password", url: `${publicUrl}/forgot` },
-    facts: ["If this was you, there is nothing to do here."],
+    facts: ["If this was you, you do not need to do anything."],
   }),
   emailChanged: (to: string, publicUrl: string): AccountLetter => ({
     to,
     subject: "Your address has changed",
     lead: [
       "Your Countersign account has another address now, and this one no longer signs in.",
-      "If this was not you, tell an owner of your workspace and the people who run this service.",
+      "If this was not you, contact an owner of your workspace and the people who run this service.",
     ],
     facts: [`The service: ${publicUrl}`],
   }),
@@ -69,6 +71,6 @@ export const letters = {
       "If this was not you, set a new password now.",
     ],
     button: { label: "Set a new password", url: `${publicUrl}/forgot` },
-    facts: ["If this was you, there is nothing to do here."],
+    facts: ["If this was you, you do not need to do anything."],
   }),
 };

@@ -16,13 +16,14 @@ export function requireGoodPassword(
 ) {
   // One character can normalise to eighteen: reject far too long ones without normalising.
   const length = password.length > 4 * longest ? Number.POSITIVE_INFINITY : [...normalised(password)].length;
-  if (length < shortest || length > longest) throw invalid(field, `expected ${shortest} to ${longest} characters`);
+  if (length < shortest || length > longest)
+    throw invalid(field, `expected ${shortest} to ${longest} characters, so that the password is hard to guess`);
   const text = normalised(password).toLowerCase();
   if (own(text, []) < leastOwn) {
-    throw invalid(field, "this is among the first that anybody would try: choose a longer phrase of your own");
+    throw invalid(field, "this password is easy to guess: choose a longer one of several unrelated words");
   }
   if (own(text, partsOf(email)) < leastOwn) {
-    throw invalid(field, "it is made of your address: choose something that nobody can read there");
+    throw invalid(field, "this password is made of your email address: choose another");
   }
 }
 

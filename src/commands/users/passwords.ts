@@ -20,7 +20,7 @@ type ResetLink = { userId: string };
 export class WrongPassword extends Rejected {
   override readonly name = "WrongPassword";
   constructor(field: string) {
-    super("invalid_request", `${field}: this is not your password`, { field });
+    super("invalid_request", `${field}: that password is not right`, { field });
   }
 }
 

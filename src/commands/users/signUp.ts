@@ -19,10 +19,7 @@ import {
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
 
 const closed = () =>
-  new Rejected(
-    "invalid_request",
-    "nobody signs up here by themselves: ask an owner of your workspace for an invitation",
-  );
+  new Rejected("invalid_request", "accounts are by invitation only: ask an owner of your workspace for an invitation");
 
 /**
  * Mails a confirmation link, or a note that the address has an account already: the response is the same for every address. Throws

@@ -69,11 +69,11 @@ export async function withLink<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const sentences: Record<LinkFault, string> = {
-  unknown: "this link is not known: use the link exactly as it is in the mail",
-  used: "this link was used already: it works once",
+  unknown: "this link does not exist: use the link exactly as it is in the mail",
+  used: "this link was already used: it works only once",
   replaced: "a newer mail has replaced this link: use the newest one",
   expired: "this link has expired: ask for a new one",
-  in_use: "this link is being used at this moment: try again in a minute",
+  in_use: "this link is in use: try again in a minute",
 };
 
 /** The same error for a wrong address, a wrong password and a disabled user. */

@@ -40,10 +40,10 @@ ${warning !== null && html`<p class="caution">${warning}</p>`}</li>`,
 /** Shows first the version that most recipients read; the other one is folded unless its text differs. */
 function letterBodies({ plain, formatted, differs }: CardLetter): Markup {
   if (formatted === null) return writing(plain);
-  return html`<h3>As most mail programs show it</h3>
+  return html`<h3>Preview</h3>
 ${frame(formatted.pageHtml, "The letter as most mail programs show it")}
-<p class="meta">Shown without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers see if their mail program shows no pictures. Each picture is shown on white and on black.</p>
-${differs ? html`<h3>As programs without HTML show it</h3>${writing(plain)}` : more("The same words as programs without HTML show them", writing(plain))}`;
+<p class="meta">Shown without its colours. Links are shown in brackets and cannot be opened here. [image: …] is shown by mail programs that show no pictures. Each picture is shown on white and on black.</p>
+${differs ? html`<h3>Plain-text version</h3>${writing(plain)}` : more("Plain-text version", writing(plain))}`;
 }
 
 /** Few links are shown unfolded; many would separate the text from the decision. */

@@ -16,7 +16,7 @@ export function listPage(list: ApprovalList): string {
   return page({
     title,
     main: html`<h1>${title}</h1>
-<p class="soft">${decided > 0 && `${counted(decided, "other")} on this list no longer ${decided === 1 ? "waits" : "wait"}. `}Each draft has a page of its own, where you read and decide it. Opening this page changed nothing.</p>
+<p class="soft">${decided > 0 && `${counted(decided, "other")} on this list no longer ${decided === 1 ? "waits" : "wait"}. `}Each draft has its own page, where you read it and decide. Opening this page decided nothing.</p>
 <ul class="list">${drafts.map(item)}</ul>
 ${pagesNav(list)}
 <p class="meta">The links of this page work until ${readableTime(list.expiresAt)}.</p>`,
@@ -24,7 +24,7 @@ ${pagesNav(list)}
 }
 
 function titleOf(waiting: number): string {
-  if (waiting === 0) return "Nothing is waiting here";
+  if (waiting === 0) return "There are no drafts to decide";
   return `${counted(waiting, "draft")} ${waiting === 1 ? "waits" : "wait"} for your decision`;
 }
 
@@ -47,19 +47,18 @@ function recipients(to: readonly string[]): Markup {
 function said(state: ListedState): Markup | string {
   switch (state.kind) {
     case "waits":
-      if (state.warnings === null)
-        return "Waits for your decision. It is long: its page shows whether there are warnings.";
+      if (state.warnings === null) return "It is long: open its page to see whether there are warnings.";
       return state.warnings === 0
         ? "Waits for your decision"
-        : html`Waits for your decision, with <strong>${counted(state.warnings, "warning")}</strong>`;
+        : html`<strong>${counted(state.warnings, "warning")}</strong>`;
     case "decided":
       return outcomeLine(state.outcome);
     case "changed":
-      return "It changed since: a newer mail asks about its new version.";
+      return "This draft changed: a newer mail asks about its new version.";
     case "closed":
-      return "Its link was closed: a newer mail has a new one.";
+      return "The link to this draft was closed: a newer mail has a new one.";
     case "elsewhere":
-      return "Somebody else decides about this draft now.";
+      return "Another approver decides about this draft now.";
     case "broken":
       return "This draft cannot be shown at the moment. The error has been logged.";
   }

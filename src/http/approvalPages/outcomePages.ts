@@ -59,12 +59,14 @@ const held: Record<HeldBy, Outcome> = {
 export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: CardedView): string =>
   outcomePage({
     tone: "wait",
-    title: again ? "You have already approved this version" : "Your approval counts; others have to approve too",
+    title: again
+      ? "You have already approved this version"
+      : "Your approval counts; other approvers have to approve too",
     sentences: [
       approvalsInWords(approvals),
       again
-        ? "This press changed nothing. You can still reject the draft from the link in your mail."
-        : "Nothing is sent before the others have approved it. You can close this page.",
+        ? "Nothing changed. You can still reject the draft with the link in your mail."
+        : "Nothing is sent until the other approvers have approved it. You can close this page.",
     ],
     more: shownDraft(view),
   });
@@ -108,7 +110,7 @@ function recordedSentences({ decision, by, at, reason, undoable }: RecordedOutco
   const why = reason
     ? [html`${decision === "failed" ? "What happened" : "Reason"}: <span dir="auto" lang="">${reason}</span>`]
     : [];
-  return [html`${who}${when}`, ...why, ...(undoable ? [mayReopen] : []), "Opening this page changed nothing."];
+  return [html`${who}${when}`, ...why, ...(undoable ? [mayReopen] : []), "Opening this page decided nothing."];
 }
 
 const staleOutcome = (view: CardedView): Outcome => ({
@@ -134,8 +136,8 @@ export const expiredPage = (): string =>
   });
 
 const closedBecause: Record<LinkClosure, string> = {
-  link_leaked: "It was found in other mail, where somebody else could have used it.",
-  wrong_codes: "Five wrong codes were typed on its page.",
+  link_leaked: "It was found in other mail, where another person could have used it.",
+  wrong_codes: "Five wrong codes were entered on its page.",
 };
 
 export const closedPage = (because: LinkClosure): string =>
@@ -144,31 +146,31 @@ export const closedPage = (because: LinkClosure): string =>
     title: "This link was closed",
     sentences: [
       closedBecause[because],
-      "This page decides nothing. If a newer mail about this draft has reached you, use the links in that one.",
+      "You cannot decide on this page. If you have a newer mail about this draft, use the links in that mail.",
     ],
   });
 
 export const inChatOnlyPage = (): string =>
   outcomePage({
     tone: "plain",
-    title: "This draft is decided in its chat",
-    sentences: ["Nothing was decided. Only people who were named for the chat can decide, by the buttons there."],
+    title: "Decide about this draft in its chat",
+    sentences: ["Nothing was decided. Only the users listed for the chat can decide, with the buttons there."],
   });
 
 /** Shown for all unknown addresses alike, so that it reveals nothing. */
 export const unknownPage = (): string =>
   outcomePage({
     tone: "plain",
-    title: "There is nothing here",
+    title: "Page not found",
     sentences: ["If you followed a link from an approval mail, check that it was not cut off."],
   });
 
 export const tooManyPage = (): string =>
   outcomePage({
     tone: "wait",
-    title: "Too many links that do not exist",
+    title: "Too many invalid links",
     sentences: [
-      "Links from this address were tried too often. A link from an approval mail goes on working: open it again.",
+      "Too many invalid links were opened from your network address. A link from an approval mail still works: open it again.",
     ],
   });
 
@@ -179,7 +181,7 @@ export const unavailablePage = (posted: boolean): string =>
     title: "Please try again in a moment",
     sentences: posted
       ? [
-          html`We could not confirm your decision. It counts at most once. <a href="?">Open the page again</a> to see the current state.`,
+          html`We could not confirm your decision. It will not be counted twice. <a href="?">Open the page again</a> to see the current state.`,
         ]
       : [html`The draft cannot be shown right now. Nothing was decided. <a href="?">Try again</a>`],
   });

@@ -35,7 +35,7 @@ ${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.<
 ${warningsSection(card)}
 ${card.newer && newerSection(card.newer)}
 ${card.changes && changesSection(card.changes)}
-<div class="sides"><div>${letterSection(card.letter, "What would be sent")}
+<div class="sides"><div>${letterSection(card.letter, "The draft")}
 ${decisionSection(card, options)}</div>
 <div>${rationaleSection(card)}${answersSection(card)}</div></div>`,
   });
@@ -52,7 +52,7 @@ function decisionSection(card: ReviewCard, options: ReviewOptions): Markup {
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" tabindex="-1">Your decision</h2>
 <div class="choices">${options.first === "approve" ? [approve, reject] : [reject, approve]}</div>
-<p class="meta expiry">This page decides about version ${card.version} until ${readableTime(card.expiresAt)}.</p>
+<p class="meta expiry">You can decide until ${readableTime(card.expiresAt)} (version ${card.version}).</p>
 </section>`;
 }
 
@@ -65,7 +65,7 @@ ${asksCode && codeField("approve")}
 
 const rejectForm = ({ first, nonces, asksCode, reason }: ReviewOptions): Markup => html`<form method="post">
 <input type="hidden" name="nonce" value="${nonces.reject}">
-<label for="reason">Reason <span>(optional, the agent reads it)</span></label>
+<label for="reason">Reason <span>(optional, the agent will see this)</span></label>
 <textarea id="reason" name="reason" maxlength="${maxReasonBytes}" rows="3" dir="auto">
 ${reason}</textarea>
 ${asksCode && codeField("reject")}

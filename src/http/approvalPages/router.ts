@@ -56,7 +56,7 @@ async function press(options: ApprovalPagesOptions, request: Request, link: Link
       judged === "expired"
         ? "This page was open for more than an hour."
         : "The button press did not come from this page.";
-    const notice = `${why} Please check the draft again and press the button once more.`;
+    const notice = `${why} Please check the draft again and press the button again.`;
     return linkPage(403, review(options, request, { link, notice, reason }));
   }
   const result = await options.decide({ token: pressed.token, decision, reason, code, ...callerOf(request) });
@@ -74,7 +74,7 @@ function codeNotice(result: CodeRefused): string {
     return "Please type the four digits from the approval mail whose link you followed, and press the button again.";
   }
   const { triesLeft } = result;
-  const left = triesLeft === 1 ? "One try is left" : `${triesLeft} tries are left`;
+  const left = triesLeft === 1 ? "You have one try left" : `You have ${triesLeft} tries left`;
   return `This is not the code of the approval mail whose link you followed. ${left} before this link is closed.`;
 }
 

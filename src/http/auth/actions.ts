@@ -23,9 +23,9 @@ const signingUp = (deps: Dependencies): AuthAction[] => [
     "POST /auth/sign-up",
     {
       ...{ limit: "sign_up", body: schemas.SignUpBody, answers: schemas.MailedAnswer, status: 202 },
-      summary: "Ask for an account",
+      summary: "Request an account",
       description:
-        "The same answer for every address: the mail to it has a link, or says that it has an account. Nothing is made before the link is used. Only where SIGN_UP is open.",
+        "The response is the same for every address. The mail to it has a link, or says that the address already has an account. Nothing is created until the link is used. Only if SIGN_UP is open.",
       form: pages.signUp,
     },
     async ({ body: { email, name = null, workspace_name: workspaceName = null } }) => {
@@ -39,7 +39,7 @@ const signingUp = (deps: Dependencies): AuthAction[] => [
       ...{ limit: "sign_in", body: schemas.ConfirmBody, answers: schemas.SessionAnswer, status: 201 },
       summary: "Use the link of a sign-up",
       description:
-        "Makes the user and a workspace that they own, and signs them in. If it fails on the way, the same link goes on with it.",
+        "Creates the user and a workspace that they own, and signs them in. If it fails halfway, the same link can be used again to finish it.",
       form: linkForm("confirm", (token) => findConfirmation(deps, token), pages.confirm),
     },
     async ({ body, by, session }) => started(deps, { ...(await confirmSignUp(deps, body, by)), by, session }),
@@ -53,7 +53,7 @@ const signingIn = (deps: Dependencies): AuthAction[] => [
       ...{ limit: "sign_in", body: schemas.SignInBody, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
       summary: "Sign in",
       description:
-        "One answer for an unknown address, a wrong password and a disabled user. The session is in a cookie.",
+        "The response is the same for an unknown address, a wrong password and a disabled user. The session is in a cookie.",
       form: (state) => pages.signIn(state, { mayRegister: deps.settings.signUp === "open" }),
     },
     async ({ body: { email, password }, by, session, next, guarding }) => {
@@ -83,7 +83,7 @@ const signingIn = (deps: Dependencies): AuthAction[] => [
     "POST /auth/sign-out-everywhere",
     {
       ...{ limit: "sign_in", body: nothing, answers: schemas.DoneAnswer, errors: ["unauthorized"] },
-      summary: "End every session of yours",
+      summary: "End all your sessions",
       form: undefined,
     },
     async ({ by }, { person }) => {
@@ -95,7 +95,7 @@ const signingIn = (deps: Dependencies): AuthAction[] => [
     "GET /auth/session",
     {
       ...{ limit: "session", body: nothing, answers: schemas.SessionAnswer, errors: ["unauthorized"] },
-      summary: "Who is signed in",
+      summary: "Read who is signed in",
       form: undefined,
     },
     async (_, who) => ({ json: await sessionJson(deps, who), next: "/review" }),

@@ -38,7 +38,7 @@ export async function started(
 /** Switches the session to another workspace, under a new id and token. */
 export async function shown(deps: Dependencies, who: SignedIn, workspaceId: string): Promise<AuthOutcome> {
   const issued = await deps.accounts.sessions.choose(who.session.id, workspaceId);
-  if (!issued) throw new Rejected("unauthorized", "nobody is signed in here: sign in first");
+  if (!issued) throw new Rejected("unauthorized", "you are not signed in: sign in first");
   const json = await sessionJson(deps, { ...who, session: issued.session });
   return { json, token: issued.token, ended: [who.session.id], next: "/review" };
 }

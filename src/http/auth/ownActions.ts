@@ -13,8 +13,8 @@ export const aboutPasswords = (deps: Dependencies): AuthAction[] => [
     "POST /auth/password/forgot",
     {
       ...{ limit: "password_reset", body: schemas.ForgotBody, answers: schemas.MailedAnswer, status: 202 },
-      summary: "Ask for a link to set a new password",
-      description: "The same answer for every address; mailed only to one that has an account.",
+      summary: "Request a link to set a new password",
+      description: "The response is the same for every address. Mail is sent only to an address that has an account.",
       form: pages.forgot,
     },
     async ({ body }) => {
@@ -26,7 +26,7 @@ export const aboutPasswords = (deps: Dependencies): AuthAction[] => [
     "POST /auth/password/reset",
     {
       ...{ limit: "password_reset", body: schemas.ResetBody, answers: schemas.DoneAnswer },
-      summary: "Set a new password by the mailed link",
+      summary: "Set a new password with the mailed link",
       description: "Ends every session of the user.",
       form: linkForm("reset", (token) => findReset(deps, token), pages.reset),
     },
@@ -40,7 +40,7 @@ export const aboutPasswords = (deps: Dependencies): AuthAction[] => [
     {
       ...{ limit: "sign_in", body: schemas.ChangeBody, answers: schemas.DoneAnswer, errors: ["unauthorized"] },
       summary: "Set a new password",
-      description: "Ends every other session of yours; this one gets a new cookie.",
+      description: "Ends all your other sessions; this one gets a new cookie.",
       form: refusedForm("Set a new password", passwordForm),
     },
     async ({ body: { current_password: currentPassword, password }, by, guarding }, who) => {
@@ -70,9 +70,9 @@ export const aboutOneself = (deps: Dependencies): AuthAction[] => [
     "POST /auth/email",
     {
       ...{ limit: "password_reset", body: schemas.NewEmailBody, answers: schemas.MailedAnswer, status: 202 },
-      ...{ errors: ["unauthorized"], summary: "Ask to sign in with another address" },
+      ...{ errors: ["unauthorized"], summary: "Request to sign in with another address" },
       description:
-        "It changes when the link in the mail to the new address is used. The address before is told at once.",
+        "The address changes when the link in the mail to the new address is used. The old address is notified immediately.",
       form: refusedForm("Use another address", emailForm),
     },
     async ({ body: { new_email: newEmail, password }, guarding }, who) => {
@@ -84,7 +84,7 @@ export const aboutOneself = (deps: Dependencies): AuthAction[] => [
     "POST /auth/email/confirm",
     {
       ...{ limit: "sign_in", body: schemas.TokenBody, answers: schemas.DoneAnswer },
-      summary: "Use the link that was mailed to a new address",
+      summary: "Confirm the new address with the mailed link",
       description: "Ends every session of the user.",
       form: linkForm("email", (token) => findNewEmail(deps, token), pages.newEmail),
     },

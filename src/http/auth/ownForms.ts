@@ -13,7 +13,7 @@ export const nameForm = (state: FormState, name: string | null = null): Markup =
     field({
       ...{ name: "name", label: "Your name", autocomplete: "name", maxlength: 100 },
       value: typed(state, "name") || name,
-      hint: "Colleagues see it beside what you decide. Without one they see your address.",
+      hint: "Colleagues see it next to your decisions. Without a name they see your address.",
       error: errorAt(state.refused, "name"),
     }),
     button("Save the name"),
@@ -33,7 +33,7 @@ export const emailForm = (state: FormState): Markup =>
         maxlength: 254,
       },
       value: typed(state, "new_email"),
-      hint: "We mail a link to it. Your address changes when you open the link, and then you sign in again.",
+      hint: "We will mail you a link. Your address changes when you open the link, and then you have to sign in again.",
       error: errorAt(state.refused, "new_email"),
     }),
     field({
@@ -50,12 +50,12 @@ export const passwordForm = (state: FormState, email?: string): Markup =>
     { action: "/auth/password/change" },
     email !== undefined && html`<input type="hidden" name="username" autocomplete="username" value="${email}">`,
     field({
-      ...{ name: "current_password", label: "Your password now", type: "password", required: true },
+      ...{ name: "current_password", label: "Your current password", type: "password", required: true },
       ...{ autocomplete: "current-password", error: errorAt(state.refused, "current_password") },
     }),
     field({
       ...{ name: "password", label: "New password", type: "password", required: true, autocomplete: "new-password" },
-      hint: "12 characters or more. Every other sign-in of yours ends.",
+      hint: "12 characters or more. You will be signed out everywhere else.",
       error: errorAt(state.refused, "password"),
     }),
     button("Set the new password"),

@@ -16,8 +16,8 @@ import { type AuthOptions, pageReply, refusalPage } from "./serve.ts";
 /** Notices about the action that led to this page; the URL contains the key. */
 const said: Record<string, string> = {
   out: "You are signed out.",
-  reset: "Your new password is set, and you are signed out everywhere. Sign in with it.",
-  email: "Your new address is set. Sign in with it.",
+  reset: "Your new password is set. You were signed out everywhere: sign in with the new password.",
+  email: "Your new address is set. Sign in with the new address.",
 };
 
 /** The sign-in and sign-up pages. Viewing one changes nothing and uses no link. */

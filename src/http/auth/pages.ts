@@ -32,14 +32,14 @@ const knownEmail = (email: string): Markup =>
 const newPassword = (state: FormState, label = "Password"): Markup =>
   field({
     ...{ name: "password", label, type: "password", required: true, autocomplete: "new-password" },
-    hint: "12 characters or more. A few words that belong together only for you are good and easy to type.",
+    hint: "12 characters or more. A few unrelated words make a strong password that is easy to type.",
     error: errorAt(state.refused, "password"),
   });
 
 const nameField = (state: FormState): Markup =>
   field({
     ...{ name: "name", label: "Your name", autocomplete: "name", maxlength: 100, value: typed(state, "name") },
-    hint: "Colleagues see it beside what you decide.",
+    hint: "Colleagues see it next to your decisions.",
     error: errorAt(state.refused, "name"),
   });
 
@@ -80,13 +80,13 @@ export const signIn = (
       button("Sign in", { kind: "approve" }),
     ),
     html`<p><a class="press" href="/forgot">Forgot your password?</a></p>`,
-    mayRegister && html`<p>New here? <a class="press" href="/sign-up">Make an account</a></p>`,
+    mayRegister && html`<p>New here? <a class="press" href="/sign-up">Create an account</a></p>`,
   );
 
 export const signUp = (state: FormState): FormPage =>
   cardOf(
-    "Make an account",
-    html`<p class="soft">We mail you a link. You choose a password when you press it.</p>`,
+    "Create an account",
+    html`<p class="soft">We will mail you a link. Open it to choose a password.</p>`,
     errorSummary(state.refused),
     form(
       state,
@@ -100,18 +100,18 @@ export const signUp = (state: FormState): FormPage =>
       }),
       button("Mail me the link", { kind: "approve" }),
     ),
-    html`<p>You have an account? <a class="press" href="/sign-in">Sign in</a></p>`,
+    html`<p>Already have an account? <a class="press" href="/sign-in">Sign in</a></p>`,
   );
 
 /** Shown whether or not a mail was sent, so that it does not reveal whether an account exists. */
 export const mailed = (what: "sign-up" | "reset"): FormPage =>
   told(
-    "Look into your mail",
+    "Check your inbox",
     [
       what === "sign-up"
-        ? "We sent a mail to the address you typed. Press the link in it to go on."
-        : "If the address has an account, a mail with a link is on its way to it.",
-      "If nothing comes within some minutes, look among the spam, check the address, and ask again. Only the newest mail's link works.",
+        ? "We sent a mail to that address. Open the link in it to continue."
+        : "If the address has an account, a mail with a link is on its way.",
+      "If no mail arrives within a few minutes, check your spam folder and the address, then try again. Only the link in the newest mail works.",
     ],
     [["/sign-in", "To sign in"]],
   );
@@ -119,14 +119,14 @@ export const mailed = (what: "sign-up" | "reset"): FormPage =>
 export const signUpClosed = (): FormPage =>
   told(
     "Accounts are by invitation here",
-    ["Ask an owner or admin of your workspace to invite you. The mail you get has a link that makes your account."],
+    ["Ask an owner or admin of your workspace to invite you. You will get a mail with a link to create your account."],
     [["/sign-in", "Sign in"]],
   );
 
 export const confirm = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
   cardOf(
     "Choose a password",
-    html`<p class="soft">Your address is confirmed with this form. Nothing was made before.</p>`,
+    html`<p class="soft">Sending this form confirms your address and creates your account.</p>`,
     errorSummary(state.refused),
     form(
       state,
@@ -134,14 +134,14 @@ export const confirm = (state: FormState, { token, email }: { token: string; ema
       hidden("token", token),
       knownEmail(email),
       newPassword(state),
-      button("Make my account", { kind: "approve" }),
+      button("Create my account", { kind: "approve" }),
     ),
   );
 
 export const forgot = (state: FormState): FormPage =>
   cardOf(
     "Set a new password",
-    html`<p class="soft">We mail a link to your address. It works for 60 minutes.</p>`,
+    html`<p class="soft">We will mail you a link. It works for 60 minutes.</p>`,
     errorSummary(state.refused),
     form(
       state,
@@ -155,7 +155,7 @@ export const forgot = (state: FormState): FormPage =>
 export const reset = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
   cardOf(
     "Set a new password",
-    html`<p class="soft">You are signed out everywhere when you press the button.</p>`,
+    html`<p class="soft">This signs you out everywhere.</p>`,
     errorSummary(state.refused),
     form(
       state,
@@ -170,7 +170,7 @@ export const reset = (state: FormState, { token, email }: { token: string; email
 export const newEmail = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
   cardOf(
     "Use this address?",
-    html`<p>Your account signs in with <strong><bdi>${shortLine(email, 254)}</bdi></strong> from now on, and no longer with the address before. You are signed out everywhere.</p>`,
+    html`<p>Your account signs in with <strong><bdi>${shortLine(email, 254)}</bdi></strong> from now on, and no longer with the old address. This signs you out everywhere.</p>`,
     errorSummary(state.refused),
     form(
       state,
@@ -193,7 +193,7 @@ export type Invited = {
 
 export function invitation(state: FormState, invited: Invited): FormPage {
   const { token, workspaceName, role, email, hasAccount, signedInAs } = invited;
-  const what = html`<p>You are invited to the workspace that calls itself <strong><bdi>“${shortLine(workspaceName, 100).replaceAll(/[“”]/g, "'")}”</bdi></strong>, as <strong>${role}</strong>${email !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>`;
+  const what = html`<p>You are invited to the workspace <strong><bdi>“${shortLine(workspaceName, 100).replaceAll(/[“”]/g, "'")}”</bdi></strong>, as <strong>${role}</strong>${email !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>`;
   const here = `/invitation/${encodeURIComponent(token)}`;
   if (signedInAs !== undefined && (email === null || sameAddress(signedInAs, email))) {
     const accept = [hidden("token", token), button("Accept the invitation", { kind: "approve" })];
@@ -203,7 +203,7 @@ export function invitation(state: FormState, invited: Invited): FormPage {
   if (hasAccount || signedInAs !== undefined) {
     const other =
       signedInAs !== undefined &&
-      html`<p>You are signed in with another address now. Signing in with the invited one ends that.</p>`;
+      html`<p>You are signed in with another address. Sign in with the invited address to accept; this signs you out of the other account.</p>`;
     const signIn = html`<p><a class="press" href="/sign-in?again=1&amp;next=${encodeURIComponent(here)}">Sign in to accept</a></p>`;
     return cardOf(
       "You are invited",
@@ -225,7 +225,7 @@ const register = (state: FormState, { token, email }: { token: string; email: st
     email === null ? emailField(state) : knownEmail(email),
     nameField(state),
     newPassword(state),
-    button("Make my account and accept", { kind: "approve" }),
+    button("Create account and join", { kind: "approve" }),
   );
 
 const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
@@ -241,13 +241,13 @@ export const workspaces = (
     "Your workspaces",
     errorSummary(state.refused),
     listed.length === 0 &&
-      html`<p>You are a member of none. Ask an owner for an invitation, or make one of your own.</p>`,
+      html`<p>You are not a member of a workspace. Ask an owner for an invitation, or create a workspace.</p>`,
     listed.map(({ id, name, role }) =>
       form(
         state,
         { action: "/auth/workspace", className: "inline" },
         hidden("workspace_id", id),
-        html`<p><bdi>${shortLine(name, 100)}</bdi> <span class="soft">${role}${id === shown && ", shown now"}</span></p>`,
+        html`<p><bdi>${shortLine(name, 100)}</bdi> <span class="soft">${role}${id === shown && ", open now"}</span></p>`,
         button(html`Open<span class="unseen"> ${shortLine(name, 100)}</span>`),
       ),
     ),
@@ -269,13 +269,13 @@ export const badLink = (sentence: string, again: readonly [path: string, label: 
   told("This link does not work", [asSentence(sentence)], [again]);
 
 export const notOwnForm = (): FormPage =>
-  told("Please do that once more", [
-    "Nothing was changed. The page that you pressed the button on was out of date, or not from here. Go back, load it again, and press once more.",
+  told("Please try that again", [
+    "Nothing was changed. The page was out of date, or it was not a page of this service. Go back, reload the page, and press the button again.",
   ]);
 
 export const failed = (status: number): FormPage =>
-  told(status === 503 || status === 429 ? "Please try again in a moment" : "This was not done", [
+  told(status === 503 || status === 429 ? "Please try again in a moment" : "That did not work", [
     status === 429
-      ? "That was too often within a minute."
+      ? "Too many requests within a minute."
       : "Nothing was changed, or we could not confirm it. Go back, and try again.",
   ]);

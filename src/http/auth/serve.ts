@@ -242,7 +242,7 @@ function refusalReply(error: unknown, request: Request, { logger }: AuthOptions)
 /** Converts errors of this module into refusals of the contract. */
 function asRefusal(error: unknown): unknown {
   if (error instanceof SignedOut || error instanceof RightEnded)
-    return new Rejected("unauthorized", "nobody is signed in here: sign in first");
+    return new Rejected("unauthorized", "you are not signed in: sign in first");
   if (unreadableStatus(error) === undefined) return error;
   return (error as { type?: unknown }).type === "entity.too.large"
     ? new Rejected("payload_too_large", `the request body is too large: expected at most ${maxBodyBytes} bytes`)

@@ -18,7 +18,7 @@ export const aboutWorkspaces = (deps: Dependencies): AuthAction[] => [
         answers: schemas.SessionAnswer,
         errors: ["unauthorized", "not_found"],
       },
-      summary: "Choose the workspace that the session shows",
+      summary: "Choose the workspace of the session",
       form: undefined,
     },
     async ({ body: { workspace_id: workspaceId } }, who) => {
@@ -30,7 +30,7 @@ export const aboutWorkspaces = (deps: Dependencies): AuthAction[] => [
     "POST /auth/workspaces",
     {
       ...{ limit: "sign_up", body: schemas.WorkspaceBody, answers: schemas.SessionAnswer, status: 201 },
-      ...{ errors: ["unauthorized"], summary: "Make another workspace" },
+      ...{ errors: ["unauthorized"], summary: "Create another workspace" },
       form: async (state) => pages.workspaces(state, { listed: [], shown: null }),
     },
     async ({ body: { name }, by }, who) => {
@@ -45,7 +45,7 @@ export const aboutWorkspaces = (deps: Dependencies): AuthAction[] => [
       ...{ limit: "sign_in", body: schemas.AcceptBody, answers: schemas.SessionAnswer, orSession: true },
       summary: "Accept an invitation",
       description:
-        "Signed in with the invited address; or with `password`, which makes the user and signs them in. `email` only for an invitation that names no address.",
+        "Accepted by a user who is signed in with the invited address; or with `password`, which creates the user and signs them in. Give `email` only for an invitation that names no address.",
       form: (state) => invitationPage(deps, { state, token: state.values.get("token") ?? "" }),
     },
     async ({ body: { token, password, name = null, email }, by, session }) => {

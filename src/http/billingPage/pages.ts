@@ -27,7 +27,7 @@ export const plansPage = (shown: Plans): string =>
 export const unknownPage = (): string =>
   outcome({
     tone: "plain",
-    title: "There is no such checkout",
+    title: "Checkout not found",
     sentences: [
       "If the payment page brought you here, check that the address was not cut off.",
       html`<a class="press" href="billing">See the plans</a>`,
@@ -37,8 +37,10 @@ export const unknownPage = (): string =>
 export const tooManyPage = (): string =>
   outcome({
     tone: "wait",
-    title: "Too many checkouts that do not exist",
-    sentences: ["They were asked for too often from this address. Wait a minute, and load the page again."],
+    title: "Too many unknown checkouts",
+    sentences: [
+      "Too many unknown checkouts were opened from your network address. Wait a minute, and load the page again.",
+    ],
   });
 
 export const methodPage = (): string =>
@@ -92,8 +94,8 @@ export function outcomeOf(known: KnownOutcome): OutcomeWords {
         tone: "wait",
         title: "Your checkout is being confirmed",
         sentences: [
-          "The plan changes as soon as the payment processor confirms it. This page looks again by itself every few seconds, and can be left at any time.",
-          html`<a class="press" href="">Look again now</a>`,
+          "The plan changes as soon as the payment processor confirms it. This page checks again every few seconds. You can close it at any time.",
+          html`<a class="press" href="">Check again now</a>`,
         ],
         refreshSeconds,
       };
@@ -102,7 +104,7 @@ export function outcomeOf(known: KnownOutcome): OutcomeWords {
         tone: "wait",
         title: "This was a second subscription",
         sentences: [
-          "Your workspace has a subscription already, so this one was ended at once, and what was paid for it is given back.",
+          "Your workspace already has a subscription, so this one was cancelled immediately, and the payment is refunded.",
         ],
       };
     case "ended":
@@ -128,17 +130,17 @@ const ended = {
 
 function subscriptionOutcome({ plan, interval, status, trialEnd, cancelAt, periodEnd }: Subscription): OutcomeWords {
   // The plan's price was removed from the settings.
-  const name = plans.find((each) => each.plan === plan)?.name ?? "not known here";
+  const name = plans.find((each) => each.plan === plan)?.name ?? "unknown";
   const runs = status === "active" || status === "trialing";
   const isTried = status === "trialing" && trialEnd !== null;
   return {
     tone: runs ? "good" : "wait",
     title: runs ? `Your plan is ${name}` : `${name}: a payment is due`,
     sentences: [
-      ...(interval === null ? [] : [`It is paid by the ${interval === "annual" ? "year" : "month"}.`]),
-      ...(isTried ? [html`The trial goes on until ${day(trialEnd)}. Nothing is paid before.`] : []),
+      ...(interval === null ? [] : [`It is billed by the ${interval === "annual" ? "year" : "month"}.`]),
+      ...(isTried ? [html`The trial ends on ${day(trialEnd)}. You pay nothing until then.`] : []),
       ...(runs && cancelAt !== null ? [html`It ends on ${day(cancelAt)}.`] : []),
-      ...(runs && cancelAt === null && !isTried ? [html`It renews itself on ${day(periodEnd)}.`] : []),
+      ...(runs && cancelAt === null && !isTried ? [html`It renews on ${day(periodEnd)}.`] : []),
       ...(runs ? [] : ["Check the payment method in the portal."]),
     ],
     offers: "portal",
@@ -169,7 +171,7 @@ export const allowed = (limits: PlanLimits, per: "life" | "month"): Markup =>
 
 // No buttons: only the holder of a key can start a checkout.
 const howTo = (publicUrl: string): Markup => html`<section><h2>How to change your plan</h2>
-<p>With an API key that has the scope <code>write:billing</code>. Start a subscription, with <code>monthly</code> or <code>annual</code>, and open the <code>checkout_url</code> of the answer. The first subscription of a workspace begins with a trial of 30 days; a card is needed at once.</p>
+<p>With an API key that has the scope <code>write:billing</code>. Start a subscription, with <code>monthly</code> or <code>annual</code>, and open the <code>checkout_url</code> of the answer. The first subscription of a workspace begins with a trial of 30 days; a card is required at the start.</p>
 <pre class="letter" tabindex="0"><code>curl -X POST ${publicUrl}/v1/billing/checkout \\
   -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\
   -d '{"plan": "pro", "interval": "monthly"}'</code></pre>

@@ -52,7 +52,7 @@ export const historyTypes: Record<HistoryEventType, string> = {
   DeliveryDropped: "The provider reported that it will not deliver it, and why.",
   DeliveryBounced: "It came back.",
   DeliveryComplained: "The recipient marked it as unwanted.",
-  DeliveryMessageIdLearned: "It travels under another Message-ID, whose answers join its thread too.",
+  DeliveryMessageIdLearned: "The provider sent it with another Message-ID, whose answers join its thread too.",
   DraftSent: "The draft ended sent.",
   DraftFailed:
     "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (the rule or setting that approved it no longer does, or since a key approved it a person has to, or the signed-in person who approved it may not any more, and nothing had left), `internal`, or the provider's own.",

@@ -29,9 +29,9 @@ export function requireKnownHost(names: readonly string[]): RequestHandler {
 const misdirected = ({ headers }: Request): Buffer =>
   Buffer.from(
     page({
-      title: "Not known by this name",
-      main: html`<div class="card outcome wait"><h1>Not known by this name</h1>
-<p>This page was asked for as <strong>${shortLine(headers.host ?? "", 100) || "a server without a name"}</strong>, which is not a name of this service.
+      title: "This is not an address of this service",
+      main: html`<div class="card outcome wait"><h1>This is not an address of this service</h1>
+<p>This page was requested from <strong>${shortLine(headers.host ?? "", 100) || "a server without a name"}</strong>, which is not a name of this service.
 If you followed a link in a mail, open it again exactly as it is in the mail.</p></div>
 <p>If you run the service: people reach it at <code>PUBLIC_URL</code>. Add any other name it has to <code>ALLOWED_HOSTS</code>, and let a proxy
 in front hand on <code>Host</code> unchanged.</p>`,

@@ -57,7 +57,7 @@ const inOrder = (fields: object): [string, unknown][] => Object.entries(fields).
 const noCursor = () =>
   invalid(
     "cursor",
-    "expected the next_cursor of a page of this list, with the same filters and order; leave it out to start from the first item",
+    "expected the next_cursor of a page of this list, with the same filters and order; omit it to start from the first item",
   );
 
 type ListOptions<Params, Q extends TObject, Loaded> = Omit<RouteOptions<Scope, Params, Q, TObject, Loaded>, "body"> & {
@@ -92,6 +92,6 @@ export function listRoute<const L extends Line, Q extends TObject, A extends TSc
 function requireOneWay(query: unknown): unknown {
   const given = query as { cursor?: unknown; offset?: unknown };
   if (given.cursor !== undefined && given.offset !== undefined)
-    throw invalid("offset", "expected either offset or cursor, not both: a cursor knows where it goes on");
+    throw invalid("offset", "expected either offset or cursor, not both: a cursor already has its position");
   return query;
 }

@@ -20,7 +20,7 @@ export function requireNoOtherSite(request: IncomingMessage, publicUrl: string):
   // A browser sends Sec-Fetch-Site "none" for typed addresses only, which are GET requests.
   const isTyped = request.headers["sec-fetch-site"] === undefined || ["GET", "HEAD"].includes(request.method ?? "");
   if (page === "own" || (page === "none" && isTyped)) return;
-  throw invalid("Origin", "this is not asked for by pages of other sites");
+  throw invalid("Origin", "pages of other sites may not make this request");
 }
 
 /** True if a page of another site sends the request. Pages on this machine count as programs, because developer tools are served there. */

@@ -1,7 +1,7 @@
 import { errorReply } from "../framework/errors.ts";
 import { createFence, untrustedLine } from "./fence.ts";
 
-const readAgain = "Read the thread again: a newer message came in. Then submit a new draft that is based on it.";
+const readAgain = "Read the thread again: a newer message has arrived. Then submit a new draft that is based on it.";
 const tellUser = "Tell the user; do not try another way.";
 
 /** Advice to the model on its next step, if the error's sentence does not give it. */
@@ -11,26 +11,26 @@ const next: Record<string, string> = {
   stale_draft: readAgain,
   content_changed: "Read the draft again: its content changed after it was approved. A person has to decide again.",
   version_mismatch:
-    "Read the draft again with get_draft: somebody changed it. Call again with its version, if that still makes sense.",
-  invalid_request: "Correct the argument that the sentence begins with, and call again.",
-  invalid_status: "Look at the draft with get_draft: it says what can be done next.",
-  payload_too_large: "Write less, and call again.",
+    "Read the draft again with get_draft: it was changed. Call again with its version, if that still makes sense.",
+  invalid_request: "Correct the argument that the message begins with, and call again.",
+  invalid_status: "Read the draft with get_draft, which says what to do next.",
+  payload_too_large: "Shorten the text, and call again.",
   human_approval_required: "Wait for a person's decision with wait_for_decision.",
-  approvals_missing: "Wait for the others' decisions with wait_for_decision.",
+  approvals_missing: "Wait for the other approvers' decisions with wait_for_decision.",
   sending_paused: "Tell the user that sending is paused. Nothing is lost; do not try again until it is resumed.",
   identity_not_active: `This address cannot send now. ${tellUser}`,
   assistant_disabled: `The assistant of this address is switched off. ${tellUser}`,
-  rate_limited: "Wait as long as it says, then call again.",
+  rate_limited: "Wait as long as the message says, then call again.",
   unavailable: "Call again in a few seconds.",
   not_found: "Check the id: ids come from list_threads, read_thread and submit_draft.",
-  plan_limit_reached: "Tell the user that the plan's limit is reached.",
-  loop_guarded: "Do not answer: the other side seems to be a machine that was answered already.",
-  internal_error: "Tell the user, with the request_id. It may help to try once more.",
+  plan_limit_reached: "Tell the user that the plan's quota is used up.",
+  loop_guarded: "Do not answer: the other side seems to be a machine that was already answered.",
+  internal_error: "Tell the user, with the request_id. You may try once more.",
 };
 
 /** Advice for a call that was recorded although its answer failed. */
 const recorded =
-  "It has happened, only the answer is missing. Do not write it again: look with get_draft or read_thread.";
+  "The change was made; only the response is missing. Do not repeat it: check with get_draft or read_thread.";
 
 /** Errors whose sentence quotes a colleague's text. */
 const quoting = ["sending_paused"];

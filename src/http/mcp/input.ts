@@ -10,7 +10,7 @@ export const idempotencyKey = {
     Type.String({
       pattern: "^[\\x20-\\x7e]{1,255}$",
       description:
-        "Any word of yours. A call that is repeated with the same word and the same arguments takes effect once.",
+        "Any text of your choice. Repeated calls with the same key and the same arguments take effect only once.",
     }),
   ),
 };

@@ -110,7 +110,7 @@ type Fetch = ReturnType<typeof createMcpHandler>["fetch"];
 function singly(fetch: Fetch, requests: McpRequests, { deps }: McpOptions): Fetch {
   return async (request, context) => {
     const message: unknown = request.method === "POST" ? await request.clone().json().catch(noJson) : undefined;
-    if (Array.isArray(message)) return refused(-32600, "batches are not supported: send one message a request");
+    if (Array.isArray(message)) return refused(-32600, "batches are not supported: send one message per request");
     const current = requests.getStore();
     if (current && (message as { method?: unknown } | undefined)?.method === "subscriptions/listen") {
       try {

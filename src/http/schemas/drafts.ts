@@ -33,7 +33,7 @@ export const attachmentBodyLimit = 36 * kilobyte * kilobyte;
 /** Parts that were removed from a draft's HTML. */
 export const HtmlRemoved = Type.Array(Strict({ what: Type.String(), count: Type.Integer({ minimum: 1 }) }), {
   description:
-    "What was removed from the HTML when it was reduced to what every recipient and the approver can see: element:NAME, attribute:NAME, style:PROPERTY, comment, image:remote or link:SCHEME.",
+    "Parts that were removed from the HTML when it was reduced to what every recipient and the approver can see: element:NAME, attribute:NAME, style:PROPERTY, comment, image:remote or link:SCHEME.",
 });
 
 export const DraftAttachment = Strict(
@@ -48,7 +48,7 @@ export const DecidedBy = Strict(
     kind: Type.String({ description: "api_key, telegram, slack, email_link, session, rule or auto" }),
     id: Type.String(),
     name: Type.Optional(Type.String()),
-    email: Type.Optional(Type.String({ description: "For a signed-in person: the address, as it was then." })),
+    email: Type.Optional(Type.String({ description: "For a signed-in person: the address at that time." })),
     channel: Type.Optional(Type.String()),
     ip: Type.Optional(Type.String()),
     user_agent: Type.Optional(Type.String()),
@@ -64,14 +64,14 @@ const NotificationStatus = Strict(
   {
     state: Type.Enum(["none", "sent", "retrying", "failed"], {
       description:
-        "About the newest version: none until a channel has answered; sent: a channel took it; retrying: it was not taken, and is tried again; failed: it is not tried again by itself (POST /v1/drafts/{id}/notify asks again). After an escalation this is the secondary channel's.",
+        "The request for the newest version. none: no channel has responded yet; sent: a channel accepted it; retrying: it was not accepted, and is tried again; failed: it is not tried again automatically (POST /v1/drafts/{id}/notify notifies again). After an escalation this is the secondary channel's state.",
     }),
     channel: Nullable(Type.String({ description: "The type of the channel that the state is about." })),
     at: Nullable(Timestamp),
     error: Nullable(
       Type.String({
         description:
-          "Why nobody was reached; null once somebody was. It begins with link_leaked or wrong_codes if a link was closed.",
+          "Why no approver was reached; null once one was reached. It begins with link_leaked or wrong_codes if a link was closed.",
       }),
     ),
   },
@@ -96,7 +96,7 @@ const Approvals = Strict(
         }),
         at: Timestamp,
       }),
-      { description: "Each approver once, of the newest version. A new version starts with none." },
+      { description: "The approvers of the newest version, each once. A new version starts with none." },
     ),
   },
   { title: "Approvals" },
@@ -112,7 +112,7 @@ export const Draft = Strict(
     identity_id: Uuid,
     based_on_message_id: Nullable(Uuid),
     kind: Type.Enum(["draft", "send", "reply", "test_email"], {
-      description: "What created it: POST /v1/drafts, POST /v1/emails/send or reply, or a test email.",
+      description: "The call that created it: POST /v1/drafts, POST /v1/emails/send or reply, or a test email.",
     }),
     status: DraftStatus,
     version: Type.Integer({ minimum: 1 }),
@@ -158,7 +158,7 @@ export const Draft = Strict(
       Type.String({
         format: "date-time",
         description:
-          "Set for ten seconds after a signed-in person approved: until then they can take it back, and nothing is sent.",
+          "Set for ten seconds after a signed-in person approved: until then they can undo it, and nothing is sent.",
       }),
     ),
     sent_at: Nullable(Timestamp),
@@ -184,7 +184,7 @@ export const SubmittedDraft = Strict(
     ...Draft.properties,
     warnings: Type.Array(Type.String(), {
       description:
-        "What you should know about this draft, in sentences: the message was answered already, or another draft on it is pending.",
+        "Sentences about this draft to consider: the message was already answered, or another draft on it is pending.",
     }),
   },
   { title: "SubmittedDraft" },

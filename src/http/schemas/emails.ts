@@ -71,7 +71,7 @@ export const TestNotification = Strict(
   {
     channel: Type.Enum(["primary", "secondary"], {
       default: "primary",
-      description: "Through which of the identity's approval channels.",
+      description: "The approval channel of the identity to use.",
     }),
   },
   { title: "TestNotification" },
@@ -91,7 +91,7 @@ export const Task = Strict(
     finished_at: Nullable(Timestamp),
     error: Nullable(
       Type.String({
-        description: "Why it failed, in words; of a test_notification that is running, why the last try did.",
+        description: "Why it failed, in words; of a test_notification that is running, why the last attempt failed.",
       }),
     ),
   },

@@ -46,7 +46,7 @@ export const ApprovalChannel = OneOfBy(
             maxLength: 1000,
             pattern: "^\\d{1,20}( ?, ?\\d{1,20})*$",
             description:
-              "Who may decide in the chat: ids of Telegram users, comma separated. Without it every member may, and the record names who did.",
+              "Users who may decide in the chat: ids of Telegram users, comma separated. Without it every member may, and the user is recorded.",
             examples: ["111222333,444555666"],
           }),
         ),
@@ -60,16 +60,16 @@ export const ApprovalChannel = OneOfBy(
           Type.String({
             minLength: 1,
             maxBytes: 255,
-            description: "Where the bot of bot_token posts: a channel's id, or a public one's name.",
+            description: "The channel that the bot of bot_token posts in: its id, or a public channel's name.",
           }),
         ),
         signing_secret: Type.Optional({
           ...secret,
-          description: `Of the Slack app behind the webhook; it proves presses in place of SLACK_SIGNING_SECRET. ${masked}`,
+          description: `The signing secret of the Slack app behind the webhook; it is used instead of SLACK_SIGNING_SECRET to verify button presses. ${masked}`,
         }),
         bot_token: Type.Optional({
           ...secret,
-          description: `From the same app: it opens the form for a reason, and with channel it changes cards later. ${masked}`,
+          description: `The bot token of the same app. It opens the form for a reason; together with channel, it updates cards after a decision. ${masked}`,
         }),
       }),
     }),
@@ -96,7 +96,7 @@ export const Identity = Strict(
         { only_html: words, only_text: words, links_only_html: words, links_only_text: words },
         {
           description:
-            "What only one of signature_html and signature_text says; null if both say the same, or only one is given.",
+            "Text that is in only one of signature_html and signature_text; null if both have the same text, or only one is given.",
         },
       ),
     ),
@@ -113,7 +113,7 @@ export const Identity = Strict(
     confirm_code: Type.Boolean(confirmCode),
     approvals_required: Type.Integer(approvalsRequired),
     warnings: Type.Array(Type.String(), {
-      description: "What does not work as it is set, for example too few approvers for approvals_required.",
+      description: "Problems of the settings, for example too few approvers for approvals_required.",
     }),
     created_at: Timestamp,
     updated_at: Timestamp,

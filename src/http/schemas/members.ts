@@ -11,7 +11,7 @@ export const Member = Strict(
   {
     id: Uuid,
     user_id: Nullable(Uuid),
-    email: Type.String({ description: "The member's own address; of an invitation, the address it was sent to." }),
+    email: Type.String({ description: "The member's address; of an invitation, the address it was sent to." }),
     name: Nullable(Type.String()),
     role: Role,
     status: Type.Enum(["invited", "active"]),

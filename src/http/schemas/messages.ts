@@ -37,7 +37,7 @@ export const Message = Strict(
     extracted_text: Nullable(
       Type.String({
         description:
-          "The text without what has a mark of quotation (`>`, a mail program's header block, an attribution above a quotation) and without a signature of contact details; a view only: rules read body_text.",
+          "The text without quotations (marked by `>`, a mail program's header block or an attribution line) and without a signature of contact details. A view only: rules read body_text.",
       }),
     ),
     rfc_message_id: Nullable(Type.String()),
@@ -55,7 +55,7 @@ export const Message = Strict(
     }),
     notes: Type.Array(Type.String(), {
       description:
-        "Sentences about what of the mail could not be read, is encrypted, is hidden from who looks at it, or was repaired. They may quote the mail. Empty for mail of ours.",
+        "Sentences about parts of the mail that could not be read, are encrypted, are hidden from a reader, or were repaired. They may quote the mail. Empty for outbound mail.",
     }),
     draft_id: Nullable(Uuid),
     attachments: Type.Array(Attachment),
@@ -69,7 +69,7 @@ export const Message = Strict(
 export const MessageList = Envelope(Message);
 export const MessageQuery = ListQuery({
   sort: Type.Optional(
-    Type.Enum(["oldest", "newest"], { description: "Which message comes first; the oldest if it is left out." }),
+    Type.Enum(["oldest", "newest"], { description: "The message to start with. Default: the oldest." }),
   ),
 });
 

@@ -71,7 +71,7 @@ export const Rule = Strict(
     stop_after_match: Type.Boolean(),
     identity_id: Nullable(Uuid),
     assistant_id: Nullable(Uuid),
-    warnings: Type.Array(Type.String(), { description: "What you should know about such a rule, in sentences." }),
+    warnings: Type.Array(Type.String(), { description: "Sentences about such a rule to consider." }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },

@@ -12,7 +12,7 @@ const shown = {
   identity_ids: Nullable(Type.Array(Uuid)),
   description: Nullable(Type.String()),
   status: WebhookStatus,
-  disabled_reason: Nullable(Type.String({ description: "Why the service itself disabled it." })),
+  disabled_reason: Nullable(Type.String({ description: "Why the service disabled it." })),
   created_at: Timestamp,
   updated_at: Timestamp,
 };

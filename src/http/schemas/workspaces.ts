@@ -12,12 +12,12 @@ export const Workspace = Strict(
     beta_override: Type.Boolean({ description: "True if plan limits are bypassed." }),
     sending_paused: Type.Boolean({ description: "While true, nothing is sent." }),
     sending_paused_reason: Nullable(
-      Type.String({ description: "The reason, as the person or key that paused it gave it." }),
+      Type.String({ description: "The reason given by the person or key that paused it." }),
     ),
     sending_paused_by: Nullable(
       Strict(
         { kind: Type.String(), id: Type.String(), name: Type.Optional(Type.String()) },
-        { description: "Who paused it: a signed-in person, an API key or the operator." },
+        { description: "The signed-in person, API key or operator that paused it." },
       ),
     ),
     sending_paused_at: Nullable(Timestamp),

@@ -20,8 +20,8 @@ export const stopPage = (link: StopLink, shown: StopPageState): string =>
           tone: "wait",
           title: "Mail from this workspace is stopped",
           sentences: [
-            html`Mail from ${theWorkspace(link)} to ${addressOf(link)} is stopped: requests for approval, outcomes and notices.`,
-            "Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
+            html`Mail from ${theWorkspace(link)} to ${addressOf(link)} is stopped. This includes requests for approval, outcomes and notices.`,
+            "Drafts that wait for this approver keep waiting, or go to the second approver if there is one. Links in earlier mail still work.",
           ],
           button: "Resume this mail",
           shown,
@@ -30,9 +30,9 @@ export const stopPage = (link: StopLink, shown: StopPageState): string =>
           tone: "plain",
           title: "Stop mail from this workspace?",
           sentences: [
-            html`Countersign sends mail to ${addressOf(link)} for ${theWorkspace(link)}. Somebody in that workspace entered this address.`,
-            "If you stop it, this address gets no more requests for approval, outcomes or notices from that workspace. Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
-            "You can undo this here, so keep the link: it works for 90 days, and after that this page mails you a new one. Anybody who has the link can do the same. Mail from other workspaces is not affected.",
+            html`Countersign sends mail to ${addressOf(link)} for ${theWorkspace(link)}. A member of that workspace entered this address.`,
+            "If you stop it, this address gets no more requests for approval, outcomes or notices from that workspace. Drafts that wait for this approver keep waiting, or go to the second approver if there is one. Links in earlier mail still work.",
+            "You can resume the mail on this page, so keep the link. It works for 90 days; after that, this page can mail you a new one. Anyone who has the link can stop or resume this mail. Mail from other workspaces is not affected.",
           ],
           button: "Stop this mail",
           shown,
@@ -45,9 +45,9 @@ const endedPage = (link: StopLink, shown: StopPageState): string =>
     title: link.standing === "closed" ? "This link was closed" : "This link has expired",
     sentences: [
       link.standing === "closed"
-        ? "A mail that had it went to somebody else too, so it neither stops nor resumes mail any more."
-        : "It is too old to stop or resume mail.",
-      html`The newest mail from ${theWorkspace(link)} has a link that works. Or have a new one mailed to ${addressOf(link)}: one in an hour at most.`,
+        ? "A mail with this link was also sent to another address, so the link can no longer stop or resume mail."
+        : "The link is too old to stop or resume mail.",
+      html`The newest mail from ${theWorkspace(link)} has a link that works. Or have a new link mailed to ${addressOf(link)}, at most once an hour.`,
     ],
     button: "Mail a new link",
     shown,
@@ -59,14 +59,14 @@ export const changedPage = (link: StopLink, nonce: string): string =>
     ? card({
         tone: "good",
         title: "A new link is on its way",
-        sentences: [html`Look for it in the mailbox of ${addressOf(link)}. If it does not come, ask again in an hour.`],
+        sentences: [html`Check the inbox of ${addressOf(link)}. If the mail does not arrive, try again in an hour.`],
       })
     : link.stopped
       ? stopPage(link, { nonce })
       : card({
           tone: "good",
           title: "Mail is resumed",
-          sentences: [html`${addressOf(link)} gets mail from ${theWorkspace(link)} again.`],
+          sentences: [html`Mail from ${theWorkspace(link)} to ${addressOf(link)} is sent again.`],
           button: "Stop this mail",
           shown: { nonce },
         });
@@ -75,15 +75,19 @@ export const changedPage = (link: StopLink, nonce: string): string =>
 export const unknownPage = (): string =>
   card({
     tone: "plain",
-    title: "There is nothing here",
-    sentences: ["If you followed a link from one of our mails, check that it was not cut off, or use a newer mail's."],
+    title: "Page not found",
+    sentences: [
+      "If you followed a link from one of our mails, check that it was not cut off, or use the link in a newer mail.",
+    ],
   });
 
 export const tooManyPage = (): string =>
   card({
     tone: "wait",
-    title: "Too many links that do not exist",
-    sentences: ["Links from this address were tried too often. A link from a mail goes on working: open it again."],
+    title: "Too many invalid links",
+    sentences: [
+      "Too many invalid links were opened from your network address. A link from a mail still works: open it again.",
+    ],
   });
 
 export const methodPage = (): string =>
@@ -108,7 +112,7 @@ export const brokenPage = (): string =>
 
 /** The workspace's name is free text: quoted so that it cannot continue the sentence, and never a link. */
 const theWorkspace = ({ workspaceId, workspaceName }: StopLink): Markup =>
-  html`the workspace that calls itself <bdi>${unlinked(named(workspaceName))}</bdi> (<code>${workspaceId}</code>)`;
+  html`the workspace <bdi>${unlinked(named(workspaceName))}</bdi> (<code>${workspaceId}</code>)`;
 
 const addressOf = ({ address }: StopLink): Markup => html`<strong><bdi>${visibleLine(address)}</bdi></strong>`;
 

@@ -50,7 +50,7 @@ async function pressed(options: StopPagesOptions, request: Request, link: StopLi
   );
   if (to === undefined) {
     const notice =
-      "Nothing was changed: this page was open for more than an hour, or the button was not pressed on it. Please press the button once more.";
+      "Nothing was changed: this page was open for more than an hour, or the button was not pressed on it. Please press the button again.";
     return linkPage(403, askingPage(options, request, { link, notice }));
   }
   const changed = await options.change(tokenOf(request), to, callerOf(request));

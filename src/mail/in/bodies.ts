@@ -65,14 +65,13 @@ function textsOfPiece({ plain, html, calendars }: BodyPiece, notes: string[]): s
   const texts = isBlankText(written) ? [] : [written];
   if (page && !isBlankText(page.text)) {
     const isOther = texts.length > 0 && saysMoreThan(page.text, written);
-    if (isOther)
-      notes.push("The mail says one thing as plain text and another as HTML: both are shown, first the plain text.");
+    if (isOther) notes.push("The plain text and the HTML of the mail differ: both are shown, the plain text first.");
     if (isOther || texts.length === 0) texts.push(page.text);
     else {
       const missing = linesMissingIn(written, page.text);
       if (missing.length > 0) {
         notes.push(
-          "The mail says more as HTML than as plain text: what only the HTML says is shown below the plain text.",
+          "The HTML of the mail has more text than the plain text: the additional text is shown below the plain text.",
         );
         texts.push(missing.join("\n"));
       }
@@ -106,10 +105,10 @@ function notesOnHidden({ hidden, veiled, text }: MailText): string[] {
   return [
     ...(unseen.length === 0
       ? []
-      : [`The mail has text that its reader does not see, and which is left out: ${beginningsOf(unseen)}.`]),
+      : [`The mail has text that a reader does not see. It is omitted here: ${beginningsOf(unseen)}.`]),
     ...(doubtful.length === 0
       ? []
-      : [`The mail has text that its reader may not see, since a style sheet hides it: ${beginningsOf(doubtful)}.`]),
+      : [`The mail has text that a reader may not see, because a style sheet hides it: ${beginningsOf(doubtful)}.`]),
   ];
 }
 

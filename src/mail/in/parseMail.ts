@@ -26,7 +26,7 @@ export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<Parse
     const bodies = bodiesOf(texts);
     const { attachments, said, ...shown } = fitting(bodies, limits);
     const all = [...files, ...attachments];
-    const cutNote = cut === null ? [] : [`The mail is too long to be read whole: ${cut}.`];
+    const cutNote = cut === null ? [] : [`The mail is too long to be read completely: ${cut}.`];
     return {
       ...runsInMail(shown, { raw, attachments: all, isCut: cut !== null }),
       attachments: all,
@@ -63,7 +63,9 @@ function fitting({ text, html, extracted }: MailBodies, { maxHtmlBytes, maxTextB
       ...(htmlFits
         ? []
         : ["The mail's HTML is too large or too deeply nested to be shown: it is attached as body.html."]),
-      ...(textFits ? [] : ["The mail's text is too long to be shown whole: all of it is attached as body.txt."]),
+      ...(textFits
+        ? []
+        : ["The mail's text is too long to be shown completely: the whole text is attached as body.txt."]),
     ],
   };
 }

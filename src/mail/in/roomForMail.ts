@@ -59,9 +59,9 @@ export async function watchRoomForMail(
     full = withoutRoom(await heldNow(), limits);
     for (const [workspace_id, mb] of full)
       if (!former.has(workspace_id))
-        log.warn({ workspace_id, mb }, "a workspace takes no mail: it holds too much unanswered mail");
+        log.warn({ workspace_id, mb }, "a workspace receives no mail: it holds too much unanswered mail");
     for (const workspace_id of former.keys())
-      if (!full.has(workspace_id)) log.info({ workspace_id }, "a workspace takes mail again");
+      if (!full.has(workspace_id)) log.info({ workspace_id }, "a workspace receives mail again");
   }
 
   const close = await repeatedly(look, everyMs);
@@ -70,7 +70,7 @@ export async function watchRoomForMail(
     trouble: () =>
       full.size === 0
         ? undefined
-        : `no mail is taken for workspaces that hold too much unanswered mail (SMTP_IN_UNANSWERED_MB): ${[...full].map(([id, mb]) => `${id} (${mb} MB)`).join(", ")}`,
+        : `no mail is received for workspaces that hold too much unanswered mail (SMTP_IN_UNANSWERED_MB): ${[...full].map(([id, mb]) => `${id} (${mb} MB)`).join(", ")}`,
     close,
   };
 }

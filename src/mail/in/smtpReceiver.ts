@@ -176,7 +176,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     ...{ relays, perAddress: limits.connections, inAll: options.maxConnections ?? 1_000, onRefused },
     proxied: options.proxied ?? false,
     onPastProxy: atMostEvery(60_000, (remote: string) =>
-      logger.warn({ remote }, "a connection for mail came past the proxy, from an address not in SMTP_IN_RELAYS"),
+      logger.warn({ remote }, "a connection for mail bypassed the proxy, from an address not in SMTP_IN_RELAYS"),
     ),
     letIn(socket, visitor, leave) {
       const id = randomUUID();

@@ -86,7 +86,10 @@ export function createConnectionRoom(
   function noRoom(): NoRoom {
     if (isClosed) return new NoRoom("no more connections are opened", { away: false });
     const because = isBusy() ? "the relay is busy" : "all connections to the relay are taken";
-    return new NoRoom(isAway() ? "the relay is away, and is being tried" : because, { away: isAway(), lastFailure });
+    return new NoRoom(isAway() ? "the relay is unreachable and being retried" : because, {
+      away: isAway(),
+      lastFailure,
+    });
   }
 
   function letIn(): void {

@@ -9,8 +9,8 @@ type Bodies = { text: string; html: string };
  */
 export function withFooter(bodies: Bodies, { to, stopUrl }: { to: string; stopUrl: string }): Bodies {
   const address = visibleLine(to);
-  const text = `${bodies.text.trimEnd()}\n\n--\nCountersign sent this to ${address} because a workspace entered this address.\nTo stop or resume such mail: ${stopUrl}\n`;
-  const line = html`<p class="soft" style="${style}">Countersign sent this to <bdi>${address}</bdi> because a workspace entered this address. <a href="${stopUrl}" class="soft" style="color:#4f5b69;">Stop or resume such mail</a></p>`;
+  const text = `${bodies.text.trimEnd()}\n\n--\nCountersign sent this to ${address} because a workspace uses this address for notifications.\nTo stop or resume these mails: ${stopUrl}\n`;
+  const line = html`<p class="soft" style="${style}">Countersign sent this to <bdi>${address}</bdi> because a workspace uses this address for notifications. <a href="${stopUrl}" class="soft" style="color:#4f5b69;">Stop or resume these mails</a></p>`;
   const end = bodies.html.lastIndexOf("</body>");
   const at = end < 0 ? bodies.html.length : end;
   return { text, html: `${bodies.html.slice(0, at)}${line.markup}${bodies.html.slice(at)}` };

@@ -109,7 +109,7 @@ type SmtpRefusal = Error & { response?: string; responseCode?: number | false };
 /** Returns only the codes of the reply: a relay may quote the credentials in its text. */
 function signInFailure({ response, message }: SmtpRefusal): string {
   const codes = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}(?=\s|$))?/.exec(response ?? "")?.[0];
-  return codes ? `it refused to let us sign in: ${codes.replace("-", " ")}` : message;
+  return codes ? `it refused the sign-in: ${codes.replace("-", " ")}` : message;
 }
 
 /** Resolves once mail may be handed over; throws Unavailable, CredentialsRefused or ProviderBusy. */

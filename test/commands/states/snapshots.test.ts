@@ -168,8 +168,8 @@ describe("the states of streams with snapshots", () => {
       await remakeSnapshots(states, snapshots, { clock: systemClock });
       expect(made.kept.rows.get(quota)).to.include({ rules: "other rules", revision: 699 });
       expect(made.said).to.deep.equal([
-        "the rules of long streams have changed: making their snapshots again",
-        "all snapshots are made again",
+        "the rules of long streams have changed: rebuilding their snapshots",
+        "all snapshots are rebuilt",
       ]);
       expect((await loaded(made)).read).to.equal(101);
     });
@@ -179,7 +179,10 @@ describe("the states of streams with snapshots", () => {
       made.upgrade("quota");
       const { states, snapshots, counts } = made.instance();
       await remakeSnapshots(states, snapshots, { clock: systemClock, withinMs: 0 });
-      expect([counts.events, made.said.at(-1)]).to.deep.equal([0, "the other snapshots are made when they are needed"]);
+      expect([counts.events, made.said.at(-1)]).to.deep.equal([
+        0,
+        "the other snapshots are built when they are needed",
+      ]);
       const away = { ...snapshots.kept, outdated: () => Promise.reject(new Unavailable("away")) };
       await remakeSnapshots(states, { ...snapshots, kept: away }, { clock: systemClock });
       expect(made.said.at(-1)).to.match(/^cannot make snapshots again/);

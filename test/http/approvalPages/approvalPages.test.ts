@@ -124,11 +124,11 @@ describe("approval pages", () => {
 
     it("shows the plain text beside the HTML in the open where they differ, and folded where they do not", async () => {
       pages.view = withHtml;
-      expect((await pages.get()).body).to.include("<h3>As programs without HTML show it</h3>");
+      expect((await pages.get()).body).to.include("<h3>Plain-text version</h3>");
       pages.view = { content: { ...ordinary.content, body_html: "<p>Hello</p>", body_text: "Hello" } };
       const { body } = await pages.get();
       expect(body).not.to.include("<h3>As programs without");
-      expect(body).to.include("The same words as programs without HTML show them</summary>");
+      expect(body).to.include("Plain-text version</summary>");
     });
 
     it("puts first, and first only, the choice that its token was given out for, whatever the address says", async () => {
@@ -299,8 +299,8 @@ describe("approval pages", () => {
     it("shows where there is none what the link itself shows", async () => {
       pages.file = null;
       const answers: [Partial<LinkedApproval>, number, string][] = [
-        [{}, 404, "There is nothing here"],
-        [decided("sent"), 404, "There is nothing here"],
+        [{}, 404, "Page not found"],
+        [decided("sent"), 404, "Page not found"],
         [{ superseded: true }, 409, "This draft changed: review the new version"],
         [{ expiresAt: "2026-11-20T11:00:00.000Z" }, 410, "This link has expired"],
       ];
@@ -496,7 +496,7 @@ describe("approval pages", () => {
       for (const [result, status, sentence] of [
         [{ kind: "code_missing" }, 422, "Please type the four digits"],
         [{ kind: "code_wrong", triesLeft: 4 }, 403, "4 tries are left"],
-        [{ kind: "code_wrong", triesLeft: 1 }, 403, "One try is left"],
+        [{ kind: "code_wrong", triesLeft: 1 }, 403, "You have one try left"],
       ] as const) {
         pages.result = async () => result;
         const answer = await press("reject", { code: "4831", reason: "typed already" });
@@ -543,7 +543,7 @@ describe("approval pages", () => {
       ],
       [{ kind: "expired" }, 410, "This link has expired", "Nothing was decided"],
       [{ kind: "closed", because: "wrong_codes" }, 410, "This link was closed", "Five wrong codes"],
-      [{ kind: "unknown" }, 404, "There is nothing here", "cut off"],
+      [{ kind: "unknown" }, 404, "Page not found", "cut off"],
     ];
     for (const [result, status, title, sentence] of outcomes) {
       it(`says so in the title: ${title} (${sentence})`, async () => {

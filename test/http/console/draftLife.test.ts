@@ -98,7 +98,7 @@ describe("console: a draft's life", () => {
         /^Caught in the outbox, which delivers to nobody, on .* it was written to ann@customer\.example, because /,
       );
       expect(answer).to.match(
-        /version 2 was approved on .* by somebody with the link from an approval mail to boss\d+@approvers\.example/,
+        /version 2 was approved on .* by a person with the link from an approval mail to boss\d+@approvers\.example/,
       );
       expect(answer).to.match(/after the request for a decision had gone to boss\d+@approvers\.example by mail on /);
       expect(await audit(id)).to.equal(answer);
@@ -216,7 +216,7 @@ describe("console: a draft's life", () => {
     await ends(draft.id, "stale");
     const answer = plain(answerIn((await auditor.get(`/drafts/${draft.id}`)).text));
     expect(answer).to.match(
-      /^Not sent: a newer message from ann@customer\.example, received on .*, had come in on its conversation, so it was stopped on /,
+      /^Not sent: a newer message from ann@customer\.example, received on .*, had arrived in its conversation, so it was stopped on /,
     );
     expect(await audit(draft.id)).to.equal(answer);
   });
@@ -227,7 +227,7 @@ describe("console: a draft's life", () => {
     await ends(draft.id, "rejected");
     const { text, page } = await auditor.get(`/drafts/${draft.id}`);
     expect(plain(answerIn(text))).to.match(
-      /^Not sent: version 1 was rejected on .* by somebody with the link from an approval mail to boss\d+@approvers\.example, with the reason “Wrong price”\.$/,
+      /^Not sent: version 1 was rejected on .* by a person with the link from an approval mail to boss\d+@approvers\.example, with the reason “Wrong price”\.$/,
     );
     expect(page).to.include("Nobody has approved it, so there is nothing to compare");
     expect(await audit(draft.id)).to.equal(plain(answerIn(text)));
@@ -242,7 +242,7 @@ describe("console: a draft's life", () => {
     await ends(draft.id, "sent");
     const answer = plain(answerIn((await auditor.get(`/drafts/${draft.id}`)).text));
     expect(answer).to.match(
-      /as many approvers as it needed \(2\): by the API key “test key” on .* and somebody with the link from an approval mail to boss\d+@approvers\.example on /,
+      /as many approvers as it needed \(2\): by the API key “test key” on .* and a person with the link from an approval mail to boss\d+@approvers\.example on /,
     );
     expect(await audit(draft.id)).to.equal(answer);
   });

@@ -114,7 +114,7 @@ describe("console: the frame", () => {
       const { status, text } = await ann.get("/review", headers as never);
       expect([status, text]).to.deep.equal([404, '{"error":"not_found"}']);
     }
-    expect((await ann.get("/review/nothing")).page).to.contain("There is no such page");
+    expect((await ann.get("/review/nothing")).page).to.contain("Page not found");
   });
 
   it("does what a form says, under the route's own rules, and says so once", async () => {
@@ -175,7 +175,7 @@ describe("console: the frame", () => {
     release();
     expect((await slow).status).to.equal(401);
     const after = await ben.get("/review");
-    expect([after.status, after.page.includes("You are in no workspace")]).to.deep.equal([403, true]);
+    expect([after.status, after.page.includes("You are not a member of a workspace")]).to.deep.equal([403, true]);
   });
 
   it("reads the form of nobody who is not signed in", async () => {

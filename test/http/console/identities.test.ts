@@ -64,7 +64,7 @@ describe("the pages of identities", () => {
     const empty = await service.workspace();
     const desk = await deskOf(service, empty.id);
     const { page, text } = await desk.get("/identities");
-    expect(page).to.include("There is no identity yet.").and.to.include("Until the agent can answer");
+    expect(page).to.include("There are no identities yet.").and.to.include("Until the agent can answer");
     expect(text).to.include('href="/identities/new"').and.to.include('href="/domains"');
     await service.identity(empty.id, { approvalChannel: email("ann@office.example") });
     const after = await desk.get("/identities");

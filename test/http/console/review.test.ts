@@ -220,7 +220,7 @@ describe("console: review", () => {
     const refused = await ben.post(`/review/${id}/approve`, { version: "1" });
     expect(refused.status).to.equal(422);
     expect(said(refused))
-      .to.contain("Somebody was faster")
+      .to.contain("Someone else got there first")
       .and.to.contain("Rejected by Joan")
       .and.to.contain("Reason: Not like this.");
     const edited = await ben.post(`/review/${id}/edit`, { version: "1", text: "Mine", html: "", act: "approve" });
@@ -385,7 +385,7 @@ describe("console: review", () => {
     const { id } = await waits("audited");
     const auditor = await deskOf(service, workspace.id, { role: "auditor" });
     const page = await shownBy(auditor, id);
-    expect(said(page)).to.contain("Your role in this workspace does not decide about drafts.");
+    expect(said(page)).to.contain("Your role in this workspace does not allow you to decide about drafts.");
     expect(page.text).not.to.contain("/approve");
     for (const form of ["approve", "reject", "undo", "edit"]) {
       const answer = await auditor.post(`/review/${id}/${form}`, { version: "1", text: "x", act: "approve" });

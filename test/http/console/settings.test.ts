@@ -296,7 +296,7 @@ describe("console: settings", () => {
     it("says that there is no such checkout, and that nobody takes money here", async () => {
       const owner = await desk();
       const unknown = await owner.get("/billing?session_id=cs_test_made_up_by_somebody");
-      expect([unknown.status, unknown.page.includes("There is no such checkout")]).to.deep.equal([404, true]);
+      expect([unknown.status, unknown.page.includes("Checkout not found")]).to.deep.equal([404, true]);
       await owner.get("/settings/workspace");
       const refused = await owner.post("/billing/checkout", { plan: "pro", interval: "monthly" });
       expect([refused.status, refused.text.includes('role="alert"')]).to.deep.equal([502, true]);

@@ -351,7 +351,7 @@ describe("pages of conversations", () => {
     });
 
     it("says at the top why it was not answered", () => {
-      expect(wordsOf(page)).to.contain("Why it was not answered. “Ann Example” rejected the draft");
+      expect(wordsOf(page)).to.contain("Not answered yet: “Ann Example” rejected the draft");
       expect(threadPage(threadOf(plainWords, { why: undefined }), reader).markup).not.to.contain('id="why"');
     });
 
@@ -382,7 +382,7 @@ describe("pages of conversations", () => {
 
     it("keeps what was written where a newer message came, and says so", () => {
       const page = pageOf({ isOvertaken: true, written: { ...nothingWritten, body_text: "\nMy words" } });
-      expect(wordsOf(page)).to.contain("Nothing was sent: a newer message came while you were writing.");
+      expect(wordsOf(page)).to.contain("Nothing was sent: a newer message arrived while you were writing.");
       expect(page.markup).to.match(/<textarea[^>]*>\n\nMy words<\/textarea>/);
     });
 

@@ -130,7 +130,7 @@ describe("console: conversations", () => {
     it("shows messages and drafts in their order, and why it was not answered", async () => {
       const asked = await conversation();
       expect((await owner.get(`/threads/${asked.id}`)).page).to.contain(
-        "Why it was not answered. No draft has been written since this message.",
+        "Not answered yet: No draft has been written since this message.",
       );
       const draft = await draftFor(asked);
       const seen = await owner.get(`/threads/${asked.id}`);

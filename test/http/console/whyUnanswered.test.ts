@@ -99,7 +99,7 @@ describe("why a conversation was not answered", () => {
     });
     expect(said(why)).to.equal("“Ben” rejected the draft <10:30>: “Too 'rude'”. No other has been written.");
     expect(said(withDraft({ status: "rejected" }))).to.equal(
-      "An approver rejected the draft <10:02>, without a reason. No other has been written.",
+      "An approver rejected the draft <10:02>, without a reason. No other draft has been written.",
     );
   });
 
@@ -121,7 +121,7 @@ describe("why a conversation was not answered", () => {
     expect(said(withDraft({ ...approved, held_code: "plan_limit_reached" }))).to.contain("the plan's limit");
     expect(said(withDraft({ ...approved, held_code: "something_new" }))).to.contain("refused (something_new)");
     expect(said(withDraft({ ...approved, undo_until: "2026-11-20T10:30:10.000Z" }))).to.contain(
-      "It leaves within seconds.",
+      "It will be sent within seconds.",
     );
     expect(said(withDraft(approved))).to.equal("A draft was approved <10:30>. It has not been sent yet.");
   });
@@ -146,7 +146,7 @@ describe("why a conversation was not answered", () => {
     expect(said(of("quota"))).to.contain("plan's limit of incoming mail");
     expect(of("quota")?.link?.href).to.equal("/billing");
     expect(of("identity_disabled")?.link?.href).to.equal("/identities/i1");
-    expect(said(of("unknown"))).to.equal("The newest message is held. Nothing is sent before it can be read.");
+    expect(said(of("unknown"))).to.equal("The newest message is held. Nothing is sent until it is released.");
   });
 
   it("says that the identity cannot send", () => {

@@ -159,7 +159,7 @@ describe("a workspace that requires human approval", () => {
     const own = identity.address.replace("@", "+more@");
     for (const address of ["eve@x.example", theirs.address, own, null]) {
       const isElsewhere = address === "eve@x.example" || address === theirs.address;
-      const sentence = `Replies to it do not come back here: they go to ${address}, which is no address of this workspace.`;
+      const sentence = `Replies to it will not arrive here: they go to ${address}, which is not an address of this workspace.`;
       expect(await warned(address), String(address)).to.deep.equal(isElsewhere ? [sentence] : []);
     }
   });

@@ -390,7 +390,7 @@ describe("an approver in Slack", () => {
       ["done", null],
       [
         "refused",
-        "nothing was posted in Slack: Slack answered channel_not_found (invite the app into the channel, or name another one)",
+        "nothing was posted in Slack: Slack answered channel_not_found (invite the app into the channel, or choose another channel)",
       ],
     ]);
     for (const channel of [slack.channel.general, slack.channel.elsewhere]) {

@@ -60,8 +60,8 @@ describe("room for unanswered mail", () => {
       await twiceMore();
       expect([room.isFull("a"), room.trouble()]).to.deep.equal([false, undefined]);
       expect(said).to.deep.equal([
-        [{ workspace_id: "a", mb: 2 }, "a workspace takes no mail: it holds too much unanswered mail"],
-        [{ workspace_id: "a" }, "a workspace takes mail again"],
+        [{ workspace_id: "a", mb: 2 }, "a workspace receives no mail: it holds too much unanswered mail"],
+        [{ workspace_id: "a" }, "a workspace receives mail again"],
       ]);
     } finally {
       room.close();

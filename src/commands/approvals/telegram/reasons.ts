@@ -29,7 +29,7 @@ export async function askWhy(
   const text = styled([
     // Mentions the user, so that in a group only they are asked to reply.
     { text: inert(by.name), link: `tg://user?id=${by.id}` },
-    { text: `, why do you reject this draft? Reply to this message with the reason, which the agent gets.\n` },
+    { text: `, why do you reject this draft? Reply to this message with the reason. The agent will see it.\n` },
     { text: inert(named(subject || "(no subject)", 200)) },
   ]);
   try {
@@ -73,7 +73,7 @@ export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply
   const question = token === "" ? undefined : await chatQuestion(deps, token);
   const refusal = question && whyNot(question, { botId, chat, by });
   if (!question || refusal !== undefined)
-    return say(refusal ?? "Nothing is decided yet: press Reject once more, and I ask again.");
+    return say(refusal ?? "Nothing is decided yet: press Reject again, and I will ask for the reason again.");
   const said = await decide(desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });
   const id = question.message?.ids.at(-1);
   const place = question.message && id !== undefined ? { chat: question.message.chat, id } : undefined;

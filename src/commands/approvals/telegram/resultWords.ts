@@ -10,9 +10,9 @@ import { readableTime } from "#src/html/times.ts";
 export type PressReply = { toast: string; ends: boolean; sentence?: string };
 
 const held: Record<HeldBy, string> = {
-  sending_paused: "Sending is paused: it leaves when the pause ends, unless a newer message arrives first.",
-  plan_limit_reached: "It is not sent: the workspace has reached its plan's limit for outgoing mail.",
-  identity_disabled: "It is not sent: the sending address is disabled.",
+  sending_paused: "Sending is paused: it will be sent when the pause ends, unless a newer message arrives first.",
+  plan_limit_reached: "It was not sent: the workspace has reached its plan's limit for outgoing mail.",
+  identity_disabled: "It was not sent: the sending address is disabled.",
 };
 
 const recorded: Record<RecordedOutcome["decision"], string> = {
@@ -36,8 +36,8 @@ export function wordsOf(result: DecisionResult): PressReply {
     }
     case "vote_counted": {
       const { again, approvals } = result;
-      const counts = again ? "You have approved it before." : "Your approval counts.";
-      return { toast: `${counts} ${approvals.given.length} of ${approvals.required} are given.`, ends: false };
+      const counts = again ? "You have already approved it." : "Your approval counts.";
+      return { toast: `${counts} ${approvals.given.length} of ${approvals.required} approvals given.`, ends: false };
     }
     case "rejected":
       return over("Rejected. It will not be sent.");
@@ -46,14 +46,16 @@ export function wordsOf(result: DecisionResult): PressReply {
     case "changed":
       return changed;
     case "stale":
-      return over("Not sent: a newer message arrived. The agent is told, and you will be asked about its next draft.");
+      return over(
+        "Not sent: a newer message arrived. The agent is notified, and you will be asked about its next draft.",
+      );
     case "expired":
       return expired;
     case "closed":
       return closed;
     case "code_missing":
     case "code_wrong":
-      return { toast: "Nothing was decided: this draft is decided on its page, with a code.", ends: false };
+      return { toast: "Nothing was decided: this draft needs a code. Decide on its page.", ends: false };
     case "in_chat_only":
     case "unknown":
       return unknownButton;
@@ -77,7 +79,7 @@ function decided({ decision, by, at, undoable }: RecordedOutcome): PressReply {
 
 const over = (toast: string): PressReply => ({ toast, ends: true });
 
-export const unknownButton: PressReply = { toast: "This button is not known here.", ends: false };
+export const unknownButton: PressReply = { toast: "This button does not exist any more.", ends: false };
 
 const changed = over("This draft changed: review the new version.");
 const closed = over("These buttons were closed. Nothing was decided.");

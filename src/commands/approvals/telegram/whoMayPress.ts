@@ -15,15 +15,16 @@ export function whyNot(
   question: ChatQuestion | undefined,
   { botId, chat, messageId, by }: PressOrigin,
 ): string | undefined {
-  if (!question) return "This button is not known here.";
+  if (!question) return "This button does not exist any more.";
   const { channel } = question;
-  if (!channel) return "This button does not count any more: somebody else is asked now.";
+  if (!channel) return "This button no longer works: other approvers are asked now.";
   const { bot_token = "" } = channel.config;
   if (channel.type !== "telegram" || botIdOf(bot_token) !== botId || !isChat(question, chat))
-    return "This button does not count here.";
-  if (messageId !== undefined && !isMessage(question, chat, messageId)) return "This button does not count here.";
+    return "This button does not work in this chat.";
+  if (messageId !== undefined && !isMessage(question, chat, messageId))
+    return "This button does not work in this chat.";
   const allowed = allowedUsersOf(channel.config);
-  return allowed === null || allowed.includes(by.id) ? undefined : "You are not among those who may decide here.";
+  return allowed === null || allowed.includes(by.id) ? undefined : "You may not decide about drafts in this chat.";
 }
 
 /** True if the chat is the request's. Its channel still is the one asked through, so the chat may have its name of then or of now. */

@@ -44,8 +44,8 @@ function pending(life: Life): Phrase[] {
     waitingSince === null ? say`waits for a decision` : say`has waited for a decision since ${{ at: waitingSince }}`;
   const why = takenBack
     ? takenBack.who
-      ? say`, when its approval was taken back by ${actorInWords(takenBack.who)}`
-      : say`, when its approval was taken back: ${{ said: takenBack.because }}`
+      ? say`, when its approval was undone by ${actorInWords(takenBack.who)}`
+      : say`, when its approval was undone: ${{ said: takenBack.because }}`
     : madeByService(life);
   return say`Not sent: version ${version} ${waiting}${why}${waitingForInWords(life)}${given}.`;
 }
@@ -69,11 +69,11 @@ function approved(life: Life): Phrase[] {
     return say`Not sent: ${approval(life)}, but its sending is held${since} (${{ exact: held.code }})${held.message !== null && say`: ${{ said: held.message }}`}.`;
   }
   if (sendRequested && sendAfter !== null)
-    return say`Not sent yet: ${approval(life)}, and it is not to leave before ${{ at: sendAfter }}.`;
+    return say`Not sent yet: ${approval(life)}, and it is not sent before ${{ at: sendAfter }}.`;
   if (sendRequested === null) return say`Not sent: ${approval(life)}.`;
   return sendRequested
     ? say`Not sent yet: ${approval(life)}, and it has not been queued since.`
-    : say`Not sent: ${approval(life)}, and nobody has sent it since.`;
+    : say`Not sent: ${approval(life)}, and it has not been sent since.`;
 }
 
 /** Clause: who approved which version, and whom it was shown to. */
@@ -92,7 +92,7 @@ function sender({ queued, word }: Life): Phrase[] {
 
 function underWay(life: Life): Phrase[] {
   if (life.handover.is === "accepted") return sent({ ...life, sentAt: life.handover.at });
-  const opening = mayHaveLeft(life.handover) ? say`Not known to be sent` : say`Not sent yet`;
+  const opening = mayHaveLeft(life.handover) ? say`Possibly sent` : say`Not sent yet`;
   return say`${opening}: ${approval(life)}${sender(life)}; ${progressInWords(life.handover)}.`;
 }
 
@@ -100,7 +100,7 @@ function sent(life: Life): Phrase[] {
   const { handover, sentAt } = life;
   const when = sentAt !== null && say` on ${{ at: sentAt }}`;
   const left = isCaught(handover)
-    ? say`Caught in the outbox, which delivers to nobody,${when}; it was written${recipientsInWords(life)}`
+    ? say`Caught in the test outbox, which delivers nothing,${when}; it was addressed${recipientsInWords(life)}`
     : say`Sent${recipientsInWords(life)}${wayInWords(handover)}${when}`;
   return say`${left}, because ${approval(life)}${sender(life)}${refusedInWords(life)}${reportsInWords(life.reports)}.`;
 }
@@ -114,7 +114,7 @@ function stale(life: Life): Phrase[] {
   const received = newer?.receivedAt && say`, received on ${{ at: newer.receivedAt }},`;
   const which = newer?.id && !newer.from && say` (${{ exact: newer.id }})`;
   const stopped = at !== null && say`, so it was stopped on ${{ at }}`;
-  return say`Not sent: a newer message${from || null}${which || null}${received || null} had come in on its conversation${stopped}${afterApproval(life)}.`;
+  return say`Not sent: a newer message${from || null}${which || null}${received || null} had arrived in its conversation${stopped}${afterApproval(life)}.`;
 }
 
 function rejected(life: Life): Phrase[] {
@@ -133,15 +133,14 @@ function failed(life: Life): Phrase[] {
   const why = say`it ended as failed${ended} (${{ exact: code }}): ${{ said: message }}`;
   if (lateEvidence) return say`${late(life, lateEvidence)}; before that, ${why}${afterApproval(life)}.`;
   if (handover.is === "accepted")
-    return say`Taken by the provider on ${{ at: handover.at }}, although ${why}${afterApproval(life)}.`;
-  if (handover.is === "untold" && code !== "unconfirmed")
-    return say`Not known to be sent: ${why}${afterApproval(life)}.`;
+    return say`Accepted by the provider on ${{ at: handover.at }}, although ${why}${afterApproval(life)}.`;
+  if (handover.is === "untold" && code !== "unconfirmed") return say`Possibly sent: ${why}${afterApproval(life)}.`;
   if (mayHaveLeft(handover) || code === "unconfirmed")
-    return say`Nobody knows whether it was sent: ${why}${afterApproval(life)}.`;
+    return say`It is not known whether it was sent: ${why}${afterApproval(life)}.`;
   if (end.beforeAnyAttempt)
     return say`Not sent: it was withdrawn before any attempt to send it; ${why}${afterApproval(life)}.`;
   if (code === "approval_withdrawn")
-    return say`Not sent: when it was about to leave, what had approved it did so no longer; ${why}${afterApproval(life)}.`;
+    return say`Not sent: when it was about to be sent, its approval was no longer valid; ${why}${afterApproval(life)}.`;
   return say`Not sent: ${why}${afterApproval(life)}.`;
 }
 

@@ -12,7 +12,7 @@ export function wordInWords(word: RecordedAuthorisation): Phrase[] {
     case "service":
       return say`${approved} by ${actorInWords(word.who)}`;
     case "people":
-      return say`${approved} by as many approvers as it needed (${word.required})${word.given.length > 0 && say`: by ${votesInWords(word.given)}`}`;
+      return say`${approved} by the required number of approvers (${word.required})${word.given.length > 0 && say`: by ${votesInWords(word.given)}`}`;
     case "key":
       return byKey(word, approved);
     case "rule":
@@ -31,7 +31,7 @@ function byKey({ who, how, version, at }: Extract<RecordedAuthorisation, { by: "
     case "sent":
       return say`${actorInWords(who)} sent version ${version} on ${{ at }}, on its own authority`;
     case "wrote":
-      return say`${actorInWords(who)} wrote it and sent it by one call on ${{ at }}, on its own authority`;
+      return say`${actorInWords(who)} wrote and sent it in one call on ${{ at }}, on its own authority`;
     case null:
       return say`version ${version} was authorised on ${{ at }} by ${actorInWords(who)}`;
     default:

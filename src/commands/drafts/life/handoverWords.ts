@@ -25,19 +25,19 @@ export function progressInWords(handover: Handover): Phrase[] {
     case "none":
       return say`its hand-over has not begun`;
     case "untold":
-      return say`how far its hand-over has come is in its history`;
+      return say`the progress of its hand-over is in its history`;
     case "started":
-      return say`its hand-over${wayInWords(handover)} began on ${{ at: handover.started.at }}; how that ended is not on record yet`;
+      return say`its hand-over${wayInWords(handover)} began on ${{ at: handover.started.at }}; its result is not recorded yet`;
     case "abandoned":
-      return say`its last attempt was given up on ${{ at: handover.at }} before anything was handed over: ${{ said: handover.because }}`;
+      return say`its last attempt was abandoned on ${{ at: handover.at }} before anything was handed over: ${{ said: handover.because }}`;
     case "not handed over":
       return say`nothing was handed over at its last attempt on ${{ at: handover.at }}: ${{ said: handover.message }}`;
     case "accepted":
-      return say`the provider took it on ${{ at: handover.at }}`;
+      return say`the provider accepted it on ${{ at: handover.at }}`;
     case "refused":
       return say`the provider refused it${!handover.isFinal && " for now"} on ${{ at: handover.at }}: ${{ said: handover.message }}`;
     case "unknown":
-      return say`nobody knows whether the provider took it on ${{ at: handover.started?.at ?? handover.at }}`;
+      return say`it is not known whether the provider accepted it on ${{ at: handover.started?.at ?? handover.at }}`;
     default:
       return unreachable(handover);
   }
@@ -58,7 +58,7 @@ const reported: Record<ProviderReport["type"], string> = {
   processed: "the provider reported that it has the mail",
   delivered: "a delivery was reported",
   dropped: "the provider reported that it will not deliver it",
-  bounced: "it was reported to have come back",
+  bounced: "it was reported as bounced",
   complained: "a recipient's complaint was reported",
 };
 

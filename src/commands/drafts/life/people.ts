@@ -35,10 +35,10 @@ export function actorInWords(actor: Actor): Phrase[] {
 }
 
 function linkInWords({ id, channel = "email" }: Pick<Actor, "id"> & { channel?: string | undefined }): Phrase[] {
-  if (channel !== "email") return say`somebody who followed a link in ${chatNames[channel] ?? "a chat"}`;
+  if (channel !== "email") return say`a person who followed a link in ${chatNames[channel] ?? "a chat"}`;
   return id.includes("@")
-    ? say`somebody with the link from an approval mail to ${{ exact: id }}`
-    : say`somebody with the link from an approval mail`;
+    ? say`a person with the link from an approval mail to ${{ exact: id }}`
+    : say`a person with the link from an approval mail`;
 }
 
 const chatNames: Partial<Record<string, string>> = { telegram: "Telegram", slack: "Slack" };

@@ -80,7 +80,7 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: C
       chains.learnedUpTo = event.revision;
     }
     if (chains.characters > maxCharacters) {
-      throw new Unavailable("the index of Message-IDs is far behind: mail is filed once it has caught up");
+      throw new Unavailable("the index of Message-IDs is far behind: filing waits until it has caught up");
     }
   }
   await learnAges(deps, chains, asked);

@@ -188,14 +188,14 @@ export function withReadResult(decision: FilingDecision, mail: ReadMail | undefi
     return { ...decision, disposition: "quarantined", reason: unreadable, reviewReason };
   }
   const reason = leftOut(mail);
-  const reviewReason = decision.reviewReason ?? (reason === null ? null : "a mail of which only a part was read");
+  const reviewReason = decision.reviewReason ?? (reason === null ? null : "a mail that was read only in part");
   return { ...decision, disposition: "threaded", reason, reviewReason };
 }
 
 /** Describes the parts of a mail that were not read; null if all of it was. */
 function leftOut({ event, parsed }: ReadMail): string | null {
   const { cut = [] } = event.data.headers;
-  const fields = cut.length > 0 ? [`only the first part was read of: ${cut.join(", ")}`] : [];
+  const fields = cut.length > 0 ? [`only the first part of these was read: ${cut.join(", ")}`] : [];
   const said = [...fields, ...(parsed.cut === null ? [] : [parsed.cut])];
   return said.length === 0 ? null : said.join("; ");
 }

@@ -81,7 +81,9 @@ async function fileMessage(
 }
 
 const notesOf = ({ unreadable, notes }: ParsedMail): string[] =>
-  unreadable === null ? notes : [`The mail could not be read: ${unreadable}. Its source has all of it.`, ...notes];
+  unreadable === null
+    ? notes
+    : [`The mail could not be read: ${unreadable}. The whole mail is in its source.`, ...notes];
 
 /** Records a held message on its thread: it makes drafts stale, but nothing of it is shown before its release. */
 async function holdMessage(deps: Dependencies, { decision, mail }: FilingToApply, cause: Cause): Promise<void> {

@@ -19,7 +19,7 @@ export async function deletePage(visit: PageContext, refused?: Refused): Promise
 ${errorSummary(refused && { message: asSentence(refused.message) })}
 ${
   isFree
-    ? html`<div class="card"><p>Mail to it is no longer taken in here. Remove its records at your DNS provider, the MX record first. If you add the domain again, its records have other values.</p></div>
+    ? html`<div class="card"><p>Mail to it will no longer be received here. Remove its records at your DNS provider, the MX record first. If you add the domain again, it gets new records.</p></div>
 ${form(visit, { action: `${path}/delete` }, html`<div class="buttons">${button("Delete this domain", { kind: "danger" })}<a class="press" href="${path}">Keep it</a></div>`)}`
     : html`<div class="card alert">${domain.sandbox ? html`<p>The sandbox domain belongs to every workspace and cannot be deleted.</p>` : inTheWay(identities)}</div><p><a class="press" href="${path}">Back to the domain</a></p>`
 }`;
@@ -29,6 +29,6 @@ ${form(visit, { action: `${path}/delete` }, html`<div class="buttons">${button("
 const inTheWay = ({
   total,
   data,
-}: Answers["GET /v1/identities"]): Markup => html`<p><strong>It cannot be deleted while identities have their address at it.</strong> Delete ${total === 1 ? "this identity" : `these ${total} identities`} first:</p>
+}: Answers["GET /v1/identities"]): Markup => html`<p><strong>It cannot be deleted while identities have addresses at it.</strong> Delete ${total === 1 ? "this identity" : `these ${total} identities`} first:</p>
 <ul>${data.map(({ id, email_address }) => html`<li><a href="/identities/${id}"><bdi>${shortLine(email_address, 254)}</bdi></a></li>`)}</ul>
 ${total > data.length && html`<p>and ${total - data.length} more.</p>`}`;

@@ -13,7 +13,7 @@ export const recordsTable = (
 const row = ({ type, host, fqdn, value, priority, purpose, status, reason }: DnsRecord): Markup => html`<tr>
 <td>${type}${priority !== null && html`<br><span class="meta">priority ${priority}</span>`}</td>
 <td>${copied(host, `the name ${fqdn}`)}<span class="meta">in full: <bdi>${fqdn}</bdi></span></td>
-<td>${value === "" ? html`<span class="meta">Your mail provider has not said it yet.</span>` : copied(value, `the value of ${fqdn}`)}<span class="meta">${purpose}</span></td>
+<td>${value === "" ? html`<span class="meta">Your mail provider has not announced it yet.</span>` : copied(value, `the value of ${fqdn}`)}<span class="meta">${purpose}</span></td>
 <td><strong class="found ${status}">${recordInWords[status]}</strong>${reason !== null && html`<br><bdi class="reason" lang="">${shortLine(reason, 800)}</bdi>`}</td>
 </tr>
 `;

@@ -20,7 +20,10 @@ export const domainPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
 
 function requireMayWrite({ may, principal }: PageContext): void {
   if (may("write:domains")) return;
-  throw new Rejected("insufficient_scope", `your role in this workspace (${principal.role}) does not change domains`);
+  throw new Rejected(
+    "insufficient_scope",
+    `your role in this workspace (${principal.role}) does not allow you to change domains`,
+  );
 }
 
 async function add(visit: PageContext): Promise<ConsoleAnswer> {

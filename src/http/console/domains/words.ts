@@ -12,31 +12,31 @@ export function statusInWords({ status, sandbox }: Pick<Domain, "status" | "sand
   if (sandbox) {
     return {
       short: "works at once",
-      long: "The sandbox domain is the service's own, and needs no DNS records of yours.",
+      long: "The sandbox domain belongs to the service. You do not need to add DNS records.",
     };
   }
   switch (status) {
     case "verified":
-      return { short: "verified", long: "Its records are in place: mail comes in, and mail from it leaves." };
+      return { short: "verified", long: "All records were found. Mail can be received and sent." };
     case "pending":
       return {
-        short: "waiting for its records",
-        long: "Add the records below at your DNS provider. Until all of them are found, mail does not come in and nothing leaves.",
+        short: "not verified yet",
+        long: "Add the records below at your DNS provider. Until all of them are found, no mail is received or sent.",
       };
     case "failed":
       return {
         short: "not verified",
-        long: "Records are missing or different, so mail may not come in and nothing leaves. Mend them, then check again: it is not looked at by itself.",
+        long: "Records are missing or different, so mail may not arrive and none is sent. Correct them, then press “Check now”: they are not checked automatically.",
       };
   }
 }
 
 /** The state of a DNS record, in words. */
 export const recordInWords: Record<DnsRecord["status"], string> = {
-  pending: "not looked at yet",
+  pending: "not checked yet",
   verified: "found",
   failed: "missing or different",
-  temporary_failure: "DNS did not answer: it is asked again",
+  temporary_failure: "DNS did not answer; will be checked again",
 };
 
 /** Counts the records that were found: "3 of 5 records found". */

@@ -9,7 +9,7 @@ type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
 const providers: Partial<Record<string, string>> = {
   smtp: "by SMTP",
   sendgrid: "to SendGrid",
-  outbox: "to the outbox, which delivers to nobody",
+  outbox: "to the test outbox, which delivers nothing",
 };
 
 /** Describes a delivery event. */
@@ -28,7 +28,7 @@ export function deliveryWords(event: OfDelivery): StepWords {
       };
     }
     case "DeliveryAbandoned":
-      return answered(say`The attempt was given up: nothing was handed over`, { Reason: event.data.because });
+      return answered(say`The attempt was abandoned: nothing was handed over`, { Reason: event.data.because });
     case "DeliveryNotHandedOver":
       return answered(
         event.data.withheld ? say`Nothing was handed over: the service held it back` : say`Nothing was handed over`,
@@ -38,11 +38,11 @@ export function deliveryWords(event: OfDelivery): StepWords {
       const { response, providerId, rejectedRecipients } = event.data;
       const refused = rejectedRecipients.map((exact) => [{ exact }]);
       return answered(
-        say`The provider took it${refused.length > 0 && say`, but not for ${listed(refused)}`}`,
+        say`Accepted by the provider${refused.length > 0 && say`, but not for ${listed(refused)}`}`,
         {
           "The provider said": response,
         },
-        providerId === null ? [] : [fact("Its id there", { exact: providerId })],
+        providerId === null ? [] : [fact("Message id at the provider", { exact: providerId })],
       );
     }
     case "DeliveryRefused": {
@@ -54,12 +54,12 @@ export function deliveryWords(event: OfDelivery): StepWords {
         },
         [
           ...(code === "" ? [] : [fact("Code", { exact: code })]),
-          ...(retryAfterSeconds === undefined ? [] : [fact("It takes it again after", `${retryAfterSeconds} s`)]),
+          ...(retryAfterSeconds === undefined ? [] : [fact("It can be tried again after", `${retryAfterSeconds} s`)]),
         ],
       );
     }
     case "DeliveryUnknown":
-      return answered(say`Nobody knows whether the provider took it`, { "What happened": event.data.message });
+      return answered(say`It is not known whether the provider accepted it`, { "What happened": event.data.message });
     case "DeliverySettled":
       return answered(settled[event.data.outcome], { Evidence: event.data.evidence });
     case "DeliveryProcessed":
@@ -69,16 +69,16 @@ export function deliveryWords(event: OfDelivery): StepWords {
     case "DeliveryDropped":
       return answered(
         event.data.wholeMail
-          ? say`The provider reported that it will not deliver it to anybody`
+          ? say`The provider reported that it will not deliver it to any recipient`
           : say`The provider reported that it will not deliver it to a recipient`,
         { Evidence: event.data.evidence },
       );
     case "DeliveryBounced":
-      return answered(say`It was reported to have come back`, { Evidence: event.data.evidence });
+      return answered(say`It was reported as bounced`, { Evidence: event.data.evidence });
     case "DeliveryComplained":
       return answered(say`A recipient's complaint was reported`, { Evidence: event.data.evidence });
     case "DeliveryMessageIdLearned":
-      return answered(say`It travels under another Message-ID`, {}, [
+      return answered(say`The provider sent it with another Message-ID`, {}, [
         fact("Message-ID", { exact: event.data.rfcMessageId }),
       ]);
     default:
@@ -87,9 +87,9 @@ export function deliveryWords(event: OfDelivery): StepWords {
 }
 
 const settled = {
-  accepted: say`Evidence shows that the provider took it`,
-  refused: say`Evidence shows that the provider did not take it`,
-  unconfirmed: say`No evidence came in time of whether the provider took it`,
+  accepted: say`Evidence shows that the provider accepted it`,
+  refused: say`Evidence shows that the provider did not accept it`,
+  unconfirmed: say`No evidence arrived in time of whether the provider accepted it`,
 };
 
 /** Adds the other server's answer, verbatim. */

@@ -26,17 +26,17 @@ ${verdict(stages, isAsApproved)}
       html`<dt>As ${stage}</dt><dd>version ${version}, ${whenExactly(reader, at)}<br><bdi class="code">${sha256}</bdi></dd>`,
   )}<dt>Computed now</dt><dd>from the content of version ${made.version} in the log<br><bdi class="code">${anew}</bdi></dd></dl>
 <details${opened && html` open`}><summary>Check it yourself</summary>
-<p>The hash is the SHA-256 of the content as RFC 8785 JSON: <code>GET /v1/drafts/${draftId}/content?version=${made.version}</code> answers that very object.</p>
+<p>The hash is the SHA-256 of the content as RFC 8785 JSON: <code>GET /v1/drafts/${draftId}/content?version=${made.version}</code> returns exactly that object.</p>
 ${handedOverNote(life)}
-<p>The operator can export the log with a chain of hashes, which shows that no line was changed: <code>npm run -s audit -- export --workspace ID</code>, then <code>npm run audit -- verify FILE</code>. <a href="/docs/contract#from-the-approval-to-the-bytes-that-left">How the approval leads to the bytes that left</a></p>
+<p>The operator can export the log with a chain of hashes, which shows that no line was changed: <code>npm run -s audit -- export --workspace ID</code>, then <code>npm run audit -- verify FILE</code>. <a href="/docs/contract#from-the-approval-to-the-bytes-that-left">How the approval is tied to the bytes that were sent</a></p>
 </details>
 </section>`;
 }
 
 function verdict(stages: readonly HashStage[], isAsApproved: boolean): Markup {
-  if (stages.length === 0) return html`<p>Nobody has approved it, so there is nothing to compare.</p>`;
+  if (stages.length === 0) return html`<p>It has not been approved, so there is nothing to compare.</p>`;
   if (!isOneContent(stages) || !isAsApproved) {
-    return html`<p class="alert card" role="alert"><strong>No: these hashes are not the same.</strong> Ask the operator to export the log and to look into it.</p>`;
+    return html`<p class="alert card" role="alert"><strong>No: these hashes are not the same.</strong> Ask the operator to export the log and investigate.</p>`;
   }
   const last = stages.at(-1)?.stage;
   if (last === "handed over") {
@@ -49,6 +49,6 @@ function handedOverNote({ handover }: Life): Markup | false {
   const started = "started" in handover ? handover.started : null;
   return (
     started !== null &&
-    html`<p>The bytes that were handed over have the SHA-256 <bdi class="code">${started.mimeSha256}</bdi>, recorded before the first of them left. The step of the hand-over has them to download.</p>`
+    html`<p>The bytes that were handed over have the SHA-256 <bdi class="code">${started.mimeSha256}</bdi>, recorded before the first byte was sent. You can download them from the step of the hand-over.</p>`
   );
 }

@@ -32,7 +32,7 @@ export function letterView(
   return html`<dl>${head.map(({ label, values }) => html`<dt>${label}</dt><dd>${values.map((value) => html`<div><bdi lang="">${visibleLine(value)}</bdi></div>`)}</dd>`)}
 ${content.attachments.length > 0 && html`<dt>Attached</dt><dd>${content.attachments.map(({ filename, content_type, sha256 }) => html`<div><bdi lang="">${visibleLine(filename)}</bdi> (<bdi>${visibleLine(content_type)}</bdi>, SHA-256 <bdi class="code">${sha256}</bdi>)</div>`)}</dd>`}</dl>
 ${bodies(letter, frames)}
-${rationale ? html`<p class="label">Why it was written, in its author's words</p>${writing(rationale)}` : ""}`;
+${rationale ? html`<p class="label">The author's reason</p>${writing(rationale)}` : ""}`;
 }
 
 function bodies({ html: formatted, text }: ReadableLetter, frames: boolean): Markup {
@@ -41,7 +41,7 @@ function bodies({ html: formatted, text }: ReadableLetter, frames: boolean): Mar
     return html`<p class="label">Words of its HTML</p>${writing(formatted.asText)}${formatted.asText.trim() !== text.trim() && html`<p class="label">Its plain text</p>${writing(text)}`}`;
   }
   return html`${frame(formatted.page, "The letter as most mail programs show it")}
-<details><summary>As programs without HTML show it</summary>${writing(text)}</details>`;
+<details><summary>Plain-text version</summary>${writing(text)}</details>`;
 }
 
 /** A long text by a person, line by line, in any language and direction. */

@@ -48,11 +48,11 @@ ${moving(
   draft,
   html`${answerView(reader, isWhole ? last.life : lifeOfDraft(draft))}
 ${decisionLink(reader, draft)}
-<p><a href="/drafts/${draft.id}/print">To print, or to keep</a></p>
+<p><a href="/drafts/${draft.id}/print">Print or save</a></p>
 ${isWhole && hashView(reader, steps, { draftId: draft.id })}
 ${letter}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
-<p class="meta">Each step has a page of its own, which shows the draft as it was then.</p>
+<p class="meta">Each step has its own page, which shows the draft as it was then.</p>
 <ol class="walk">${steps.map((step) => stepItem(reader, step, { draftId: draft.id }))}</ol>
 ${!isWhole && html`<p class="meta">Only its first ${mostSteps} steps are shown here. <code>GET /v1/drafts/${draft.id}/history</code> has them all.</p>`}
 </section>`,
@@ -65,6 +65,6 @@ ${moving(
   draft,
   html`${answerView(reader, lifeOfDraft(draft))}
 ${decisionLink(reader, draft)}
-<div class="card"><p>Its history shows who was asked, who decided what and when, and what was handed over. Owners, admins and auditors of this workspace can see it: ask one of them, or ask an owner to change your role.</p></div>
+<div class="card"><p>The history shows who was asked, who decided what and when, and what was sent. Only owners, admins and auditors of this workspace can see it: ask one of them, or ask an owner to change your role.</p></div>
 ${letter}`,
 )}`;

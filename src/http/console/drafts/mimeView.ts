@@ -40,7 +40,7 @@ ${
 <p><a class="press" href="/messages/${messageId}/raw" download>Download the mail, byte for byte (${raw.length} bytes)</a></p>
 <h3>Its head</h3>
 <dl class="head">${headOf(raw).map(({ name, value }) => html`<dt><bdi>${shortLine(name, 80)}</bdi></dt><dd><bdi lang="">${shortLine(value, 4_000)}</bdi></dd>`)}</dl>
-${parsed === null ? html`<p class="meta">It is too large to be read here: download it.</p>` : bodiesOf(parsed, { asHtml, opened })}
+${parsed === null ? html`<p class="meta">It is too large to be shown here: download it.</p>` : bodiesOf(parsed, { asHtml, opened })}
 ${folded(raw.length > mostShown ? `Its source (the first ${mostShown} bytes)` : "Its source", writing(raw.subarray(0, mostShown).toString("utf8")), opened)}
 </section>`;
 }
@@ -50,7 +50,7 @@ function bodiesOf(
   { asHtml, opened }: Pick<HandedOver, "asHtml"> & { opened: boolean },
 ): Markup {
   if (unreadable !== null)
-    return html`<p class="meta">It could not be read here: <bdi>${visibleLine(unreadable)}</bdi></p>`;
+    return html`<p class="meta">It could not be shown here: <bdi>${visibleLine(unreadable)}</bdi></p>`;
   return html`${asHtml !== null && !("refused" in asHtml) && !opened && html`<h3>Its HTML</h3>${frame(asHtml.html, "The HTML of the mail that was handed over")}`}
 <h3>Its text</h3>${writing(bodyText ?? "")}
 ${

@@ -26,7 +26,7 @@ export function printPage(
 <dt>Printed</dt><dd>${when(printed, printed.at)}, times in ${printed.zone}, by <bdi lang="">${visibleLine(printed.by)}</bdi></dd>
 <dt>Log position</dt><dd>${last.event.position}, of its newest step</dd>
 <dt>From</dt><dd><bdi>${printed.url}</bdi></dd></dl>
-<p class="screen"><a href="/drafts/${draft.id}">Back to the draft</a>. Your browser prints this page, or keeps it as a file.</p>
+<p class="screen"><a href="/drafts/${draft.id}">Back to the draft</a>. Print this page with your browser, or save it as a file.</p>
 ${answerView(printed, isWhole ? last.life : lifeOfDraft(draft))}
 ${isWhole && hashView(printed, steps, { draftId: draft.id, opened: true })}
 ${letter}

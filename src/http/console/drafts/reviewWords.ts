@@ -19,7 +19,7 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
     case "DraftEdited":
       return edited(event);
     case "DraftRulesBegun":
-      return told(say`The rules for a new draft were begun`);
+      return told(say`The rules for a new draft started`);
     case "DraftRulesApplied":
       return told(say`The rules for a new draft were run${modes[String(event.data.mode)] ?? ""}`);
     case "ApproversAsked": {
@@ -35,10 +35,10 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
       };
     }
     case "ApproversNotified":
-      return told(say`The request to ${questionIn(life, event.data.notificationId)} was taken by its channel`);
+      return told(say`The request to ${questionIn(life, event.data.notificationId)} was accepted by its channel`);
     case "NotificationFailed": {
       const { notificationId, error, final, waits } = event.data;
-      const next = waits ? "; it waits for room and is tried again" : final ? "" : "; it is tried again";
+      const next = waits ? "; it waits for the hourly quota and is tried again" : final ? "" : "; it is tried again";
       const what = say`The request to ${questionIn(life, notificationId)} did not arrive${next}`;
       return { what, texts: [{ label: "Error", text: error }] };
     }
@@ -51,7 +51,7 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
         say`A wrong code was typed on the page of the request to ${questionIn(life, event.data.notificationId)}`,
       );
     case "NotifyRequested":
-      return told(say`The approvers were to be asked once more`);
+      return told(say`A reminder of the approvers was requested`);
     case "DraftEscalated":
       return told(
         say`Version ${event.data.version} went to the second approver's channel (${{ exact: event.data.channelType }})`,
@@ -62,7 +62,7 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
       return { what, facts: [hash(contentSha256)] };
     }
     case "ApprovalWithdrawn":
-      return told(say`An approval of version ${event.data.version} was taken back by who had given it`);
+      return told(say`An approval of version ${event.data.version} was undone by the person who had given it`);
     case "DraftApproved":
       return approved(event);
     case "DraftRejected":
@@ -73,28 +73,28 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
     case "DraftReturnedToPending":
       return because(
         event.data.withdrawn === undefined
-          ? say`The approval was taken back; somebody has to decide again`
-          : say`The person who had approved took that back; somebody has to decide again`,
+          ? say`The approval was undone; the draft needs a new decision`
+          : say`The approver undid the approval; the draft needs a new decision`,
         returnedBecause(event.data.because),
       );
     case "SendHeld":
       return because(say`The approved draft cannot be sent now (${{ exact: event.data.code }})`, event.data.message);
     case "SendClaimed": {
       const { version, contentSha256 } = event.data;
-      const what = say`A send of version ${version} took its place on the conversation: from here newer mail stops it`;
+      const what = say`The conversation was claimed for sending version ${version}: from here on, newer mail stops it`;
       return { what, facts: [hash(contentSha256)] };
     }
     case "SendClaimReleased":
-      return because(say`The place on the conversation was given back`, event.data.because);
+      return because(say`The claim on the conversation was released`, event.data.because);
     case "DraftQueued":
       return queued(event);
     case "DraftRequeued":
-      return told(say`Another attempt took the place of the one before (${event.data.tries} failed so far)`);
+      return told(say`Another attempt replaced the previous one (${event.data.tries} failed so far)`);
     case "SendAbandoned":
-      return because(say`The attempt was given up before anything was queued`, event.data.because);
+      return because(say`The attempt was abandoned before the mail was queued`, event.data.because);
     case "DraftMarkedStale":
       return {
-        what: say`Stopped: a newer message had come in`,
+        what: say`Stopped: a newer message had arrived`,
         facts: [fact("That message", { exact: event.data.newMessageId })],
       };
     case "DraftSent":
@@ -107,8 +107,8 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
     case "LateEvidence":
       return told(
         event.data.outcome === "accepted"
-          ? say`After it had ended as failed, evidence came that the provider took it`
-          : say`After it had ended as failed, evidence came that the provider did not take it`,
+          ? say`After it had ended as failed, evidence arrived that the provider accepted it`
+          : say`After it had ended as failed, evidence arrived that the provider did not accept it`,
       );
     default:
       return unseen(event);
@@ -118,13 +118,13 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
 type Of<Type extends OfReview["type"]> = Extract<OfReview, { type: Type }>;
 
 const closed = {
-  link_leaked: "one was found in mail that came in",
-  wrong_codes: "too many wrong codes were typed",
+  link_leaked: "one was found in received mail",
+  wrong_codes: "too many wrong codes were entered",
 };
 
 const modes: Partial<Record<string, string>> = {
   auto: "; one of them approves it",
-  manual: "; one of them wants a person to decide",
+  manual: "; one of them requires a person's decision",
 };
 
 const because = (what: Phrase[], text: string): PartialStepWords => ({ what, texts: [{ label: "Reason", text }] });
@@ -141,10 +141,10 @@ function submitted({ data }: Of<"DraftSubmitted">): PartialStepWords {
     what: say`Version 1 was submitted${autoApproved && ", and approved by the identity's setting auto_approve_replies"}`,
     facts: [
       ...(kind === "draft" ? [] : [fact("As", kinds[kind] ?? "a mail")]),
-      ...(staleWarning ? [fact("Warning", "newer mail had come in already than the one it answers")] : []),
+      ...(staleWarning ? [fact("Warning", "newer mail had already arrived than the message it answers")] : []),
       hash(contentSha256),
     ],
-    texts: [{ label: "Why it was written, in its author's words", text: rationale ?? "" }],
+    texts: [{ label: "The author's reason", text: rationale ?? "" }],
   };
 }
 
@@ -165,7 +165,7 @@ function approved({ data }: Of<"DraftApproved">): PartialStepWords {
     facts: [
       hash(contentSha256),
       ...(quorum ? [fact("Approvals", `${quorum.voters.length}, of ${quorum.required} required`)] : []),
-      ...(sendAfter === undefined ? [] : [fact("Can be taken back, and does not leave, until", { at: sendAfter })]),
+      ...(sendAfter === undefined ? [] : [fact("Can be undone, and is not sent, until", { at: sendAfter })]),
       ...(grantedBy ? [fact("Rule and its run", { exact: `${grantedBy.ruleId}, ${grantedBy.runId}` })] : []),
     ],
   };
@@ -182,7 +182,7 @@ function queued({ data, actor }: Of<"DraftQueued">): PartialStepWords {
   return {
     what: say`Version ${version} was queued to be sent`,
     facts: [
-      fact("On the word of", authorised[authorisation.kind]),
+      fact("Authorised by", authorised[authorisation.kind]),
       ...(authorisation.kind === "api_key" ? [{ label: "The key", value: actorInWords(actor) }] : []),
       hash(contentSha256),
       ...(authorisation.quorum

@@ -26,7 +26,7 @@ ${walk("Steps")}
 ${stepBody(reader, step, { draftId: draft.id, opened: false })}
 </section>
 ${mailOf({ step, steps, handedOver, draftId: draft.id })}
-<h2>What could be said of it then</h2>
+<h2>What was known about it then</h2>
 ${answerView(reader, step.life)}
 ${letter}
 ${walk("Steps, once more")}`;
@@ -48,7 +48,7 @@ function mailOf({
   const newest = handOverStep(steps);
   return newest === step
     ? html`<section><h2>What was handed over</h2><p>The mail cannot be read at the moment.</p></section>`
-    : html`<section><h2>What was handed over</h2><p>A later attempt took this one's place. <a href="${stepPath(draftId, newest?.n ?? step.n)}">That attempt has its mail to look at</a>; of this one the log has the hash above.</p></section>`;
+    : html`<section><h2>What was handed over</h2><p>A later attempt replaced this one. <a href="${stepPath(draftId, newest?.n ?? step.n)}">See the mail of that attempt</a>; of this one, the log has only the hash above.</p></section>`;
 }
 
 const stepNav = (

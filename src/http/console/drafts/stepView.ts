@@ -29,7 +29,7 @@ export const stepBody = (
 ): Markup => html`${factsView(reader, step.facts)}
 ${step.texts.map(({ label, text }) => html`<p class="label">${label}</p>${writing(text)}`)}
 ${step.replaced !== null && replacedView(draftId, step, step.replaced)}
-${folded("Who exactly, and where it is in the log", factsView(reader, recordOf(step)), opened)}`;
+${folded("Details", factsView(reader, recordOf(step)), opened)}`;
 
 /** The changes of a step; if they are too long, links to the two versions. */
 const replacedView = (draftId: string, { n, version }: Step, replaced: NonNullable<Step["replaced"]>): Markup =>

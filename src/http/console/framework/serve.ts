@@ -104,7 +104,7 @@ function refusal(error: unknown, request: Request, { assets, logger }: ConsoleOp
 
 async function requireRate({ counter, rate }: ConsoleOptions, { user }: SessionPrincipal): Promise<void> {
   if (rate === "off") return;
-  const sentence = (seconds: number) => `that was too much at once: wait ${seconds} seconds, and load the page again`;
+  const sentence = (seconds: number) => `too many requests: wait ${seconds} seconds, and load the page again`;
   await countHit(counter, { name: "console", most: rate, key: `console ${user.id}`, sentence });
 }
 

@@ -11,19 +11,19 @@ export type ChannelField = { name: string; label: string; hint: string; required
 export const channelTypes: Record<ChannelType, { label: string; hint: string; fields: readonly ChannelField[] }> = {
   email: {
     label: "Mail",
-    hint: "The approver gets a mail with the draft and two links. Use a person's own mailbox: an address of this service is refused.",
+    hint: "The approver gets a mail with the draft and two links. Use a person's mailbox: an address of this service is refused.",
     fields: [
       { name: "to", label: "Approver's address", hint: "One mailbox. Anyone who reads it can decide.", required: true },
     ],
   },
   telegram: {
     label: "Telegram",
-    hint: "A bot of yours asks in a chat. Make one with @BotFather, and add it to the chat.",
+    hint: "Your own bot asks in a chat. Create one with @BotFather, and add it to the chat.",
     fields: [
       {
         name: "bot_token",
         label: "Bot token",
-        hint: "@BotFather gave it to you.",
+        hint: "The token that @BotFather gave you.",
         required: true,
         secret: true,
       },
@@ -31,34 +31,38 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
       {
         name: "allowed_users",
         label: "Who may decide",
-        hint: "Ids of Telegram users, with commas between them. Empty: everybody in the chat.",
+        hint: "Ids of Telegram users, separated by commas. Empty: every member of the chat.",
       },
     ],
   },
   slack: {
     label: "Slack",
-    hint: "An app of yours posts in a channel. A webhook alone can ask; the fields below add buttons that decide.",
+    hint: "Your own Slack app posts in a channel. A webhook is enough to ask; the fields below add buttons that decide.",
     fields: [
       {
         name: "webhook_url",
         label: "Webhook URL",
-        hint: "Of an incoming webhook of your app.",
+        hint: "The URL of an incoming webhook of your app.",
         required: true,
         secret: true,
       },
       {
         name: "signing_secret",
         label: "Signing secret",
-        hint: "Of the same app: it proves who pressed a button.",
+        hint: "From the same app. It proves who pressed a button.",
         secret: true,
       },
       {
         name: "bot_token",
         label: "Bot token",
-        hint: "From the same app: cards then change after a decision, and Reject asks for a reason.",
+        hint: "From the same app. With it, cards change after a decision, and Reject asks for a reason.",
         secret: true,
       },
-      { name: "channel", label: "Channel", hint: "Where the bot posts: a channel's id, or a public one's name." },
+      {
+        name: "channel",
+        label: "Channel",
+        hint: "The channel that the bot posts in: its id, or a public channel's name.",
+      },
     ],
   },
 };

@@ -14,35 +14,35 @@ export type Todo = { done: boolean; title: string; text: string; path: string; a
 
 /** The remaining steps until a person can approve an agent's mail; undefined once all are done. */
 export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: SetupProgress): Todo[] | undefined {
-  const pending = ownDomain === "pending" ? " Yours is not verified yet." : "";
+  const pending = ownDomain === "pending" ? " Your domain is not verified yet." : "";
   const steps: Todo[] = [
     {
       done: ownDomain === "verified" || (sandbox && identity !== undefined),
       title: "A domain",
       text: sandbox
-        ? `Add your own, or begin with the sandbox domain: it works at once.${pending}`
-        : `Add yours, and its DNS records at your provider.${pending}`,
+        ? `Add your own domain, or begin with the sandbox domain, which works at once.${pending}`
+        : `Add your domain, and its DNS records at your provider.${pending}`,
       path: "/domains",
       action: "Domains",
     },
     {
       done: identity !== undefined,
       title: "An identity",
-      text: "An address at which mail comes in, and from which the agent answers. A person has to approve each answer, unless you turn that off.",
+      text: "An address that receives mail and that the agent answers from. A person has to approve each answer, unless you turn that off.",
       path: "/identities/new",
       action: "Create an identity",
     },
     {
       done: identity?.hasChannel === true,
       title: "An approval channel",
-      text: "Where a person is asked about each draft: by mail, Telegram or Slack.",
+      text: "How a person is asked about each draft: by mail, Telegram or Slack.",
       path: identity ? `/identities/${identity.id}/approval` : "/identities/new",
       action: "Set a channel",
     },
     {
       done: reached,
       title: "A test",
-      text: "Send a test notification, and see that it arrives.",
+      text: "Send a test notification, and check that it arrives.",
       path: identity ? `/identities/${identity.id}#test` : "/identities/new",
       action: "Send a test",
     },
@@ -52,7 +52,7 @@ export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: Set
           {
             done: keys > 0,
             title: "A key for the agent",
-            text: "The agent reads mail and submits drafts with an API key. Choose “For an agent”: such a key changes no settings.",
+            text: "The agent reads mail and submits drafts with an API key. Choose “For an agent”: such a key cannot change settings.",
             path: "/settings/keys",
             action: "API keys",
           },

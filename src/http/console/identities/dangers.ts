@@ -13,34 +13,34 @@ export function dangersOf(identity: RiskInput, around: IdentityContext): Danger[
   const found: (Danger | false)[] = [
     alone && {
       severe: true,
-      text: "Replies leave without a person: whatever the agent writes is sent at once.",
+      text: "Replies are sent without a person's approval: whatever the agent writes is sent at once.",
     },
     !alone &&
       !person && {
         severe: true,
-        text: "An API key with the right to write drafts can approve them, the agent's own key too. Turn on “A person has to approve” so that only people decide.",
+        text: "An API key with the right to write drafts can approve them, including the agent's own key. Turn on “A person has to approve” so that only people decide.",
       },
     person &&
       channels.length === 0 && {
-        text: "A person has to approve, but nobody is asked: drafts wait until a member decides here.",
+        text: "A person has to approve, but no approver is notified: drafts wait until a member decides here.",
       },
     identity.auto_approve_replies &&
       !alone && {
         text: `“Approve replies automatically” has no effect: ${person ? "a person has to approve" : "several approvals are required"}.`,
       },
     identity.can_send_cold &&
-      !person && { text: "It may start conversations with anybody, and an API key is enough to send them." },
+      !person && { text: "It may start conversations with anyone, and an API key is enough to send them." },
     identity.covered_recipients.length > 0 &&
       !person && {
-        text: "Somebody who forges the address of a covered recipient may be answered automatically.",
+        text: "A sender who forges the address of a covered recipient may be answered automatically.",
       },
     identity.confirm_code &&
       channels.length > 0 &&
       !channels.some(({ type }) => type === "email") && {
-        text: "The code has no effect: only approval mails have a link, and no channel is a mailbox.",
+        text: "The code has no effect: only approval mails use it, and no approval channel is a mailbox.",
       },
     sameChannel(identity.approval_channel, identity.secondary_approval_channel) && {
-      text: "Both channels reach the same approver: nobody else is asked if that one does not answer.",
+      text: "Both channels reach the same approver: no other approver is asked if that one does not answer.",
     },
   ];
   return found.filter((danger): danger is Danger => danger !== false);

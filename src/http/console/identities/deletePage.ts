@@ -42,14 +42,14 @@ async function countsOf(visit: PageContext, identity_id: string): Promise<Counts
 export function consequencesOf({ status }: Pick<Identity, "status">, counts: Counts): string[] {
   const { pending, approved, sending, held } = counts;
   return [
-    "It can neither receive nor send any more. Its address can be used again, in the sandbox by this workspace alone.",
-    "Its conversations, messages and drafts stay, and can be read.",
+    "It can no longer receive or send mail. Its address can be used again, in the sandbox only by this workspace.",
+    "Its conversations, messages and drafts are kept, and can be read.",
     ...(pending + approved > 0
-      ? [`${counted(pending + approved, "draft waits", "drafts wait")} and cannot be sent any more.`]
+      ? [`${counted(pending + approved, "draft waits", "drafts wait")} and can no longer be sent.`]
       : []),
     ...(sending > 0
       ? [
-          `${counted(sending, "mail is", "mails are")} on the way out: what is not handed over yet ends as failed (identity_deleted).`,
+          `${counted(sending, "mail is", "mails are")} being sent: mail that is not handed over yet ends as failed (identity_deleted).`,
         ]
       : []),
     ...(held > 0 ? [heldWords(status, held)] : []),
@@ -58,8 +58,8 @@ export function consequencesOf({ status }: Pick<Identity, "status">, counts: Cou
 
 const heldWords = (status: Identity["status"], held: number): string =>
   status === "disabled"
-    ? `${counted(held, "received mail is", "received mails are")} held back because it is disabled, and would stay so: to have them filed, enable it before you delete it.`
-    : `${counted(held, "received mail is", "received mails are")} held back: they are filed as soon as the plan has room.`;
+    ? `${counted(held, "received mail is", "received mails are")} held because the identity is disabled, and will stay held: to have the mail filed, enable the identity before you delete it.`
+    : `${counted(held, "received mail is", "received mails are")} held, and will be filed as soon as the plan's quota allows it.`;
 
 const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -83,7 +83,7 @@ ${fields.map((each) => channelInput(each, { name: inputName(name, type, each.nam
 `;
 }
 
-const masked = "It is kept as it is: only its last 4 characters are shown. Type a new one to replace it.";
+const masked = "Only its last 4 characters are shown. Leave it to keep the stored value, or type a new one.";
 
 /**
  * A field of a channel. Not marked as required, because the browser would also require the fields of types that are not chosen; the service

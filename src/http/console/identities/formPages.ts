@@ -71,9 +71,9 @@ export function partForm(
 /** Explains above a form why it was refused: the wrong field, or the fields that another person has changed. */
 export function refusalOf({ form: values, refused, conflicts = [] }: RefusedForm): Markup | undefined {
   if (conflicts.length > 0) {
-    return html`<div class="card alert" role="alert" id="error"><p><strong>Nothing was saved.</strong> Somebody else changed this identity while you were editing:</p>
+    return html`<div class="card alert" role="alert" id="error"><p><strong>Nothing was saved.</strong> Another member changed this identity while you were editing:</p>
 <ul>${conflicts.map((name) => html`<li><a href="#${inputNamed(name)}">${fieldNamed(name)?.label ?? name}</a></li>`)}</ul>
-<p>The form shows what you typed. Save again to put it in the place of theirs, or <a href="">load the page again</a> to see theirs.</p></div>
+<p>The form shows what you typed. Save again to overwrite their changes, or <a href="">load the page again</a> to see their changes.</p></div>
 `;
   }
   const place = errorPlace(values, refused);

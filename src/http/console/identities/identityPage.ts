@@ -72,7 +72,7 @@ const statusOf = (again: RefusedForm | undefined): number =>
 const story = (
   steps: readonly MailStep[],
   mayMend: boolean,
-): Markup => html`<section class="story" aria-labelledby="way"><h2 id="way">The way of a mail</h2>
+): Markup => html`<section class="story" aria-labelledby="way"><h2 id="way">How mail flows</h2>
 <ol>${steps.map(
   ({ text, fault }) =>
     html`<li${fault !== undefined && html` class="stops"`}><bdi>${text}</bdi>${
@@ -113,7 +113,7 @@ async function signatureOf(
   { identity, preview }: { identity: Identity; preview: Markup | undefined },
 ) {
   if (preview)
-    return html`<h3 id="preview">Preview of the signature</h3><p role="status">This is how it would be kept. Nothing is saved yet.</p>${preview}`;
+    return html`<h3 id="preview">Preview of the signature</h3><p role="status">This is how it would be saved. It is not saved yet.</p>${preview}`;
   const content = { attachments: [], body_html: null, signature_html: identity.signature_html };
   const pictures = await shownPictures(deps, content);
   const stored = await storedSignature(deps, principal.workspaceId, { identity, pictures });
@@ -128,7 +128,7 @@ function testSection(visit: PageContext, { id, approval_channel, secondary_appro
   ] as const;
   const set = channels.flatMap(([slot, channel]) => (channel ? [{ slot, channel }] : []));
   return html`<section aria-labelledby="test"><h2 id="test">Test notification</h2>
-<p>A short message goes to the approver, which asks nothing and counts as no mail of your plan.</p>
+<p>Sends the approver a short message that asks for nothing. It does not count towards your plan.</p>
 ${set.length === 0 && html`<p>Set an approval channel first.</p>`}
 ${set.map(({ slot, channel }) =>
   form(
@@ -147,9 +147,9 @@ const switching = (visit: PageContext, { id, status }: Identity): Markup => {
       ? ([
           "disabled",
           "Disable",
-          "Mail that comes in is then held back, and nothing leaves, until it is enabled again.",
+          "Received mail is then held, and nothing is sent, until it is enabled again.",
         ] as const)
-      : (["active", "Enable", "Mail that was held back is then filed, and drafts that wait can leave."] as const);
+      : (["active", "Enable", "Held mail is then filed, and waiting drafts can be sent."] as const);
   return html`<section aria-labelledby="state"><h2 id="state">${label} or delete</h2><p>${text}</p>
 ${form(visit, { action: `/identities/${id}/status` }, html`<input type="hidden" name="status" value="${to}">`, button(`${label} this identity`))}
 <p><a class="press" href="/identities/${id}/delete">Delete this identity…</a></p></section>

@@ -19,10 +19,10 @@ export async function identityList(visit: PageContext): Promise<ConsoleAnswer> {
   const mayWrite = visit.may("write:identities");
   const todo = mayWrite && cursor === null ? await todoOf(visit, identities.data, surroundings) : undefined;
   const main = html`<h1>Identities</h1>
-<p>An identity is an address that receives mail, and from which the agent answers once a person has approved.</p>
+<p>An identity is an address that receives mail and that the agent answers from, once a person has approved the answer.</p>
 ${todo && checklist(todo)}
 ${mayWrite && html`<p><a class="press" href="/identities/new">Create an identity</a></p>`}
-${identities.data.length === 0 ? html`<p class="card">There is no identity yet.</p>` : html`<ul class="list identities">${identities.data.map((identity: Identity) => entry(identity, surroundings))}</ul>`}
+${identities.data.length === 0 ? html`<p class="card">There are no identities yet.</p>` : html`<ul class="list identities">${identities.data.map((identity: Identity) => entry(identity, surroundings))}</ul>`}
 ${identities.next_cursor !== null && html`<p><a class="press" href="/identities?cursor=${encodeURIComponent(identities.next_cursor)}">Older identities</a></p>`}`;
   return shown({ title: "Identities", main });
 }
@@ -64,7 +64,7 @@ async function todoOf(visit: PageContext, identities: readonly Identity[], { dom
 }
 
 const checklist = (steps: readonly Todo[]): Markup => html`<section class="checklist" aria-labelledby="begin">
-<h2 id="begin">Until the agent can answer</h2>
+<h2 id="begin">Set-up</h2>
 <ol>${steps.map(
   ({ done, title, text, path, action }) =>
     html`<li${done && html` class="done"`}><strong>${title}</strong> <span class="meta">${done ? "done" : "to do"}</span><br>${text}${!done && html` <a class="press" href="${path}">${action}</a>`}</li>`,

@@ -53,7 +53,7 @@ function requireMayWrite({ may, principal }: PageContext): void {
   if (may("write:identities")) return;
   throw new Rejected(
     "insufficient_scope",
-    `your role in this workspace (${principal.role}) does not change identities`,
+    `your role in this workspace (${principal.role}) does not allow you to change identities`,
   );
 }
 

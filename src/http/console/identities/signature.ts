@@ -21,7 +21,7 @@ export async function signaturePreview(deps: Deps, workspaceId: string, typed: s
   const page = await pageOf(deps, workspaceId, { signatureHtml: reduced.html });
   return html`<div class="signature">${frame(page, "Preview of the signature")}</div>
 ${removedList(removedInWords(reduced.removed), "Would be removed:")}
-${sources.length > 0 && html`<p class="hint">Pictures are fetched when you save. One that cannot be had is removed, and its alternative text stays.</p>`}`;
+${sources.length > 0 && html`<p class="hint">Pictures are fetched when you save. A picture that cannot be fetched is removed, and its alternative text is kept.</p>`}`;
 }
 
 /** The stored signature with its pictures (`data:` addresses by the hash of their bytes), and what was removed from it. */
@@ -56,7 +56,7 @@ function differences(found: NonNullable<Identity["signature_difference"]>): Mark
     ["Only in the HTML", [...found.only_html, ...found.links_only_html]],
     ["Only in the plain text", [...found.only_text, ...found.links_only_text]],
   ];
-  return html`<div class="card alert"><p><strong>The two signatures say different things.</strong></p>${parts
+  return html`<div class="card alert"><p><strong>The two signatures differ.</strong></p>${parts
     .filter(([, words]) => words.length > 0)
     .map(([title, words]) => html`<p>${title}: <bdi lang="">${words.join(" ")}</bdi></p>`)}</div>`;
 }

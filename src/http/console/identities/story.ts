@@ -64,11 +64,11 @@ function receivingFault(
   { domain }: IdentityContext,
 ): Fault | undefined {
   if (status === "disabled") {
-    const text = "It is disabled: mail that comes in is held back, and nothing leaves until it is enabled.";
+    const text = "It is disabled: received mail is held, and nothing is sent until it is enabled.";
     return { text, path: `/identities/${id}`, remedy: "Enable it" };
   }
   if (domain && domain.status !== "verified") {
-    const text = `Its domain ${shortLine(domain.name, 100)} is not verified: mail may not come in, and nothing leaves.`;
+    const text = `Its domain ${shortLine(domain.name, 100)} is not verified: mail may not arrive, and none is sent.`;
     return { text, path: `/domains/${domain.id}`, remedy: "See its DNS records" };
   }
   return undefined;
@@ -78,7 +78,7 @@ const draftWords = ({ assistant }: IdentityContext): string =>
   assistant ? `${shortLine(assistant.name, 60)} drafts` : "the agent drafts";
 
 const draftFault = ({ assistant }: IdentityContext): Fault | undefined =>
-  assistant?.status === "disabled" ? { text: "Its assistant is disabled: it takes no new drafts." } : undefined;
+  assistant?.status === "disabled" ? { text: "Its assistant is disabled: it accepts no new drafts." } : undefined;
 
 const channelsOf = ({ approval_channel, secondary_approval_channel }: Settings): ShownChannel[] =>
   [approval_channel, secondary_approval_channel].filter((channel) => channel !== null);
@@ -105,7 +105,7 @@ function approvalFault(identity: Settings & { id: string }, around: IdentityCont
   if (leavesAlone(identity, around)) return undefined;
   const path = `/identities/${identity.id}/approval`;
   if (channelsOf(identity).length === 0) {
-    const text = "It has no approval channel: nobody is told when a draft waits.";
+    const text = "It has no approval channel: no approver is notified when a draft waits.";
     return { text, path, remedy: "Set a channel" };
   }
   const { notified } = around;
@@ -114,7 +114,7 @@ function approvalFault(identity: Settings & { id: string }, around: IdentityCont
   const text =
     notified.state === "failed"
       ? `The approver was not reached last time${said}.`
-      : `The approver was not reached yet, and is tried again${said}.`;
+      : `The approver has not been reached yet; the service will try again${said}.`;
   return { text, path, remedy: "Check the channel" };
 }
 
@@ -125,7 +125,7 @@ function sendingWords(identity: Settings, around: IdentityContext): string {
 
 const sendingFault = ({ workspace }: IdentityContext): Fault | undefined =>
   workspace?.sending_paused
-    ? { text: "Sending is paused in this workspace: nothing leaves.", path: "/review", remedy: "See the switch" }
+    ? { text: "Sending is paused in this workspace: nothing is sent.", path: "/review", remedy: "See the switch" }
     : undefined;
 
 /** 90: "90 minutes"; 120: "2 hours"; 1440: "1 day". */

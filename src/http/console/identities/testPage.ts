@@ -22,7 +22,7 @@ export async function testPage(
   const { task_id = "" } = visit.params;
   // Refuse tests of other identities, and test mails: this page's sentences do not apply to them.
   const { state: test } = await channelTests.load(isUuid(task_id) ? task_id.toLowerCase() : "");
-  if (test.identityId !== identity.id) throw new Rejected("not_found", "there is no such test");
+  if (test.identityId !== identity.id) throw new Rejected("not_found", "no such test");
   const task = await visit.ask("GET /v1/tasks/:task_id", { params: { task_id } });
   const path = `/identities/${identity.id}`;
   const here = `${path}/tests/${encodeURIComponent(task_id)}`;
@@ -31,7 +31,7 @@ export async function testPage(
   const main = html`<p><a class="press" href="${path}"><bdi>${shortLine(identity.email_address, 254)}</bdi></a></p>
 <div id="result" class="card outcome ${tone}"${moves && html` hx-get="${here}" hx-trigger="every 2s" hx-select="#result" hx-target="#result" hx-swap="outerHTML"`}><h1>${title}</h1>
 <p role="status">${says}</p>
-<p class="meta">Asked for ${when(visit, task.created_at)}${task.finished_at !== null && html`, ended ${when(visit, task.finished_at)}`}.</p>
+<p class="meta">Requested ${when(visit, task.created_at)}${task.finished_at !== null && html`, ended ${when(visit, task.finished_at)}`}.</p>
 ${moves && html`<p><a class="press" href="${here}">Look again</a></p>`}</div>
 <p><a class="press" href="${path}/approval">Change the channel</a></p>
 ${form(visit, { action: `${path}/test` }, html`<input type="hidden" name="channel" value="${visit.query.get("channel") === "secondary" ? "secondary" : "primary"}">`, button("Send another test"))}`;
@@ -46,13 +46,17 @@ export function outcomeOf({ status, error }: Pick<Task, "status" | "error">): {
 } {
   const quoted = html`<bdi class="code">${asSentence(error ?? "")}</bdi>`;
   if (status === "succeeded") {
-    const says = "The provider took it. Check that the approver has it: a mailbox may still have put it aside as spam.";
+    const says = "The provider accepted it. Check that the approver has received it: it may be in a spam folder.";
     return { title: "The test was delivered", tone: "good", says };
   }
   if (status === "failed")
-    return { title: "The test failed", tone: "bad", says: html`It is not tried again. ${quoted}` };
+    return { title: "The test failed", tone: "bad", says: html`It will not be tried again. ${quoted}` };
   if (error !== null) {
-    return { title: "The test was not taken yet", tone: "wait", says: html`It is tried again by itself. ${quoted}` };
+    return {
+      title: "The test has not been delivered yet",
+      tone: "wait",
+      says: html`It will be tried again automatically. ${quoted}`,
+    };
   }
   return { title: "The test is on its way", tone: "wait", says: "This takes a few seconds." };
 }

@@ -29,14 +29,14 @@ export function approversInWords(identity: Identity, around: IdentityContext): s
   if (leavesAlone(identity, around)) return "nobody";
   const { approval_channel, secondary_approval_channel } = identity;
   const channels = [approval_channel, secondary_approval_channel].filter((channel) => channel !== null);
-  return channels.length === 0 ? "nobody is asked" : channels.map(channelInWords).join(", then ");
+  return channels.length === 0 ? "no approver is notified" : channels.map(channelInWords).join(", then ");
 }
 
 /** The most important settings of an identity, in a few words each; `severe`: mail may be sent without review by a person. */
 export function marksOf(identity: Identity, around: IdentityContext): { text: string; severe?: true }[] {
   const { approvals_required, send_on_channel_approval, can_send_cold, confirm_code } = identity;
   if (leavesAlone(identity, around)) {
-    return [{ text: "replies leave without a person", severe: true }, ...(can_send_cold ? [mayBegin] : [])];
+    return [{ text: "replies are sent without approval", severe: true }, ...(can_send_cold ? [mayBegin] : [])];
   }
   return [
     needsPerson(identity, around) ? { text: "a person approves" } : { text: "API keys can approve", severe: true },

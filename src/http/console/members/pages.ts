@@ -39,7 +39,7 @@ export function membersPage(
   return html`<h1>Members</h1>
 ${errorSummary(refused)}${
   canChange &&
-  html`<p><a class="press" href="/settings/members/invite">Invite somebody</a></p>
+  html`<p><a class="press" href="/settings/members/invite">Invite a member</a></p>
 `
 }<div class="scroll"><table>
 <thead><tr><th scope="col">Who</th><th scope="col">Role</th><th scope="col">Since</th>${canChange && html`<th scope="col">Change</th>`}</tr></thead>
@@ -72,16 +72,16 @@ function since(viewer: Viewer, { member, now }: { member: ShownMember; now: stri
 /** For people who may not see other members: their own membership. */
 export const ownMembership = (viewer: Viewer, refused?: Refused): Markup =>
   html`<h1>Members</h1>
-${errorSummary(refused)}<p>You are an ${viewer.principal.role} of this workspace. ${roleWords[viewer.principal.role]} Who else is a member is shown to owners, admins and auditors.</p>
+${errorSummary(refused)}<p>You are an ${viewer.principal.role} of this workspace. ${roleWords[viewer.principal.role]} Only owners, admins and auditors can see the other members.</p>
 ${leaving(viewer, false)}`;
 
 const leaving = (viewer: Viewer, onlyOwner: boolean): Markup =>
   html`<h2>Leave this workspace</h2>
 ${
   onlyOwner
-    ? html`<p>You are the only owner, and one has to stay. Make somebody else an owner first.</p>
+    ? html`<p>You are the only owner, and a workspace needs one. Make another member an owner first.</p>
 `
-    : html`<p>You see and decide nothing here any more from then on. To come back, you need a new invitation.</p>
+    : html`<p>You will no longer have access to this workspace. To come back, you need a new invitation.</p>
 ${form(viewer, { action: "/settings/members/leave" }, button("Leave the workspace", { kind: "danger" }))}`
 }`;
 
@@ -90,8 +90,8 @@ export function invitePage(
   viewer: Viewer,
   { given, refused, once }: { given: URLSearchParams; refused?: Refused | undefined; once: string },
 ): Markup {
-  return html`<h1>Invite somebody</h1>
-<p>They get a mail with a link. It is good for 7 days, once, and for that address alone. Every owner is told when they have joined.</p>
+  return html`<h1>Invite a member</h1>
+<p>They get a mail with a link. It works once, for 7 days, and only for that address. Every owner is notified when they join.</p>
 ${errorSummary(refused)}${form(
   viewer,
   { action: "/settings/members/invite", once },
@@ -115,14 +115,14 @@ export function changePage(
   return html`<h1><bdi>${nameOf(member)}</bdi></h1>
 <p>${invited ? "Invited" : "A member"} as ${role}${member.name !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>
 ${errorSummary(refused)}<h2>Role</h2>
-<p>${invited ? "The person who accepts gets the role that is set here at that time." : "Another role counts at once, also for what they have open."}</p>
+<p>${invited ? "The person gets the role that is set here when they accept." : "A new role takes effect immediately, also in pages that they have open."}</p>
 ${form(viewer, { action: `${path}/role` }, roleField(viewer, { value: role, error: errorAt(refused, "role") }), button("Change the role"))}${
   invited &&
   html`<h2>The invitation</h2>
-<p>A new mail has a new link, good for 7 days. The link before it is no longer good.</p>
+<p>The new mail has a new link, which works for 7 days. The previous link stops working.</p>
 ${form(viewer, { action: `${path}/resend` }, button("Send it again"))}`
 }<h2>${invited ? "Withdraw" : "Remove"}</h2>
-<p>${invited ? "The link in the mail is no longer good then." : "They see and decide nothing here any more from then on. What they decided stays in the histories."}</p>
+<p>${invited ? "The link in the mail stops working." : "They will no longer have access to this workspace. Their decisions stay in the histories."}</p>
 ${form(viewer, { action: `${path}/remove` }, button(invited ? "Withdraw the invitation" : "Remove from the workspace", { kind: "danger" }))}<p><a href="/settings/members">Back</a></p>
 ${rolesExplained()}`;
 }

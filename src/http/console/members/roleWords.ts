@@ -3,11 +3,11 @@ import type { Role } from "#streams/member/roles.ts";
 
 /** Each role in one sentence; the scopes are in src/http/framework/roles.ts. */
 export const roleWords: Record<Role, string> = {
-  owner: "Does everything, with billing, API keys and the other owners.",
+  owner: "Can do everything, including billing, API keys and other owners.",
   admin:
-    "Sets everything up, decides about drafts and invites people; billing, API keys and owners are left to owners.",
-  approver: "Reads conversations and decides about drafts; changes no settings.",
-  auditor: "Reads everything, with histories and what was decided; changes nothing.",
+    "Sets everything up, decides about drafts and invites people. Only owners manage billing, API keys and owners.",
+  approver: "Reads conversations and decides about drafts. Cannot change settings.",
+  auditor: "Reads everything, including histories and decisions. Cannot change anything.",
 };
 
 export const rolesExplained = (): Markup =>

@@ -19,7 +19,7 @@ function profile(visit: PageContext): Markup {
 <section><h2>Name</h2>${nameForm(state, name)}</section>
 <section><h2>Address</h2><p>You sign in with <strong><bdi>${shortLine(email, 254)}</bdi></strong>.</p>${emailForm(state)}</section>
 <section><h2>Password</h2>${passwordForm(state, email)}</section>
-<section><h2>Where you are signed in</h2><p><a class="press" href="/settings/sessions">See every sign-in of yours</a></p>
+<section><h2>Where you are signed in</h2><p><a class="press" href="/settings/sessions">See the devices you are signed in on</a></p>
 ${form(visit, { action: "/auth/sign-out-everywhere" }, button("Sign out everywhere", { kind: "danger" }))}</section>
-<section><h2>Workspaces</h2><p><a class="press" href="/workspaces">Open another workspace, or make one</a></p></section>`;
+<section><h2>Workspaces</h2><p><a class="press" href="/workspaces">Open another workspace, or create one</a></p></section>`;
 }

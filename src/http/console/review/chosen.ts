@@ -47,7 +47,7 @@ function walk({ neighbours: { next, previous }, place: { identity, from } }: Sel
   const link = (draft: string | undefined, key: string, label: string) =>
     draft !== undefined &&
     html`<a class="press" data-key="${key}" href="${reviewPath({ draft, identity, from })}">${label}</a> `;
-  return html`<p class="walk">${link(previous, "k", "Previous")}${link(next, "j", "Skip to the next")}</p>`;
+  return html`<p class="walk">${link(previous, "k", "Previous")}${link(next, "j", "Skip")}</p>`;
 }
 
 function waiting(
@@ -58,12 +58,12 @@ function waiting(
   return html`${lookingPart(visit, chosen.view.draftId, chosen.looking)}
 <p class="soft">${card.lead}</p>
 ${approvals(visit, chosen.view)}
-${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If nobody decides by ${when(visit, card.escalation.at)}, somebody else will be asked.</p>`}
+${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If it is not decided by ${when(visit, card.escalation.at)}, another approver will be asked.</p>`}
 <p><a class="skip" href="#decision">Go to the decision</a></p>
 ${warningsSection(card, chosen)}
 ${card.newer && newerSection(card.newer)}
 ${card.changes && changesSection(card.changes)}
-${letterSection(card.letter, "What would be sent")}
+${letterSection(card.letter, "The draft")}
 ${decisionSection(visit, { draftId: chosen.view.draftId, card, votes: chosen.votes, reasons: chosen.reasons, options })}
 ${rationaleSection(card)}
 ${answersSection(card)}`;
@@ -99,7 +99,7 @@ function standingSentence(visit: PageContext, view: ApprovalView): Markup | fals
   const shown = Number(visit.query.get("shown") ?? view.version);
   const again = html`<a class="press" href="${reviewPath({ draft: view.draftId })}">Show it</a>`;
   if (shown !== view.version) {
-    return html`<div class="card alert"><p data-announce>This draft changed while you look at it: there is a version ${view.version}. What you see below decides nothing any more. ${again}</p></div>`;
+    return html`<div class="card alert"><p data-announce>This draft changed while you were reading: version ${view.version} is now the newest. You can no longer decide about the version below. ${again}</p></div>`;
   }
   if (visit.query.get("newer") === "no" && view.newerMessage !== null) {
     return html`<div class="card alert"><p data-announce>A newer message has arrived. This draft cannot be sent. ${again}</p></div>`;

@@ -64,11 +64,11 @@ export function sentenceOf({ code, message }: Refused): string {
   switch (code) {
     case "version_mismatch":
     case "content_changed":
-      return "The draft changed while you looked at it. This is the new version; what changed is marked. Decide again.";
+      return "The draft changed while you were reading. This is the new version, with the changes marked. Decide again.";
     case "stale_draft":
-      return "A newer message has arrived, so it was not sent. The agent is told, and can write a new draft.";
+      return "A newer message has arrived, so it was not sent. The agent is notified, and can write a new draft.";
     case "invalid_status":
-      return "Somebody was faster: see below what became of it.";
+      return "Someone else got there first. See below.";
     default:
       return asSentence(message);
   }

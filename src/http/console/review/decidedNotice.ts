@@ -47,23 +47,23 @@ function sentence(visit: PageContext, decided: Decided): Markup {
     case "sent":
       return html`${who} approved ${what}. It was sent to ${recipients(decided.to)}.`;
     case "rejected":
-      return html`${who} rejected ${what}. The agent is told.`;
+      return html`${who} rejected ${what}. The agent is notified.`;
     case "stale":
-      return html`${what} was not sent: a newer message arrived. The agent is told, and can write a new draft.`;
+      return html`${what} was not sent: a newer message arrived. The agent is notified, and can write a new draft.`;
     case "failed":
       return html`${what} could not be delivered.`;
     default:
       return isMine(visit, row)
-        ? html`Your approval of ${what} counts: ${row.approvals_given.length} of ${row.approvals_required_now} are given.`
+        ? html`Your approval of ${what} counts: ${row.approvals_given.length} of ${row.approvals_required_now} approvals given.`
         : html`${what} waits for a decision again.`;
   }
 }
 
 function approvedSentence({ row, to, undoUntil }: Decided, who: Markup, what: Markup): Markup {
   if (row.held_code === "sending_paused") return html`${who} approved ${what}. It waits until sending is resumed.`;
-  if (row.held_code !== null) return html`${who} approved ${what}. It cannot be sent now, and waits.`;
+  if (row.held_code !== null) return html`${who} approved ${what}. It cannot be sent now, so it waits.`;
   return undoUntil !== null
-    ? html`${who} approved ${what}. It goes to ${recipients(to)} in a moment.`
+    ? html`${who} approved ${what}. It will be sent to ${recipients(to)} in a few seconds.`
     : html`${who} approved ${what}.`;
 }
 

@@ -29,7 +29,7 @@ type Decision = {
 export function decisionSection(visit: PageContext, decision: Decision): Markup {
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" tabindex="-1">Your decision</h2>
-${visit.may("decide:drafts") ? choices(visit, decision) : html`<p>Your role in this workspace does not decide about drafts.</p>`}
+${visit.may("decide:drafts") ? choices(visit, decision) : html`<p>Your role in this workspace does not allow you to decide about drafts.</p>`}
 </section>`;
 }
 
@@ -40,9 +40,9 @@ function choices(visit: PageContext, decision: Decision): Markup {
     ? form(
         visit,
         { action: `/review/${draftId}/undo` },
-        html`<p>You have approved this version. Others have to approve it too.</p>`,
+        html`<p>You have approved this version. Other approvers have to approve it too.</p>`,
         onward,
-        button("Take your approval back", { id: "approve" }),
+        button("Undo your approval", { id: "approve" }),
       )
     : form(
         visit,
@@ -52,8 +52,8 @@ function choices(visit: PageContext, decision: Decision): Markup {
       );
   return html`<div class="choices">${approve}${rejectForm(visit, decision, onward)}</div>
 <div class="buttons"><a class="press" data-key="e" href="/review/${draftId}/edit">Edit and approve</a>
-${visit.may("write:drafts") && form(visit, { action: `/review/${draftId}/ask-again`, className: "inline" }, onward, button("Ask the approvers again", { kind: "quiet" }))}</div>
-<p class="meta">You decide about version ${card.version}.</p>`;
+${visit.may("write:drafts") && form(visit, { action: `/review/${draftId}/ask-again`, className: "inline" }, onward, button("Remind approvers", { kind: "quiet" }))}</div>
+<p class="meta">Version ${card.version}</p>`;
 }
 
 const rejectForm = (visit: PageContext, { draftId, reasons, options }: Decision, onward: Markup): Markup =>
@@ -64,16 +64,16 @@ const rejectForm = (visit: PageContext, { draftId, reasons, options }: Decision,
     reasons.length > 0 &&
       choice({
         name: "said",
-        label: "A reason given before",
+        label: "Use an earlier reason",
         choices: [
-          { value: "", label: "None of these" },
+          { value: "", label: "Choose …" },
           ...reasons.map((reason) => ({ value: reason, label: shortLine(reason, 100) })),
         ],
       }),
     area({
       name: "reason",
       label: reasons.length > 0 ? "Or another reason" : "Reason",
-      hint: "The agent reads it.",
+      hint: "The agent will see this.",
       value: options.notDone?.reason,
       rows: 3,
       maxlength: maxReasonBytes,

@@ -28,10 +28,10 @@ export function editMain(visit: PageContext, view: CardedView, { place, written,
   const bodyHtml = written?.html ?? content.body_html ?? "";
   const refused = notDone && { message: notDone.sentence, field: notDone.field };
   return html`<h1>Edit “<bdi lang="">${shortLine(card.threadSubject, 100) || "(no subject)"}</bdi>”</h1>
-<p><a class="press" href="${reviewPath({ ...place, draft: draftId })}">Back without a change</a></p>
+<p><a class="press" href="${reviewPath({ ...place, draft: draftId })}">Cancel</a></p>
 ${notDone && html`<div class="card alert" role="alert"><p><strong>Nothing was saved.</strong> ${notDone.sentence}</p></div>`}
-${notDone?.isChanged && html`${card.changes && changesSection(card.changes)}${letterSection(card.letter, `Version ${version}, as somebody else left it`)}`}
-<div class="sides"><section aria-labelledby="edit-title"><h2 id="edit-title">${notDone?.isChanged ? "Your text" : "What would be sent"}</h2>
+${notDone?.isChanged && html`${card.changes && changesSection(card.changes)}${letterSection(card.letter, `Version ${version}, changed by another member`)}`}
+<div class="sides"><section aria-labelledby="edit-title"><h2 id="edit-title">${notDone?.isChanged ? "Your text" : "The draft"}</h2>
 ${form(
   visit,
   { action: `/review/${draftId}/edit` },
@@ -43,7 +43,10 @@ ${form(
     rows: 14,
     required: true,
     error: errorAt(refused, "body_text"),
-    hint: content.body_html === null ? undefined : "The HTML version is made again from it, unless you edit that one.",
+    hint:
+      content.body_html === null
+        ? undefined
+        : "The HTML version is generated from this text, unless you edit the HTML.",
   }),
   html`<details${notDone?.field === "body_html" && html` open`}><summary>HTML</summary>${area({
     name: "html",
@@ -51,14 +54,14 @@ ${form(
     value: bodyHtml,
     rows: 10,
     error: errorAt(refused, "body_html"),
-    hint: "If you change this and leave the text alone, the text is made from it.",
+    hint: "If you change only the HTML, the text is generated from it.",
   })}</details>`,
   content.signature_text !== null &&
     content.signature_text !== "" &&
-    html`<p class="meta">The signature is added below it.</p>`,
+    html`<p class="meta">The signature is added below the text.</p>`,
   html`<div class="buttons">${button(`Save, ${approveLabel(view).toLowerCase()}`, { kind: "approve", name: "act", value: "approve" })}${button("Save only", { name: "act", value: "save" })}</div>`,
 )}
-<p class="meta">It becomes version ${version + 1}, under your name.${view.approvals && " Approvals already given no longer count: everybody is asked again."}</p></section>
+<p class="meta">Saved as version ${version + 1}, in your name.${view.approvals && " Earlier approvals no longer count: all approvers are asked again."}</p></section>
 <div>${answersSection(card)}</div></div>`;
 }
 

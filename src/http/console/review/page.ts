@@ -67,19 +67,19 @@ ${keysHelp()}`,
 
 function titleOf(total: number, notDone: NotDone | undefined): string {
   if (notDone) return "Nothing was decided · Review";
-  return total === 0 ? "Nothing waits · Review" : `${total} ${total === 1 ? "waits" : "wait"} · Review`;
+  return total === 0 ? "Review" : `(${total}) Review`;
 }
 
 const nothingWaits = (
   { total }: Queue,
   { draft, identity }: ReviewQuery,
   { isNew }: { isNew: boolean },
-): Markup => html`<section id="chosen" class="chosen empty"><h2>${draft !== undefined ? "There is no such draft" : "All done"}</h2>
+): Markup => html`<section id="chosen" class="chosen empty"><h2>${draft !== undefined ? "Draft not found" : "All done"}</h2>
 ${
   draft !== undefined || total > 0
-    ? html`<p><a href="${reviewPath({ identity })}">Show what waits</a></p>`
-    : html`<p>Nothing waits for your decision. When an agent writes a draft, it appears here by itself.</p>
-${isNew && html`<p>Mail needs an address to come to. <a href="/identities">Set one up for your agent</a>: that page has every step until it can answer.</p>`}`
+    ? html`<p><a href="${reviewPath({ identity })}">Show the drafts to review</a></p>`
+    : html`<p>There are no drafts to review. New drafts appear here automatically.</p>
+${isNew && html`<p>Mail needs an address. <a href="/identities">Set one up for your agent</a>: that page lists every step.</p>`}`
 }</section>`;
 
 /** True if the workspace has no identity yet and this person may create one: the page then shows where to begin. */

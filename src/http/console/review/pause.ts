@@ -33,7 +33,7 @@ const paused = (
 <p>${by !== null ? html`<bdi>${shortLine(by, 100)}</bdi> paused it` : "It was paused"}${at !== null && html`, ${when(visit, at)}`}.${
   reason !== null && reason !== "" && html` Why: <span dir="auto" lang="">${reason}</span>`
 }</p>
-<p>Nothing leaves. What you approve waits, and leaves when sending is resumed, unless a newer message arrives first.</p>
+<p>Nothing is sent. Drafts that you approve wait, and are sent when sending is resumed, unless a newer message arrives first.</p>
 ${visit.may("write:workspace") && form(visit, { action: "/review/resume" }, html`<input type="hidden" name="back" value="${back}">`, button("Resume sending", { kind: "approve" }))}
 </section>`;
 
@@ -44,7 +44,7 @@ ${form(
   visit,
   { action: "/review/pause" },
   html`<input type="hidden" name="back" value="${back}">`,
-  field({ name: "pause_reason", label: "Why", hint: "Everybody in this workspace sees it.", maxlength: 200 }),
+  field({ name: "pause_reason", label: "Why", hint: "All members of this workspace see it.", maxlength: 200 }),
   button("Pause all sending", { kind: "danger" }),
 )}</details>`
     : html`<div id="pause" hidden></div>`;

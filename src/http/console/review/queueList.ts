@@ -60,7 +60,8 @@ function marks(draft: WaitingDraft, { now, userId }: { now: Date; userId: string
   const required = draft.approvals_required_now;
   const isMine = given.some(({ by }) => by.kind === "session" && by.id === userId);
   return html`${priority !== "normal" && html`<strong class="mark">${priority}</strong> `}waits for ${duration(now.getTime() - since.getTime())}${
-    left !== undefined && (left > 0 ? `, somebody else is asked in ${duration(left)}` : ", somebody else is asked now")
+    left !== undefined &&
+    (left > 0 ? `, another approver is asked in ${duration(left)}` : ", another approver is asked now")
   }${required > 1 && `, ${Math.min(given.length, required)} of ${required} approvals`}${isMine && ", one of them yours"}`;
 }
 

@@ -69,7 +69,7 @@ async function undo(deps: ConsoleDependencies, visit: PageContext): Promise<Cons
   const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id } }));
   if (!refused) return seeOther(reviewPath(place), "taken_back");
   const notDone = {
-    sentence: `It could not be taken back: ${refused.message}.`,
+    sentence: `It could not be undone: ${refused.message}.`,
     status: refused.status,
     since: undefined,
   };
@@ -101,14 +101,14 @@ async function editPage(deps: ConsoleDependencies, visit: PageContext, state?: E
   const place = placeOf(visit.query);
   // Decided meanwhile: nothing to edit, and the draft's page shows who decided.
   if (found.view.decided !== null) {
-    const notDone = { sentence: "Somebody was faster: see below what became of it.", status: 409, since: undefined };
+    const notDone = { sentence: "Someone else got there first. See below.", status: 409, since: undefined };
     return reviewPage(deps, visit, { place: { ...place, draft: draftId }, ...(state && { notDone }) });
   }
   const main = editMain(visit, found.view, { place, ...state });
   return shown({ title: "Edit a draft · Review", main, wide: true, ...(state && { status: state.notDone.status }) });
 }
 
-const noDraft = (): Rejected => new Rejected("not_found", "there is no such draft");
+const noDraft = (): Rejected => new Rejected("not_found", "no such draft");
 
 async function edit(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const { form, params, principal } = visit;
@@ -135,7 +135,7 @@ async function edit(deps: ConsoleDependencies, visit: PageContext): Promise<Cons
   if (refused.code === "not_found") throw noDraft();
   const isChanged = refused.code === "version_mismatch" || refused.code === "content_changed";
   const sentence = isChanged
-    ? "Somebody else changed this draft while you wrote. Both texts are below: yours can be edited and saved in place of theirs."
+    ? "Another member changed this draft while you were editing. Both texts are below. You can edit yours and save it in place of theirs."
     : sentenceOf(refused);
   return editPage(deps, visit, {
     written,
@@ -148,7 +148,7 @@ async function attachment(deps: ConsoleDependencies, { principal, params }: Page
   const { id = "", n = "" } = params;
   const asked = { workspaceId: principal.workspaceId, draftId: id, n: /^[1-9]\d{0,2}$/.test(n) ? Number(n) : 0 };
   const file = isUuid(id) ? await personsAttachment(deps, asked) : undefined;
-  if (!file) throw new Rejected("not_found", "there is no such file");
+  if (!file) throw new Rejected("not_found", "no such file");
   const headers = {
     ...fileHeaders({ contentType: "application/octet-stream", filename: file.name }),
     "Content-Length": String(file.size),

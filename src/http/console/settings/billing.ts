@@ -51,14 +51,18 @@ export const billingRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
     ),
 
     consoleForm("POST /billing/checkout", (visit) =>
-      goOn(visit, "Go on to the payment page", async () => {
+      goOn(visit, "Continue to the payment page", async () => {
         const body = { plan: visit.form.get("plan") ?? "", interval: visit.form.get("interval") ?? "" };
         return (await visit.ask("POST /v1/billing/checkout", { body })).checkout_url;
       }),
     ),
 
     consoleForm("POST /billing/portal", (visit) =>
-      goOn(visit, "Go on to the payment portal", async () => (await visit.ask("POST /v1/billing/portal")).portal_url),
+      goOn(
+        visit,
+        "Continue to the payment portal",
+        async () => (await visit.ask("POST /v1/billing/portal")).portal_url,
+      ),
     ),
   ];
 };

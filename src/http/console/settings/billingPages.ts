@@ -34,7 +34,7 @@ function outcomeCard(outcome: Outcome): Markup {
     outcome.kind === "unknown"
       ? ({
           tone: "plain",
-          title: "There is no such checkout",
+          title: "Checkout not found",
           sentences: ["If the payment page brought you here, check that the address was not cut off."],
         } as const)
       : outcomeOf(outcome);
@@ -53,10 +53,10 @@ const statuses: Record<PlanStatus, string> = {
 const planSection = (visit: PageContext, subscription: Subscription): Markup => html`<section>
 <h2>Your plan: ${nameOf(subscription.plan)}</h2>
 <dl>
-<dt>It is</dt><dd>${statuses[subscription.plan_status]}${subscription.beta_override && ", without limits (beta)"}</dd>
+<dt>Status</dt><dd>${statuses[subscription.plan_status]}${subscription.beta_override && ", without limits (beta)"}</dd>
 ${subscription.interval !== null && html`<dt>Paid</dt><dd>by the ${subscription.interval === "annual" ? "year" : "month"}</dd>`}
 ${subscription.trial_ends_at !== null && html`<dt>Trial until</dt><dd>${when(visit, subscription.trial_ends_at)}</dd>`}
-${subscription.renews_at !== null && html`<dt>Renews itself</dt><dd>${when(visit, subscription.renews_at)}</dd>`}
+${subscription.renews_at !== null && html`<dt>Renews</dt><dd>${when(visit, subscription.renews_at)}</dd>`}
 ${subscription.current_period_end !== null && html`<dt>This period ends</dt><dd>${when(visit, subscription.current_period_end)}</dd>`}
 </dl>
 </section>`;
@@ -68,15 +68,15 @@ function usedSection(subscription: Subscription): Markup {
     ["Mails received", subscription.inbound_received_this_period, limits.inbound_per_period],
     ["Identities", subscription.identity_count, limits.max_identities],
     ["Rules", subscription.rule_count, limits.max_rules],
-    ["Domains of your own", subscription.domain_count, limits.max_domains],
+    ["Own domains", subscription.domain_count, limits.max_domains],
   ];
   return html`<section>
-<h2>What is used of it</h2>
+<h2>Usage</h2>
 <table><thead><tr><th scope="col">What</th><th scope="col">Used</th><th scope="col">Allowed</th></tr></thead><tbody>${rows.map(
     ([what, used, most]) =>
       html`<tr><th scope="row">${what}</th><td>${number(used)}</td><td>${isUnlimited ? "without limit" : number(most)}</td></tr>`,
   )}</tbody></table>
-<p class="soft">${subscription.plan === "builder_pack" ? "Mails count from the beginning, not by the month." : "Mails count by the month, however the plan is paid."}</p>
+<p class="soft">${subscription.plan === "builder_pack" ? "All mails count since the workspace was created, not per month." : "Mails count per month, also if the plan is paid yearly."}</p>
 </section>`;
 }
 
@@ -96,11 +96,11 @@ ${form(
   { action: "/billing/checkout", label: name },
   html`<input type="hidden" name="plan" value="${plan}">
 <div class="buttons">`,
-  button(html`Pay by the month<span class="unseen">: ${name}</span>`, { name: "interval", value: "monthly" }),
-  button(html`Pay by the year<span class="unseen">: ${name}</span>`, { name: "interval", value: "annual" }),
+  button(html`Pay monthly<span class="unseen">: ${name}</span>`, { name: "interval", value: "monthly" }),
+  button(html`Pay yearly<span class="unseen">: ${name}</span>`, { name: "interval", value: "annual" }),
   html`</div>`,
 )}
-<p class="soft">The first subscription of a workspace begins with a trial of 30 days. A card is needed at once.</p></section>`,
+<p class="soft">The first subscription of a workspace begins with a trial of 30 days. A card is required at the start.</p></section>`,
         )
       : ""
   }
@@ -113,7 +113,7 @@ ${form(visit, { action: "/billing/portal" }, button("Open the payment portal"))}
 /** A link to a page of the payment processor. */
 export const goOnPage = (title: string, url: string): Markup => html`<h1>${title}</h1>
 <section>
-<p>It belongs to the payment processor, and brings you back here afterwards. Nothing was bought or changed yet.</p>
-${/^https?:\/\//.test(url) && html`<p><a class="press" href="${url}" rel="noreferrer">Go on to ${new URL(url).host}</a></p>`}
+<p>The page belongs to the payment processor, and brings you back here afterwards. Nothing has been bought or changed yet.</p>
+${/^https?:\/\//.test(url) && html`<p><a class="press" href="${url}" rel="noreferrer">Continue to ${new URL(url).host}</a></p>`}
 </section>
 <p><a class="press" href="/billing">Back to the plan</a></p>`;

@@ -30,7 +30,7 @@ export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): Consol
 
 const asked = (visit: PageContext, next: string | null, refused?: Refused) =>
   shown({
-    title: "Your password, please",
+    title: "Confirm your password",
     status: refused?.status ?? 200,
     main: confirmPage(visit, ownPath(next), refused),
   });
@@ -39,8 +39,8 @@ const confirmPage = (
   visit: PageContext,
   next: string | undefined,
   refused: Refused | undefined,
-): Markup => html`<h1>Your password, please</h1>
-<p>What you are about to do is sensitive, so your password is asked for again. For 10 minutes after that you are not asked once more.</p>
+): Markup => html`<h1>Confirm your password</h1>
+<p>This is a sensitive action, so we ask for your password again. We won't ask again for 10 minutes.</p>
 ${errorSummary(refused)}
 ${form(
   visit,
@@ -55,6 +55,6 @@ ${form(
     required: true,
     error: errorAt(refused, "password"),
   }),
-  button("Go on"),
+  button("Continue"),
 )}
 <p><a class="press" href="/settings">Back to the settings</a></p>`;

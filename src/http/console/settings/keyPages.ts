@@ -8,16 +8,16 @@ import type { PageContext, Refused } from "../framework/visit.ts";
 export type Key = Item<"GET /v1/api-keys">;
 
 export const keysPage = (visit: PageContext, keys: readonly Key[]): Markup => html`<h1>API keys</h1>
-<p>A program uses a key to call the API of this workspace. Only a hash of it is kept, so nobody can be shown it again.</p>
+<p>A program uses a key to call the API of this workspace. Only a hash of the key is stored, so it cannot be shown again.</p>
 ${visit.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
-${keys.length === 0 && html`<p>There is no key.</p>`}
+${keys.length === 0 && html`<p>There are no keys.</p>`}
 ${keys.map((key) => keyCard(visit, key))}`;
 
 const keyCard = (visit: PageContext, key: Key): Markup => html`<section>
 <h2><bdi>${key.name}</bdi></h2>
 <dl>
 <dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
-<dt>May</dt><dd>${rightsOf(key)}</dd>
+<dt>Rights</dt><dd>${rightsOf(key)}</dd>
 <dt>Created</dt><dd>${when(visit, key.created_at)}</dd>
 <dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(visit, key.last_used_at)}</dd>
 </dl>
@@ -58,7 +58,7 @@ ${form(
   field({
     name: "name",
     label: "Name",
-    hint: "What will use it, for example “support agent”. Decisions by this key are recorded under this name.",
+    hint: "The program that will use it, for example “support agent”. Decisions by this key are recorded under this name.",
     value: given?.name,
     error: errorAt(given?.refused, "name"),
     required: true,
@@ -67,9 +67,9 @@ ${form(
   }),
   html`<fieldset><legend>What it may do</legend>
 ${radio("chosen", "For an agent", Array.isArray(wanted))}
-<p class="hint">Reads conversations, writes drafts and sends. It changes no settings, so it cannot change who approves. You can tick other scopes below.</p>
+<p class="hint">Reads conversations, writes drafts and sends. It cannot change settings, so it cannot change who approves. You can tick other scopes below.</p>
 ${radio("all", "Full access", wanted === "all")}
-<p class="hint">Everything in this workspace that the API offers: drafts, sending, who approves, members, billing and other keys.</p>
+<p class="hint">Everything that the API offers: drafts, sending, approvers, members, billing and other keys.</p>
 ${given && errorAt(given.refused, "scope") !== undefined && html`<p class="error">${given.refused.message}</p>`}
 <fieldset id="scope"><legend>Scopes of an agent's key</legend><ul class="plain">${allScopes.map(
     (
@@ -101,7 +101,7 @@ const firstCalls: readonly [KeyScope, string][] = [
 export const createdKeyPage = (created: Answers["POST /v1/api-keys"], publicUrl: string): Markup => {
   const [, path] = firstCalls.find(([scope]) => created.scopes.includes(scope)) ?? [];
   return html`<h1>The new API key</h1>
-<div class="card alert"><p><strong>Copy it now.</strong> It is shown only here and only once. If you lose it, revoke it and create another one.</p></div>
+<div class="card alert"><p><strong>Copy it now.</strong> It is shown only once. If you lose it, revoke it and create another one.</p></div>
 <section>
 <h2><bdi>${created.name}</bdi></h2>
 <p class="copied"><code id="new-key">${created.key}</code> ${copyButton("new-key", "Copy the key")}</p>
@@ -114,7 +114,7 @@ ${
 <p>${copyButton("new-key-call", "Copy the call")}</p>
 </section>`
 }
-<p><a class="press" href="/settings/keys">All keys</a> <a class="press" href="/docs">What the API offers</a></p>`;
+<p><a class="press" href="/settings/keys">All keys</a> <a class="press" href="/docs">API documentation</a></p>`;
 };
 
 /** A copy button; only script can use it, and unhides it. */
@@ -128,7 +128,7 @@ export const revokePage = (visit: PageContext, key: Key): Markup => html`<h1>Rev
 <dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
 <dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(visit, key.last_used_at)}</dd>
 </dl>
-<p>From then on every request with it is refused, also one that is under way. This cannot be undone.</p>
+<p>Every request with it will be refused, including requests under way. This cannot be undone.</p>
 ${form(visit, { action: `/settings/keys/${key.id}/revoke` }, button("Revoke the key", { kind: "danger" }))}
 </section>
 <p><a class="press" href="/settings/keys">Keep it</a></p>`;

@@ -83,5 +83,5 @@ function scopesIn(visit: PageContext): readonly KeyScope[] {
   const scopes = chosen(visit);
   if (scopes === "all") return allScopes;
   if (scopes.length > 0) return scopes;
-  throw new Rejected("invalid_request", "choose at least one thing that the key may do", { field: "scope" });
+  throw new Rejected("invalid_request", "choose at least one scope", { field: "scope" });
 }

@@ -23,31 +23,31 @@ export const settingsPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
 type SettingsLink = { path: string; name: string; about: string; scope?: Scope };
 
 const ofWorkspace: readonly SettingsLink[] = [
-  { path: "/settings/members", name: "Members", about: "Who may do what here; invitations." },
+  { path: "/settings/members", name: "Members", about: "People, their roles, and invitations." },
   {
     path: "/settings/keys",
     name: "API keys",
-    about: "What agents and other programs call the API with. Revoke one, and its agent is stopped.",
+    about: "Agents and other programs use them to call the API. Revoking a key stops its agent.",
     scope: "read:keys",
   },
   {
     path: "/settings/workspace",
     name: "Workspace",
-    about: "Its name, whether a person has to approve, whether mail leaves.",
+    about: "Its name, required approval, and the pause of all sending.",
     scope: "read:workspace",
   },
   {
     path: "/billing",
     name: "Plan and billing",
-    about: "The plan, what is used of it, payment and invoices.",
+    about: "Your plan, its usage, payment and invoices.",
     scope: "read:billing",
   },
 ];
 
 const own: readonly SettingsLink[] = [
   { path: "/settings/profile", name: "Your profile", about: "Your name, address and password." },
-  { path: "/settings/sessions", name: "Where you are signed in", about: "Your browsers; end any of them." },
-  { path: "/workspaces", name: "Your workspaces", about: "Look at another one, or make one." },
+  { path: "/settings/sessions", name: "Where you are signed in", about: "Devices you are signed in on." },
+  { path: "/workspaces", name: "Your workspaces", about: "Open another workspace, or create one." },
 ];
 
 const overview = ({ may }: Pick<PageContext, "may">): Markup => html`<h1>Settings</h1>

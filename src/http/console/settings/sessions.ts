@@ -42,32 +42,32 @@ export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
 };
 
 const sessionsPage = (visit: PageContext, sessions: readonly Session[]): Markup => html`<h1>Where you are signed in</h1>
-<p>Do you not know one of these? End it, and <a href="/settings/profile">change your password</a>.</p>
+<p>Is there a device that you do not know? Sign it out, and <a href="/settings/profile">change your password</a>.</p>
 ${sessions.map((session) => sessionCard(visit, session))}
 ${
   sessions.some(({ id }) => id !== visit.principal.id) &&
-  form(visit, { action: "/settings/sessions/end-others" }, button("End all others", { kind: "danger" }))
+  form(visit, { action: "/settings/sessions/end-others" }, button("Sign out all others", { kind: "danger" }))
 }`;
 
 function sessionCard(visit: PageContext, { id, agent, startedAt, seenAt }: Session): Markup {
   const isThis = id === visit.principal.id;
   return html`<section>
-<h2>${agent === null ? "A program that does not say what it is" : browserOf(agent)}${isThis && html` <span class="mark">this one</span>`}</h2>
+<h2>${agent === null ? "An unknown program" : browserOf(agent)}${isThis && html` <span class="mark">this device</span>`}</h2>
 <dl>
 <dt>Signed in</dt><dd>${when(visit, startedAt.toISOString())}</dd>
 <dt>Last seen</dt><dd>${when(visit, seenAt.toISOString())}</dd>
-${agent !== null && html`<dt>Says it is</dt><dd class="soft"><bdi>${agent}</bdi></dd>`}
+${agent !== null && html`<dt>Identifies itself as</dt><dd class="soft"><bdi>${agent}</bdi></dd>`}
 </dl>
 ${
   isThis
-    ? html`<p class="soft">Use “Sign out” at the top to end this one.</p>`
+    ? html`<p class="soft">Use “Sign out” at the top to sign out of this one.</p>`
     : form(
         visit,
         {
           action: `/settings/sessions/${id}/end`,
-          label: `End the sign-in in ${agent === null ? "a program" : browserOf(agent)}`,
+          label: `Sign out ${agent === null ? "a program" : browserOf(agent)}`,
         },
-        button("End this sign-in"),
+        button("Sign out this device"),
       )
 }
 </section>`;

@@ -12,7 +12,7 @@ export const workspaceSettings = (): ConsoleRoute[] => [
   }),
 
   consolePage("GET /settings/workspace/require-approval", async (visit) =>
-    shown({ title: "Require a person for every reply", main: requireApprovalPage(visit) }),
+    shown({ title: "Require approval by a person for every reply", main: requireApprovalPage(visit) }),
   ),
 
   consoleForm("POST /settings/workspace/require-approval", async (visit) => {
@@ -22,7 +22,7 @@ export const workspaceSettings = (): ConsoleRoute[] => [
 
   consolePage(
     "GET /settings/workspace/waive-approval",
-    async (visit) => shown({ title: "Let replies leave without a person", main: waivePage(visit) }),
+    async (visit) => shown({ title: "Let each identity decide", main: waivePage(visit) }),
     { sensitive: true },
   ),
 

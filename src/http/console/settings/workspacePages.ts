@@ -47,27 +47,29 @@ function approvalSection(visit: PageContext, { require_human_approval: isRequire
 <p>${
     isRequired
       ? "Every reply of every identity needs a person’s approval. No API key, rule or setting can approve in their place."
-      : "Each identity decides for itself whether a person has to approve. If it does not, API keys and rules may approve too."
+      : "Each identity's own setting decides whether a person has to approve. If none has to, API keys and rules may approve too."
   }</p>
 ${
   visit.may("write:workspace") &&
   html`<p><a class="press" href="/settings/workspace/${isRequired ? "waive" : "require"}-approval">${
-    isRequired ? "Let each identity decide" : "Require a person for every reply"
+    isRequired ? "Let each identity decide" : "Require approval by a person for every reply"
   }</a></p>`
 }
 </section>`;
 }
 
-export const requireApprovalPage = (visit: PageContext): Markup => html`<h1>Require a person for every reply?</h1>
+export const requireApprovalPage = (
+  visit: PageContext,
+): Markup => html`<h1>Require approval by a person for every reply?</h1>
 <section>
-<p>From then on each reply of each identity waits until a person has approved it. API keys, rules and automatic approvals of identities count no more.</p>
-${form(visit, { action: "/settings/workspace/require-approval" }, button("Require a person", { kind: "approve" }))}
+<p>Every reply of every identity will then wait until a person has approved it. Approvals by API keys, rules and identities' settings no longer count.</p>
+${form(visit, { action: "/settings/workspace/require-approval" }, button("Require approval by a person", { kind: "approve" }))}
 </section>
-<p><a class="press" href="/settings/workspace">Leave it as it is</a></p>`;
+<p><a class="press" href="/settings/workspace">Cancel</a></p>`;
 
 export const waivePage = (visit: PageContext): Markup => html`<h1>Let each identity decide?</h1>
 <section>
-<p>Identities that do not require a person themselves may then have replies approved by API keys, rules or their own settings, and mail can leave that no person has read.</p>
+<p>Identities that do not require approval by a person may then have replies approved by API keys, rules or their own settings, so mail can be sent that no person has read.</p>
 ${form(visit, { action: "/settings/workspace/waive-approval" }, button("Let each identity decide", { kind: "danger" }))}
 </section>
-<p><a class="press" href="/settings/workspace">Leave it as it is</a></p>`;
+<p><a class="press" href="/settings/workspace">Cancel</a></p>`;

@@ -14,7 +14,7 @@ const draftWords: Record<WireDraft["status"], string> = {
   rejected: "Rejected",
   sending: "On its way",
   sent: "Sent",
-  stale: "Stale: a newer message came before it was sent",
+  stale: "Stale: a newer message arrived before it was sent",
   failed: "Not sent",
 };
 
@@ -25,7 +25,7 @@ export function draftArticle(draft: WireDraft, reader: DraftReader): Markup {
   const { id, status, reason, decided_by, newer_message_id, body_text, subject, created_at, undo_until } = draft;
   const isOutdated = newer_message_id !== null && (status === "pending" || status === "approved");
   return html`<li class="draft ${status}" id="draft-${id}"><h3>Draft <span class="time">${when(reader, created_at)}</span></h3>
-<p><strong>${undo_until !== null && status === "approved" ? "Approved, about to leave" : draftWords[status]}</strong>${decided_by?.name && html` by ${named(decided_by.name, 60)}`}${reason && html`: ${named(reason, 300)}`}${isOutdated && html`. A newer message has come since: it cannot be sent as it is`}.</p>
+<p><strong>${undo_until !== null && status === "approved" ? "Approved, about to be sent" : draftWords[status]}</strong>${decided_by?.name && html` by ${named(decided_by.name, 60)}`}${reason && html`: ${named(reason, 300)}`}${isOutdated && html`. A newer message has arrived since, so it cannot be sent`}.</p>
 <p class="line"><bdi lang="">${shortLine(body_text ?? subject, 200)}</bdi></p>
 ${undoForm(draft, reader)}
 <p><a class="press" href="/drafts/${id}">Open this draft</a></p></li>
@@ -39,12 +39,12 @@ const undoForm = ({ id, thread_id, undo_until, decided_by }: WireDraft, reader: 
   form(
     reader,
     { action: `/threads/${thread_id}/undo` },
-    html`<p>It leaves within seconds.</p><input type="hidden" name="draft_id" value="${id}">`,
+    html`<p>It will be sent within seconds.</p><input type="hidden" name="draft_id" value="${id}">`,
     button("Undo"),
   );
 
 /** A held message, whose content may not be shown yet. */
 export const heldArticle = ({ id, from_name, from_email, received_at }: HeldRow, reader: Reader): Markup =>
   html`<li class="held" id="message-${id}"><h3>Held: a message from ${person(from_name, from_email)} <span class="time">${when(reader, received_at.toISOString())}</span></h3>
-<p>It is kept, and shown here once it is released. Until then nothing is sent in this conversation.</p></li>
+<p>It is stored, and is shown here once it is released. Until then nothing is sent in this conversation.</p></li>
 `;

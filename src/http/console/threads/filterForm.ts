@@ -11,7 +11,7 @@ export function filterForm({ filters, identities, refused }: ThreadsView): Marku
     ([name, value]) => !["q", "limit"].includes(name) && value !== "" && value !== "last_message_at",
   );
   return html`<form class="search" method="get" action="/threads" role="search" aria-label="Search conversations">
-${input({ ...at("q"), label: "Search", type: "search", hint: 'Words in subjects and messages. "In quotes" for a phrase, -word to leave out.' })}
+${input({ ...at("q"), label: "Search", type: "search", hint: 'Words in subjects and messages. "In quotes" for a phrase, -word to exclude a word.' })}
 <details class="filters"${usesMore && html` open`}><summary>Filters and order</summary>
 <div class="fields">
 ${input({ ...at("contact"), label: "From", hint: "Parts of the sender's name or address" })}

@@ -41,13 +41,13 @@ function row({ thread, line, identity }: ListedThread, reader: Reader): Markup {
 /** Shown if the list is empty: what to do next. */
 function nothing({ filters, identities, maySeeIdentities, list }: ThreadsView): Markup {
   if (isFiltered(filters) || list?.ways.newest) {
-    return html`<p>No conversation fits. Use fewer words or filters, or <a href="/threads">see all conversations</a>.</p>`;
+    return html`<p>No conversation matches. Use fewer words or filters, or <a href="/threads">see all conversations</a>.</p>`;
   }
   const [first] = identities;
   if (first) {
-    return html`<p>No mail has come in yet. Write a mail to <bdi>${first.email_address}</bdi> and it appears here within seconds.</p>`;
+    return html`<p>No mail has arrived yet. Write a mail to <bdi>${first.email_address}</bdi> and it appears here within seconds.</p>`;
   }
-  return html`<p>No mail has come in yet. Mail needs an address to come to: ${maySeeIdentities ? html`<a href="/identities">create an identity</a> first.` : "an admin of this workspace creates an identity first."}</p>`;
+  return html`<p>No mail has arrived yet. Mail needs an address: ${maySeeIdentities ? html`<a href="/identities">create an identity</a>.` : "ask an admin of this workspace to create an identity."}</p>`;
 }
 
 /** Links to the pages before and after this one. */

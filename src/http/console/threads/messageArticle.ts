@@ -26,11 +26,11 @@ export function messageArticle(view: MessageView, options: ArticleOptions): Mark
 <summary><h3>${shortPerson(from_name, from_email)} <span class="time">${when(reader, timeOf(message))}</span></h3>${marks(view)}<span class="line"><bdi lang="">${shortLine(written.text, 140)}</bdi></span></summary>
 ${head(message)}
 ${proofLine(view)}
-${message.approval_link_removed && html`<p class="caution">It had links by which approvers decide. They are closed, and were taken out of what is shown here.</p>`}
+${message.approval_link_removed && html`<p class="caution">It contained approval links. They were closed, and are not shown here.</p>`}
 ${message.notes.map((note) => html`<p class="caution">${visibleLine(note)}</p>`)}
 ${body(view, options)}
 ${files(view)}
-<p class="meta ways">${htmlLink(view, options)}${message.draft_id !== null && html`<a class="press" href="/drafts/${message.draft_id}">How this came to be sent</a> `}<a class="press" href="/messages/${id}/source">Source</a> <a class="press" href="/messages/${id}/raw" download>Download</a></p>
+<p class="meta ways">${htmlLink(view, options)}${message.draft_id !== null && html`<a class="press" href="/drafts/${message.draft_id}">Why was this sent?</a> `}<a class="press" href="/messages/${id}/source">Source</a> <a class="press" href="/messages/${id}/raw" download>Download</a></p>
 </details></li>
 `;
 }
@@ -65,7 +65,7 @@ const addresses = (label: string, all: readonly string[]): Markup | false =>
 
 function proofLine({ proof, message }: MessageView): Markup | false {
   if (proof === null) return false;
-  const blocked = message.from_blocked_contact && " The sender is blocked: agents were not told of it.";
+  const blocked = message.from_blocked_contact && " The sender is blocked: agents were not notified of this message.";
   // Only the first sentence: which further header fields the signature covers is not relevant here.
   return html`<p class="${proof.verified === false ? "caution" : "meta"}">${proof.sentences[0]}${blocked}</p>`;
 }
@@ -73,12 +73,12 @@ function proofLine({ proof, message }: MessageView): Markup | false {
 function body({ message, written, quoted, asHtml }: MessageView, options: ArticleOptions): Markup {
   if (asHtml !== null && "html" in asHtml) {
     return html`${frame(asHtml.html, "The message as HTML")}
-<p class="meta">Shown without its colours and pictures. Links are written out in brackets and cannot be followed here.</p>`;
+<p class="meta">Shown without its colours and pictures. Links are shown in brackets and cannot be opened here.</p>`;
   }
   const refused =
     asHtml !== null && html`<p>Its HTML is too large or too deeply nested to be shown here. This is its text.</p>`;
   if (written.text === "" && quoted.text === "") {
-    return html`${refused}<p class="soft">${message.direction === "inbound" ? "It has no text, or none that could be read. Its source has all of it." : "It has no text."}</p>`;
+    return html`${refused}<p class="soft">${message.direction === "inbound" ? "It has no text, or none that could be read. The whole mail is in its source." : "It has no text."}</p>`;
   }
   return html`${refused}${letter(written, message.id, options)}${quoted.text !== "" && html`<details class="quoted"><summary>Show the quoted text (${linesIn(quoted.text)})</summary>${letter(quoted, message.id, options)}</details>`}`;
 }

@@ -28,18 +28,17 @@ export type ReplyView = {
 /** The form for a person's own reply, below the newest message. */
 export function replySection(view: ReplyView, token: { formToken: string }): Markup {
   return html`<section id="reply" aria-labelledby="reply-title"><h2 id="reply-title">Write a reply</h2>
-${view.isOvertaken && html`<div class="card alert" role="alert" id="overtaken"><p><strong>Nothing was sent: a newer message came while you were writing.</strong> It is shown above, unfolded. What you wrote is still here: read the newer message, change your reply if need be, and send it again.</p></div>`}
+${view.isOvertaken && html`<div class="card alert" role="alert" id="overtaken"><p><strong>Nothing was sent: a newer message arrived while you were writing.</strong> It is shown above. Your text is still here: read the newer message, change your reply if necessary, and send it again.</p></div>`}
 ${errorSummary(view.refused)}
 ${contentOf(view, token)}</section>`;
 }
 
 function contentOf({ preview, ...view }: ReplyView, token: { formToken: string }): Markup {
   if (view.canSend === "identity_deleted")
-    return html`<p>The identity of this conversation was deleted: nobody can reply from it.</p>`;
-  if (preview === undefined)
-    return html`<p>Nobody has written in this conversation yet: there is nothing to reply to.</p>`;
-  if (preview.to.length === 0) return html`<p>The newest message names nobody to reply to.</p>`;
-  return html`${view.canSend === "identity_disabled" && html`<p class="caution">The identity is disabled: a reply can be written, and is not sent before it is enabled.</p>`}
+    return html`<p>The identity of this conversation was deleted, so you cannot reply.</p>`;
+  if (preview === undefined) return html`<p>There is no message in this conversation to reply to.</p>`;
+  if (preview.to.length === 0) return html`<p>The newest message has no address to reply to.</p>`;
+  return html`${view.canSend === "identity_disabled" && html`<p class="caution">The identity is disabled: you can write a reply, but it is sent only after the identity is enabled.</p>`}
 ${view.isHeld && html`<p class="caution">A newer message is held and cannot be shown yet. A reply can be sent once it is released.</p>`}
 ${recipients(preview)}
 ${replyForm({ ...view, preview }, token)}`;
@@ -71,12 +70,12 @@ const replyForm = (
       rows: 8,
       required: true,
       error: errorAt(refused, "body_text"),
-      hint: "The identity's signature is put below it. Files cannot be attached here.",
+      hint: "The identity's signature is added below your text. Files cannot be attached here.",
     }),
     preview.everybody.length > 0 &&
       choice({
         name: "reply_all",
-        label: "Who gets it",
+        label: "Recipients",
         value: String(written.reply_all),
         required: true,
         error: errorAt(refused, "reply_all"),
@@ -91,14 +90,14 @@ const replyForm = (
       label: "Cc",
       value: written.cc,
       error: errorAt(refused, "cc"),
-      hint: "Addresses, with commas between them",
+      hint: "Addresses, separated by commas",
     }),
     field({
       name: "bcc",
       label: "Bcc",
       value: written.bcc,
       error: errorAt(refused, "bcc"),
-      hint: "Addresses that the others do not see",
+      hint: "Addresses that the other recipients do not see",
     }),
     html`</details>`,
     html`<p class="buttons">${button("Send", { kind: "approve", name: "how", value: "send" })}${button("Save as a draft", { name: "how", value: "draft" })}</p>`,

@@ -64,7 +64,7 @@ function about({ thread, identity }: ThreadView): Markup {
   const { status, needs_review, priority, message_count, merged_into } = thread;
   return html`<p class="facts"><span class="status ${status}">${statusWords[status]}</span>${needs_review && badge("Needs review", "notice")}${priority !== "normal" && badge(priorityWords[priority], priority === "low" ? "plain" : "notice")} <span class="meta">${counted(message_count, "message")}</span></p>
 ${identity && html`<p class="meta">With ${person(identity.display_name, identity.email_address)}${identity.status !== "active" && html` <strong class="mark">${identity.status === "deleted" ? "deleted identity" : "disabled identity"}</strong>`}</p>`}
-${merged_into !== null && html`<div class="card alert"><p>This conversation was merged into another one. What you see is the whole of both: <a href="/threads/${merged_into}">go to its own page</a>.</p></div>`}`;
+${merged_into !== null && html`<div class="card alert"><p>This conversation was merged into another one. This page shows the messages of both: <a href="/threads/${merged_into}">go to the merged conversation</a>.</p></div>`}`;
 }
 
 const changeForm = ({ thread, refused }: ThreadView, reader: PageReader): Markup =>
@@ -73,7 +73,7 @@ ${form(
   reader,
   { action: `/threads/${thread.id}`, label: "Change this conversation" },
   refused &&
-    html`<div class="card alert" role="alert"><p><strong>This was not done.</strong> ${refused.message}</p></div>`,
+    html`<div class="card alert" role="alert"><p><strong>That did not work.</strong> ${refused.message}</p></div>`,
   html`<div class="fields">`,
   choice({
     name: "status",
@@ -136,7 +136,7 @@ function item(entry: Entry, { addressFor }: ThreadView, reader: PageReader): Mar
 }
 
 const whySection = ({ sentence, link }: Why, reader: Reader): Markup =>
-  html`<div class="card why" id="why"><p><strong>Why it was not answered.</strong> ${sentence.map((part) => (typeof part === "string" ? part : when(reader, part.at)))}${link && html` <a class="press" href="${link.href}">${link.label}</a>`}</p></div>`;
+  html`<div class="card why" id="why"><p><strong>Not answered yet:</strong> ${sentence.map((part) => (typeof part === "string" ? part : when(reader, part.at)))}${link && html` <a class="press" href="${link.href}">${link.label}</a>`}</p></div>`;
 
 /** The title of the browser window. */
 export const threadTitle = ({ thread: { subject } }: Pick<ThreadView, "thread">): string =>

@@ -68,19 +68,19 @@ function whileHeld(because: NonNullable<NewestMessage["held"]>["because"], { ide
     case "quota":
       return {
         sentence: [
-          "The newest message is held because the plan's limit of incoming mail is reached. Nothing is sent before it can be read.",
+          "The newest message is held because the plan's quota of incoming mail is used up. Nothing is sent until it is released.",
         ],
         link: { href: "/billing", label: "See the plan" },
       };
     case "identity_disabled":
       return {
         sentence: [
-          "The newest message is held because the identity is disabled. Nothing is sent before it can be read.",
+          "The newest message is held because the identity is disabled. Nothing is sent until it is released.",
         ],
         link: identityLink(identityId),
       };
     case "unknown":
-      return { sentence: ["The newest message is held. Nothing is sent before it can be read."], link: null };
+      return { sentence: ["The newest message is held. Nothing is sent until it is released."], link: null };
   }
 }
 
@@ -88,17 +88,17 @@ function withoutDraft(word: NewestMessage, { identityId, identityStatus }: Unans
   const link = messageLink(word.messageId);
   if (word.fromBlockedContact) {
     return {
-      sentence: ["The sender is blocked: agents are not told of this message, and no draft was written."],
+      sentence: ["The sender is blocked: agents are not notified of this message, and no draft was written."],
       link,
     };
   }
   if (word.classification === "auto_reply") {
-    return { sentence: ["The newest message is an automatic reply: agents are not told of these."], link };
+    return { sentence: ["The newest message is an automatic reply: agents are not notified of these."], link };
   }
   if (word.classification === "bounce") {
     return {
       sentence: [
-        "The newest message is a bounce: a mail of ours could not be delivered. Agents are not told of these.",
+        "The newest message is a bounce: a mail that was sent from here could not be delivered. Agents are not notified of these.",
       ],
       link,
     };
@@ -128,32 +128,32 @@ function sentenceOf(draft: DraftFacts, isForAnOlderMessage: boolean): Sentence {
   switch (draft.status) {
     case "pending":
       return isForAnOlderMessage && draft.newer_message_id !== null
-        ? ["The draft that waits answers an older message, so it cannot be sent. No other has been written."]
+        ? ["The waiting draft answers an older message, so it cannot be sent. No other draft has been written."]
         : waiting(draft);
     case "approved":
       return isForAnOlderMessage && draft.newer_message_id !== null
-        ? ["The approved draft answers an older message, so it cannot be sent. No other has been written."]
+        ? ["The approved draft answers an older message, so it cannot be sent. No other draft has been written."]
         : approved(draft);
     case "rejected":
       return [
         `${by(draft) ?? "An approver"} rejected the draft `,
         { at: draft.decided_at ?? draft.updated_at },
         draft.reason
-          ? `: ${named(draft.reason, 200)}. No other has been written.`
-          : ", without a reason. No other has been written.",
+          ? `: ${named(draft.reason, 200)}. No other draft has been written.`
+          : ", without a reason. No other draft has been written.",
       ];
     case "stale":
       return [
         "A draft became stale ",
         { at: draft.updated_at },
-        " because a newer message came before it was sent. No other has been written.",
+        " because a newer message arrived before it was sent. No other draft has been written.",
       ];
     case "failed":
       return [
         "The reply could not be sent",
         draft.failure_message ? `: ${named(draft.failure_message, 300)} (` : " (",
         { at: draft.updated_at },
-        "). It is not tried again by itself.",
+        "). It will not be tried again automatically.",
       ];
     case "sending":
     case "sent":
@@ -168,24 +168,24 @@ function waiting({ created_at, approvals, notification_status: told }: DraftFact
     told.state === "failed"
       ? ` The approver could not be reached${told.error ? `: ${named(told.error, 200)}` : ""}.`
       : told.state === "retrying"
-        ? " The approver has not been reached yet; it is tried again."
+        ? " The approver has not been reached yet; the service will try again."
         : "";
   return ["A draft has been waiting for a decision since ", { at: created_at }, `.${votes}${unreached}`];
 }
 
 const obstacles: Record<string, string> = {
   sending_paused: "sending is paused; it is sent when the pause ends",
-  plan_limit_reached: "the plan's limit of sent mail is reached",
+  plan_limit_reached: "the plan's quota of sent mail is used up",
   identity_not_active: "the identity cannot send: it is disabled, above the plan, or its domain is not verified",
   assistant_disabled: "the assistant is disabled",
-  loop_guarded: "it would answer a machine a second time",
+  loop_guarded: "it would answer an automatic mail a second time",
 };
 
 function approved(draft: DraftFacts): Sentence {
   const who = by(draft);
   const begin = who ? `${who} approved a draft ` : "A draft was approved ";
   const at = { at: draft.decided_at ?? draft.updated_at };
-  if (draft.undo_until !== null) return [begin, at, ". It leaves within seconds."];
+  if (draft.undo_until !== null) return [begin, at, ". It will be sent within seconds."];
   if (draft.held_code === null) return [begin, at, ". It has not been sent yet."];
   const because = obstacles[draft.held_code] ?? `sending was refused (${draft.held_code})`;
   return [begin, at, `, but it was not sent: ${because}.`];

@@ -99,8 +99,8 @@ export function createUploads({ large = usualLarge, small = usualSmall, number =
 function createHeld({ inAll, perWorkspace, perKey }: Bounds, full: string) {
   const held = createTally();
   const countsOf = ({ key, workspace }: Sender): [name: string, most: number, why: string][] => [
-    [`key ${key}`, perKey, "this API key is sending too much at once"],
-    [`workspace ${workspace}`, perWorkspace, "this workspace is sending too much at once"],
+    [`key ${key}`, perKey, "this API key has too much in requests under way"],
+    [`workspace ${workspace}`, perWorkspace, "this workspace has too much in requests under way"],
     ["all", inAll, full],
   ];
 

@@ -7,7 +7,7 @@ class StillEnding extends Unavailable {
   readonly recorded = true;
   readonly id: string;
   constructor(id: string) {
-    super("requests under the revoked right are still running");
+    super("requests with the revoked right are still running");
     this.id = id;
   }
 }

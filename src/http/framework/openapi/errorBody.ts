@@ -9,11 +9,11 @@ export const ErrorBody = Type.Object(
     field: Type.Optional(Type.String({ description: "The field or parameter that is wrong." })),
     upgrade_url: Type.Optional(Type.String()),
     required: Type.Optional(
-      Type.Integer({ description: "How many approvals the identity requires, with approvals_missing." }),
+      Type.Integer({ description: "The number of approvals that the identity requires, with approvals_missing." }),
     ),
-    given: Type.Optional(Type.Integer({ description: "How many of them there are." })),
+    given: Type.Optional(Type.Integer({ description: "The number of approvals given so far." })),
     new_message_id: Type.Optional(Type.String()),
-    status: Type.Optional(Type.String({ description: "The draft's status, if it is what prevents the operation." })),
+    status: Type.Optional(Type.String({ description: "The draft's status, if the status prevents the operation." })),
     version: Type.Optional(Type.Integer({ description: "The current version, if another one was given or approved." })),
     content_sha256: Type.Optional(
       Type.String({ description: "The content hash of that version, with content_changed." }),

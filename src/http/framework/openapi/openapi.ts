@@ -130,7 +130,8 @@ function headersOf(route: Route, idempotent: boolean): Json[] {
       name: "Idempotency-Key",
       in: "header",
       required: false,
-      description: "For 24 hours, the first response to a key is repeated.",
+      description:
+        "A key of your choice. For 24 hours, a repeated request with the same key gets the first response again.",
       schema: { type: "string", minLength: 1, maxLength: 255 },
     });
   }
@@ -150,7 +151,7 @@ function successOf({ options, method }: Route, components: Components, limited: 
   if (options.etag) headers.ETag = { description: "The version, for If-Match.", schema: { type: "string" } };
   if (isRaw(answers)) return { description: answers.description, headers, content: { [answers.mediaType]: {} } };
   const description =
-    options.status === 202 ? "Accepted; it happens shortly." : method === "DELETE" ? "Deleted." : "Success.";
+    options.status === 202 ? "Accepted; the work is done shortly." : method === "DELETE" ? "Deleted." : "Success.";
   return { description, headers, content: { "application/json": { schema: components.place(answers as Json) } } };
 }
 

@@ -21,7 +21,7 @@ export function textOfFile({ bytes }: AttachedFile): string | null {
   const end = bytes.length <= maxTextBytes ? bytes.length : endOfWhole(bytes, maxTextBytes);
   const text = decoded(bytes.subarray(0, end));
   if (text === null || markers.some((marker) => text.startsWith(marker)) || binary.test(text)) return null;
-  return end === bytes.length ? text : `${text}\n[${bytes.length - end} bytes more are not read]`;
+  return end === bytes.length ? text : `${text}\n[the remaining ${bytes.length - end} bytes are not read]`;
 }
 
 /** Formats that consist of text characters but are not readable as text. */

@@ -25,21 +25,21 @@ export function draftText(draft: WireDraft, { fence, now, most = wholeText }: Dr
   return [
     `Draft draft_id ${draft.id} on thread_id ${draft.thread_id}: ${facts(draft, now)}`,
     fence({
-      what: `whom version ${draft.version} of the draft is for, and names`,
+      what: `recipients of version ${draft.version} of the draft, and file names`,
       fields: {
         To: few(draft.to),
         Cc: few(draft.cc),
         Bcc: few(draft.bcc),
         Subject: untrustedLine(draft.subject, 200),
         "Decided by": by && [by.name, by.email].filter(Boolean).join(", "),
-        "Failure told by the other side": draft.failure_message,
+        "Failure reported by the other side": draft.failure_message,
       },
     }),
-    `The draft says, in the words of its author:\n${quoted(piece.text)}`,
+    `The draft's text, as its author wrote it:\n${quoted(piece.text)}`,
     ...(draft.reason === null
       ? []
       : [`The approver's reason, which you may follow:\n${quoted(reasonOf(draft.reason, most))}`]),
-    ...(piece.nextOffset === null ? [] : [`(${piece.total - piece.nextOffset} characters more are not shown.)`]),
+    ...(piece.nextOffset === null ? [] : [`(${piece.total - piece.nextOffset} more characters are not shown.)`]),
     `Next: ${nextStep(draft, now)}`,
   ].join("\n");
 }
@@ -56,7 +56,7 @@ function facts(draft: WireDraft, now: Date): string {
     ...(draft.held_code ? [`held back: ${code(draft.held_code)}`] : []),
     ...(draft.failure_code ? [`failure ${code(draft.failure_code)}`] : []),
     ...(answered ? [`the message was answered meanwhile: message_id ${answered.message_id}`] : []),
-    ...(newer ? [`a newer message came in: newer_message_id ${newer}`] : stale_warning ? ["stale_warning"] : []),
+    ...(newer ? [`a newer message has arrived: newer_message_id ${newer}`] : stale_warning ? ["stale_warning"] : []),
   ].join("; ");
 }
 
@@ -76,7 +76,7 @@ export function nextStep(draft: WireDraft, now: Date): string {
       : "it was approved and could not be sent. Tell the user why; once that is resolved, call send_draft.";
   }
   if (status === "approved" && draft.undo_until !== null && new Date(draft.undo_until) > now) {
-    return "a person approved it and can take that back for some seconds: call get_draft after that.";
+    return "a person approved it and can undo that for some seconds: call get_draft after that.";
   }
   return status === "approved"
     ? `call send_draft with version ${version}, if this key may send and the service does not send it by itself.`
@@ -84,15 +84,15 @@ export function nextStep(draft: WireDraft, now: Date): string {
 }
 
 const newer =
-  "the other side wrote again. Call read_thread, then submit_draft with what the newest message says in mind; this draft is outdated.";
+  "the other side wrote again, so this draft is outdated. Call read_thread, then submit_draft with an answer to the newest message.";
 
 const steps: Record<Exclude<WireDraft["status"], "approved">, string> = {
   pending: "a person has to decide: call wait_for_decision. Before that, revise_draft changes it.",
   rejected: "read the reason. If an answer is still needed, submit a new draft with submit_draft.",
-  sending: "nothing: it is on its way. get_draft tells how it ended.",
+  sending: "nothing: it is on its way. get_draft shows the result.",
   sent: "nothing: it was sent.",
   stale: newer,
-  failed: "tell the user that it was not sent, and why. Do not send it again unasked.",
+  failed: "tell the user that it was not sent, and why. Do not send it again unless asked.",
 };
 
 const bodyOf = ({ body_text }: WireDraft, most: number) => pieceOf(body_text ?? "", { most, show: shownText });

@@ -31,7 +31,7 @@ export type MessageTextOptions = { fence: Fence; now: Date; place: string; decis
 export function messageText(shown: MessageShown, { fence, now, place, decision = "" }: MessageTextOptions): string {
   const { message } = shown;
   const { from_email, from_name, to_emails, cc_emails, subject, attachments } = message;
-  const what = message.direction === "inbound" ? `${place}, from a stranger` : `${place}, a mail of ours`;
+  const what = message.direction === "inbound" ? `${place}, from a stranger` : `${place}, sent from here`;
   return [
     `${place}: ${facts(message, now)}${decision === "" ? "" : `, ${decision}`}`,
     fence({
@@ -80,11 +80,11 @@ function rest({ message, piece, quotedLength, isQuoted }: MessageShown): string[
   const { id, thread_id, attachments } = message;
   const call = `read_thread with thread_id ${thread_id}, message_id ${id}${isQuoted ? ", quoted true" : ""}`;
   return [
-    ...(piece.text === "" ? [isQuoted ? "(It quotes nothing.)" : "(It has no text of its own.)"] : []),
+    ...(piece.text === "" ? [isQuoted ? "(It quotes nothing.)" : "(It has no new text.)"] : []),
     ...(piece.nextOffset === null
       ? []
       : [
-          `(${piece.total - piece.nextOffset} of ${piece.total} characters left: ${call}, offset ${piece.nextOffset}.)`,
+          `(${piece.total - piece.nextOffset} of ${piece.total} characters remain: ${call}, offset ${piece.nextOffset}.)`,
         ]),
     ...(quotedLength > 0 && !isQuoted
       ? [`(Quoted text of ${quotedLength} characters is folded: read_thread with message_id ${id}, quoted true.)`]

@@ -82,7 +82,7 @@ export async function threadResult(call: ToolCall, parts: ThreadParts): Promise<
 
 const answering = (thread: WireThread, newestMessageId: string | null): string =>
   newestMessageId === null
-    ? "Nobody has written on it yet."
+    ? "It has no received message yet."
     : `To answer it: submit_draft with thread_id ${thread.id}, identity_id ${thread.identity_id}, based_on_message_id ${newestMessageId} (newest_message_id).`;
 
 /** Selects and shortens messages: the newest has the most room, and what it does not use is available to older ones. */

@@ -40,7 +40,7 @@ export const reviseDraft = tool({
   name: "revise_draft",
   title: "Revise a pending draft",
   description:
-    "Changes a pending draft: a new version, about which a person decides again. Give the version that you read; if it has changed meanwhile, nothing is done. A draft that a newer message has outdated is not revised: submit a new one.",
+    "Changes a pending draft: a new version, which a person has to decide about again. Give the version that you read; if the draft has changed meanwhile, nothing is done. A draft that is outdated by a newer message cannot be revised: submit a new one.",
   scopes: ["write:drafts"],
   input: Strict({ ...draftId, version, ...EditDraft.properties }),
   limit: "write",
@@ -53,9 +53,9 @@ export const reviseDraft = tool({
 
 export const getDraft = tool({
   name: "get_draft",
-  title: "Look at a draft",
+  title: "Read a draft",
   description:
-    "Tells a draft's status, who decided, the reason of a rejection, whether a newer message came in (newer_message_id) or the message was answered meanwhile (answered_meanwhile), and what to do next.",
+    "Returns a draft's status, who decided, the reason for a rejection, whether a newer message has arrived (newer_message_id) or the message was answered meanwhile (answered_meanwhile), and what to do next.",
   scopes: ["read:threads"],
   input: Strict(draftId),
   limit: "read",
@@ -69,7 +69,7 @@ export const sendDraft = tool({
   name: "send_draft",
   title: "Send a draft",
   description:
-    "Sends a draft, once, however often it is called. If human approval is required, only what a person has approved is sent; otherwise this call approves an undecided draft too, and no person sees it before: wait_for_decision first, unless the user asked for it to be sent. If a newer message came in, the draft becomes stale instead. Give the version that was approved.",
+    "Sends a draft, once, however often it is called. If human approval is required, only what a person has approved is sent; otherwise this call also approves an undecided draft, and no person sees it first: call wait_for_decision first, unless the user asked for it to be sent. If a newer message has arrived, the draft becomes stale instead. Give the version that was approved.",
   scopes: ["write:emails"],
   input: Strict({ ...draftId, version: Type.Optional(version), ...idempotencyKey }),
   limit: "send",
@@ -77,7 +77,7 @@ export const sendDraft = tool({
   async run({ ask, args: { draft_id: id, version: ifMatch, idempotency_key: once } }) {
     const sent = await ask("POST /v1/drafts/:id/send", { params: { id }, ifMatch }, { once });
     return {
-      text: `Draft draft_id ${sent.draft_id} is on its way. Next: nothing; get_draft tells how it ended.`,
+      text: `Draft draft_id ${sent.draft_id} is on its way. Next: nothing; get_draft shows the result.`,
       structured: sent,
     };
   },

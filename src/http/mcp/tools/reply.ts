@@ -11,7 +11,7 @@ export const reply = tool({
   name: "reply",
   title: "Reply on a thread",
   description:
-    "Answers a thread in one call. If human approval is required, the answer waits as a draft for a person; elsewhere it is sent at once and cannot be taken back: prefer submit_draft unless the user asked for an answer to be sent. Refused if a newer message came in than based_on_message_id.",
+    "Answers a thread in one call. If human approval is required, the answer waits as a draft for a person; otherwise it is sent immediately and cannot be undone: prefer submit_draft unless the user asked for an answer to be sent. Refused if a message newer than based_on_message_id has arrived.",
   scopes: ["write:emails"],
   input: Strict({
     ...Type.Pick(ReplyEmail, written).properties,
@@ -29,7 +29,7 @@ export const reply = tool({
     const waits = accepted.queued_at === null;
     const text = waits
       ? `The answer waits for a person as draft_id ${accepted.draft_id} (status ${accepted.status}). Next: call wait_for_decision.`
-      : `The answer is on its way: draft_id ${accepted.draft_id}, message_id ${accepted.message_id}. Next: nothing; get_draft tells how it ended.`;
+      : `The answer is on its way: draft_id ${accepted.draft_id}, message_id ${accepted.message_id}. Next: nothing; get_draft shows the result.`;
     return { text, structured: accepted };
   },
 });

@@ -17,7 +17,7 @@ export const waitForDecision = tool({
   name: "wait_for_decision",
   title: "Wait for a decision",
   description:
-    "Waits until a draft is decided, outdated by a newer message, sent or failed, or until timeout_seconds are over; then tells what get_draft tells. Call it in place of asking get_draft again and again. It decides nothing.",
+    "Waits until a draft is decided, outdated by a newer message, sent or failed, or until timeout_seconds are over; then returns the same as get_draft. Call it instead of calling get_draft repeatedly. It does not decide.",
   scopes: ["read:threads"],
   input: Strict({
     draft_id: Uuid,
@@ -30,7 +30,7 @@ export const waitForDecision = tool({
     const { draft, waitedSeconds } = await decided(call, place.replaced).finally(place.leave);
     const isOver = !isUndecided(draft);
     const { text, structured } = await draftResult(call, draft);
-    const notYet = `Nobody has decided within ${waitedSeconds} s. Nothing is lost: call wait_for_decision again, or get_draft later.`;
+    const notYet = `No decision within ${waitedSeconds} s. Nothing is lost: call wait_for_decision again, or get_draft later.`;
     return {
       text: isOver ? text : `${notYet}\n${text}`,
       structured: { decided: isOver, timed_out: !isOver, ...structured },

@@ -14,7 +14,7 @@ export const whoami = tool({
   name: "whoami",
   title: "Who am I",
   description:
-    "Tells which workspace and email addresses (identities) this key works for, what it may do, whether a person has to approve, and how much of the plan's mail is left. Call it first.",
+    "Returns the workspace and email addresses (identities) that this key works for, its scopes, whether a person has to approve, and how much of the plan's mail is left. Call it first.",
   scopes: ["read:identities"],
   input: Strict({}),
   limit: "read",
@@ -30,7 +30,7 @@ export const whoami = tool({
       ...identities.map(identityLine),
       ...(total > most ? [`(${total - most} more identities.)`] : []),
       `This key may: ${scopes.join(", ")}.`,
-      "How often it may call is said in the header RateLimit of each answer; over it, an error says how long to wait.",
+      "The RateLimit header of each response gives the rate limit. Over the limit, an error says how long to wait.",
     ];
     return { text: lines.join("\n"), structured: { workspace: plan ?? null, identities, scopes } };
   },
@@ -75,7 +75,7 @@ function workspaceLines(workspace: Workspace, plan: ReturnType<typeof planOf> | 
   return [
     `Workspace: ${untrustedLine(workspace.name)}`,
     `Plan ${workspace.plan} (${workspace.plan_status}); ${workspace.emails_sent_this_period} mails sent, ${left === null ? "no limit" : `${left} left`} in this period.`,
-    ...(workspace.sending_paused ? ["Sending is paused: nothing leaves until a person resumes it."] : []),
+    ...(workspace.sending_paused ? ["Sending is paused: nothing is sent until a person resumes it."] : []),
     ...(workspace.require_human_approval ? ["A person has to approve each mail of this workspace."] : []),
   ];
 }

@@ -20,7 +20,7 @@
     const button = document.querySelector("[data-keys-switch]");
     if (!button) return;
     button.setAttribute("aria-pressed", String(!isOff()));
-    button.textContent = isOff() ? "Keys are off: turn them on" : "Keys are on: turn them off";
+    button.textContent = isOff() ? "Keys are off: turn them on" : "Turn shortcuts off";
   }
 
   const isTyping = (target) =>

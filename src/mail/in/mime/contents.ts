@@ -39,7 +39,7 @@ export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "
     const { value } = leaf.contentType;
     const isCalendar = value === "text/calendar" && leaf.disposition.value !== "attachment";
     if (value.startsWith("multipart/") && isText(leaf)) {
-      found.notes.push("The mail says that it has parts, but they were not found: it is shown as it came.");
+      found.notes.push("The mail says that it has parts, but they were not found: it is shown as received.");
     }
     if (isText(leaf) || isBody || isCalendar) found.texts.push(leaf);
     if (isText(leaf) || (isBody && isUnnamed(leaf) && textTypes.includes(value))) return;
@@ -61,7 +61,7 @@ export function contentsOf(mail: Buffer, { maxAttachments }: Pick<ParseLimits, "
 }
 
 export const encryptedNote = (how: string): string =>
-  `The mail is encrypted (${how}): what it says cannot be read here. Its source has all of it.`;
+  `The mail is encrypted (${how}): it cannot be read here. The whole mail is in its source.`;
 
 function leavesOf(part: Part): Part[] {
   return part.parts.length === 0 ? [part] : part.parts.flatMap(leavesOf);

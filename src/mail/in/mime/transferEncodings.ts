@@ -30,12 +30,12 @@ function base64Text(body: Buffer): DecodedContent {
   const footerAt = startOfFooter(text);
   const bytes = decodeBase64(body.subarray(0, footerAt));
   if (footerAt === body.length) {
-    return { bytes, repaired: left === 1 ? "A text breaks off: its base64 is not whole." : null };
+    return { bytes, repaired: left === 1 ? "A text is incomplete: its base64 breaks off." : null };
   }
   const gap = bytes.at(-1) === 0x0a ? "" : "\n";
   return {
     bytes: Buffer.concat([bytes, Buffer.from(gap), body.subarray(footerAt)]),
-    repaired: "Words in plain text follow a text in base64: they are shown below it.",
+    repaired: "A text in base64 is followed by plain text, which is shown below it.",
   };
 }
 

@@ -43,7 +43,7 @@ export async function openCertificate(
     if (!settled || isSame(reading, judged)) return;
     judged = reading;
     if ("fault" in reading) {
-      log.warn({ fault: reading.fault }, "the new certificate for mail cannot be used, keeping the one before");
+      log.warn({ fault: reading.fault }, "the new certificate for mail cannot be used, keeping the previous one");
       return;
     }
     use(reading);

@@ -19,7 +19,7 @@ export function textOfCalendar(calendar: string): string {
 const titles: Record<string, string> = {
   REPLY: "Answer to an invitation",
   CANCEL: "Cancelled event",
-  COUNTER: "Another time is proposed",
+  COUNTER: "Proposal of another time",
 };
 
 function textOfEvent(event: readonly Property[], method: string): string {

@@ -21,7 +21,7 @@ export function outcomeOf(answer: ApiAnswer, now: Date): Outcome {
   }
   if (status === 429) {
     const retryAfterSeconds = secondsToWait(answer, now);
-    const message = "SendGrid takes no more mail for the moment (429)";
+    const message = "SendGrid accepts no more mail for the moment (429)";
     return { kind: "refused", retryable: true, code: "429", message, retryAfterSeconds };
   }
   if (status === 401 || status === 403) {
@@ -37,7 +37,7 @@ export function outcomeOf(answer: ApiAnswer, now: Date): Outcome {
     };
   return {
     kind: "unknown",
-    message: early ? "SendGrid answered before it had the mail" : `SendGrid answered ${status}`,
+    message: early ? "SendGrid responded before it had received the mail" : `SendGrid answered ${status}`,
   };
 }
 

@@ -141,7 +141,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
       if (answer?.status === 200) return;
       if (answer?.status === 401 || answer?.status === 403)
         throw new CredentialsRefused(`SendGrid rejects the service's API key (${answer.status})`);
-      throw new Unavailable("SendGrid does not say whether the API key is good");
+      throw new Unavailable("SendGrid did not confirm that the API key is valid");
     },
     async close() {
       closed = true;

@@ -84,7 +84,7 @@ function expectation(name: Option, value: string): string | undefined {
   if (name === "minVersion")
     return (tlsVersions as readonly string[]).includes(value) ? undefined : tlsVersions.join(" or ");
   if (name === "localAddress") return isIP(value) ? undefined : "an IP address";
-  return value.trim() === "" ? "something: it is empty" : undefined;
+  return value.trim() === "" ? "a value: it is empty" : undefined;
 }
 
 /** Brackets are URL syntax around an IPv6 address, not part of it. */

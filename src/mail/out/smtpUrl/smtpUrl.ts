@@ -106,11 +106,11 @@ function oauthRules(given: GivenOptions, { user, hasPassword }: { user: string; 
   const rules: [broken: boolean, sentence: string][] = [
     [
       !wanted && others.length > 0,
-      `${others.join(", ")}: OAuth2 needs accessUrl too, where access tokens are to be had.`,
+      `${others.join(", ")}: OAuth2 also needs accessUrl, the URL that issues access tokens.`,
     ],
     [
       wanted && !isSafeUrl(accessUrl),
-      "accessUrl has to be a URL https://… (http:// is taken for this machine only), without user and password.",
+      "accessUrl has to be a URL https://… (http:// only for this machine), without user and password.",
     ],
     [wanted && user === "", "OAuth2 needs a user name: smtp://user@host:port?accessUrl=…"],
     [wanted && hasPassword, "a password and OAuth2 (accessUrl) exclude each other: remove one of them."],
