@@ -33,7 +33,7 @@ export function domainRoutes(deps: HttpDependencies) {
         body: CreateDomain,
         answers: Domain,
         errors: ["plan_limit_reached"],
-        conflict: "the name is already in this workspace, verified in another one, or the service's own",
+        conflict: "the name is already in this workspace, verified in another workspace, or the service's own",
       },
       async ({ workspaceId, body, cause }) => {
         const { domain_name: domainName, inbound_subdomain: inboundSubdomain = null } = body;

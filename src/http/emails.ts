@@ -57,7 +57,7 @@ export const emailRoutes = (deps: HttpDependencies) => [
       scope: "write:emails",
       limit: "send",
       summary: "Reply on a thread",
-      description: `Recipients and headers come from the message that is answered. If you give the message you read as based_on_message_id, a newer message leads to 409 stale_draft (the stored draft stays, as stale). If you leave it out, the newest message is answered, a person's before a machine's. A machine is answered only once (422 loop_guarded).\n\n${underApproval}`,
+      description: `Recipients and headers come from the message that is answered. If you give the message you read as based_on_message_id, a newer message leads to 409 stale_draft (the stored draft stays, as stale). Without it, the newest message is answered, a person's before a machine's. A machine is answered only once (422 loop_guarded).\n\n${underApproval}`,
       body: ReplyEmail,
       bodyLimit: attachmentBodyLimit,
       answers: EmailAccepted,

@@ -46,7 +46,7 @@ export const inboundRoutes = (deps: HttpDependencies) => {
         limit: "read",
         summary: "Download a delivery as it arrived",
         description:
-          "404 once its content was removed, as its reason says. Anyone who has the links of an approval mail can decide. Mail that has approval links (an approval mail, a reply to one), or could not be searched for them to its end, needs the scope write:approvals.",
+          "404 once its content was removed; the entry's reason says so. Anyone who has the links of an approval mail can decide. Mail that has approval links (an approval mail, a reply to one), or could not be searched for them to its end, needs the scope write:approvals.",
         answers: { mediaType: "message/rfc822", description: "The original message" },
         load,
       },

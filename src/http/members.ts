@@ -9,7 +9,7 @@ import { Deleted } from "./schemas/common.ts";
 import { ChangeMember, InviteMember, Member, MemberList, MemberQuery } from "./schemas/members.ts";
 
 const byKey =
-  "An API key makes, changes and removes no owners. While the workspace or one of its identities has require_human_approval, a key changes no members at all (422 human_approval_required).";
+  "An API key cannot add, change or remove an owner. While the workspace or one of its identities has require_human_approval, a key cannot change members at all (422 human_approval_required).";
 const refusals = ["insufficient_scope", "human_approval_required"] as const;
 
 export function memberRoutes(deps: HttpDependencies) {
@@ -54,8 +54,8 @@ export function memberRoutes(deps: HttpDependencies) {
       {
         scope: "write:members",
         limit: "write",
-        summary: "Invite somebody by their address",
-        description: `They get a mail with a link, which is good for 7 days and for that address alone. The answer is the same whether the address has an account or not. An address that is invited already, to the same role, gets a new link; a member with the same role stays as they are. ${byKey}`,
+        summary: "Invite a person by their address",
+        description: `They get a mail with a link, which works for 7 days and only for that address. The response is the same whether the address has an account or not. An address that is already invited to the same role gets a new link; a member with the same role is not changed. ${byKey}`,
         body: InviteMember,
         answers: Member,
         status: 201,
@@ -71,8 +71,8 @@ export function memberRoutes(deps: HttpDependencies) {
       {
         scope: "write:members",
         limit: "write",
-        summary: "Change a member's role, or that of an invitation",
-        description: `The member's new rights count from this response on. At least one owner stays. ${byKey}`,
+        summary: "Change the role of a member or an invitation",
+        description: `The new rights apply from this response on. A workspace keeps at least one owner. ${byKey}`,
         body: ChangeMember,
         answers: Member,
         errors: refusals,
@@ -91,7 +91,7 @@ export function memberRoutes(deps: HttpDependencies) {
         scope: "write:members",
         limit: "write",
         summary: "Remove a member, or withdraw an invitation",
-        description: `After this response the member can do nothing in the workspace any more; requests in flight end with 401. A 503 means that the member is removed but such a request may still be running. At least one owner stays. ${byKey}`,
+        description: `After this response the member has no access to the workspace; requests in flight end with 401. A 503 means that the member is removed but such a request may still be running. A workspace keeps at least one owner. ${byKey}`,
         answers: Deleted,
         errors: refusals,
         load,
@@ -110,7 +110,7 @@ export function memberRoutes(deps: HttpDependencies) {
         scope: "write:members",
         limit: "write",
         summary: "Send an invitation again",
-        description: `With a new link, which is good for 7 days; the one before it is no longer good. ${byKey}`,
+        description: `The mail has a new link, which works for 7 days; the previous link stops working. ${byKey}`,
         answers: Member,
         errors: [...refusals, "invalid_status"],
         load,

@@ -60,7 +60,7 @@ export function requireContent(expiredAfterDays: number | null | undefined): voi
   const days = expiredAfterDays === 1 ? "1 day" : `${expiredAfterDays} days`;
   throw new Rejected(
     "not_found",
-    `the content of this mail was removed after ${days}, as the operator of this service has set: ask its sender to write again`,
+    `the content of this mail was removed after ${days}, according to the operator's settings: ask the sender to write again`,
   );
 }
 

@@ -110,7 +110,7 @@ export type DraftEvent =
         required: number;
       }
     >
-  /** A signed-in person took their own approval back while others were still missing. `voter`: the id it counted for. */
+  /** A signed-in person undid their own approval while others were still missing. `voter`: the id it counted for. */
   | Event<"ApprovalWithdrawn", { version: number; voter: string }>
   /** `sendRequested`: this approval requests the send; a process carries it out. The metadata's actor decided. */
   | Event<

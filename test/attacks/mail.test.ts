@@ -178,7 +178,7 @@ describe("attacks by mail", function () {
     const [first, ...others] = (await inbound()).slice(-20);
     expect([headersRead, parsed]).to.deep.equal([1, 1]);
     expect(first!.disposition).to.equal("threaded");
-    expect(first!.reason).to.equal("only the first part was read of: from, reply-to, to, cc");
+    expect(first!.reason).to.equal("only the first part of these was read: from, reply-to, to, cc");
     expect(new Set(others.map(({ disposition }) => disposition))).to.deep.equal(new Set(["duplicate"]));
     const { thread_id } = await stored(first!.message_id);
     expect((await tenant.ask(`GET /v1/threads/${thread_id}`)).json.needs_review).to.equal(true);

@@ -34,7 +34,7 @@ describe("the front page", () => {
 
   it("names what is not ready, and tells nothing else of it", async () => {
     const text = await (await fetch(`${await served([ready, broken])}/`)).text();
-    expect(text).to.include("<h1>Not ready</h1>").and.to.include("event_store");
+    expect(text).to.include("<h1>Countersign is not ready</h1>").and.to.include("event_store");
     expect(text).not.to.include("hunter2").and.not.to.include("database");
   });
 

@@ -141,7 +141,7 @@ describe("an invitation at the door [4 /auth/*]", () => {
     expect((await visitor.get("/auth/session")).body.user.name).to.equal(null);
     const change = { ...fields, current_password: "not this one at all", password: "another long phrase of mine" };
     const refused = await visitor.form("/auth/password/change", change);
-    expect([refused.status, refused.text.includes("This is not your password")]).to.deep.equal([422, true]);
+    expect([refused.status, refused.text.includes("That password is not right")]).to.deep.equal([422, true]);
     expect(refused.text).not.to.include("another long phrase");
     const changed = await visitor.form("/auth/password/change", { ...change, current_password: goodPassword });
     expect(changed.location).to.equal("/settings/profile?done=password_set");

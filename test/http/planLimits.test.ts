@@ -91,7 +91,7 @@ describe("plan limits over HTTP", () => {
     });
     expect([third.status, third.json.error]).to.deep.equal([402, "plan_limit_reached"]);
     expect(third.json.message).to.equal(
-      "your plan allows 1 identity, and it already exists: delete it, or upgrade the plan",
+      "your plan allows 1 identity, which already exists: delete it, or upgrade the plan",
     );
     const rule = await ask("POST /v1/rules", { json: { name: "none", trigger_event: "draft.created" } });
     expect(rule.json.message).to.equal("your plan allows no rules: upgrade the plan");

@@ -108,7 +108,7 @@ describe("the door for SendGrid's posts", () => {
     ];
     for (const [why, each] of refused) expect(await post(each), why).to.equal(503);
     expect(taken).to.have.length(4);
-    expect(told).to.deep.equal(["a post of SendGrid's inbound mail has the secret but no valid signature"]);
+    expect(told).to.deep.equal(["a post of inbound mail from SendGrid has the secret but no valid signature"]);
   });
 
   it("asks to come again where it has no secret though SendGrid is the provider; otherwise it is no path", async () => {
@@ -153,7 +153,7 @@ describe("the door for SendGrid's posts", () => {
     expect(await post(inboundPost({ raw: Buffer.alloc(40 * scale), to: ["a@b.example"] }))).to.equal(503);
     expect([taken.length, told]).to.deep.equal([
       1,
-      ["a post of SendGrid's inbound mail is too large to be taken; it will post it again"],
+      ["inbound mail from SendGrid is too large to be accepted; SendGrid will post it again"],
     ]);
   });
 

@@ -111,7 +111,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     await deliverAll();
     await planIs({ plan: "agency", plan_status: "trialing", interval: "annual" });
     const { text } = await shown();
-    expect(text).to.contain("Your plan is Business").and.contain("The trial goes on until").and.contain("by the year");
+    expect(text).to.contain("Your plan is Business").and.contain("The trial ends on").and.contain("by the year");
     expect(text).to.not.contain("http-equiv").and.not.contain("Harbour").and.not.contain(workspaceId);
   });
 

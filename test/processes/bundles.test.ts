@@ -277,7 +277,7 @@ describe("approval mails about several drafts", () => {
     const { identity, based } = await crowded(0);
     await untilReached(await Promise.all([submit(based, "word ".repeat(5_000)), submit(based, "Short.")]));
     const [list] = listLinks(await mailsTo(identity.to)).slice(-1) as [string];
-    expect((await page(list)).text).to.include("It is long: its page shows whether there are warnings.");
+    expect((await page(list)).text).to.include("It is long: open its page to see whether there are warnings.");
   });
 
   it("the links of a list expire after 72 hours and are closed when another mailbox approves", async () => {

@@ -241,7 +241,7 @@ describe("notifyApprovers", () => {
       expect([asked, timers]).to.deep.equal([[], []]);
       const said = log.all.findLast(({ type }) => type === "NotificationFailed")!;
       expect(said.data).to.include({ final: true });
-      expect(said.data.error).to.include("more than 24 hours ago");
+      expect(said.data.error).to.include("not notified within 24 hours");
       expect((await state.draft(draftId)).status).to.equal("pending");
     });
   }

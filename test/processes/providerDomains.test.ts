@@ -125,7 +125,7 @@ describe("a domain at SendGrid", () => {
       expect(domain.dns_records.map(({ value }: any) => value === "")).to.deep.equal([false, true, true, true, false]);
       const [, spf] = (await checked(domain.id)).dns_records;
       expect(spf).to.include({ status: "temporary_failure" });
-      expect(spf.reason).to.match(/^SendGrid (answered|refuses) .*; asked again with the next check$/);
+      expect(spf.reason).to.match(/^SendGrid (answered|refuses) .*; retried at the next check$/);
       mock.setFault(undefined);
       await until(async () => {
         service.clock.advance(1_000);

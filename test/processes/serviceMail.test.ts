@@ -62,7 +62,7 @@ describe("the service's own mail", () => {
     const refused = (await outcomes()).filter(({ outcome }) => outcome === "refused");
     expect(refused).to.have.length(1);
     expect(refused[0].reason).to.match(
-      /^the hour's measure of mails of rules, tests and notices for this address is full/,
+      /^the hourly quota of mails of rules, tests and notices for this address is used up/,
     );
     expect([...(await mailsTo(to)), ...(await mailsTo(tagged))]).to.have.length(3);
     expect(await withheld("rule", "mailbox_full")).to.equal(before + 1);
@@ -123,7 +123,7 @@ describe("the service's own mail", () => {
     const above = await post(room);
     expect(above).to.include({ sent: false, again: false });
     expect((above as { error: string }).error).to.match(
-      /for this chat is full \(SERVICE_MAIL_PER_HOUR\): it was dropped$/,
+      /for this chat is used up \(SERVICE_MAIL_PER_HOUR\): it was not sent$/,
     );
     expect(await post(randomUUID())).to.deep.equal({ sent: true });
     expect(chat.told).to.have.length(5);
@@ -198,7 +198,7 @@ describe("the service's own mail", () => {
     expect(outcome).to.include({ sent: false, again: true });
     expect((outcome as { inMs: number }).inMs).to.be.within(60_000, 3_600_000);
     expect((outcome as { error: string }).error).to.match(
-      /^the hour's measure of requests to approvers and outcomes for this/,
+      /^the hourly quota of requests to approvers and outcomes for this/,
     );
   });
 
@@ -253,7 +253,7 @@ describe("the service's own mail", () => {
       await until(async () => (await types(unasked)).some(({ type }) => type === "NotificationFailed"));
       const failed = (await types(unasked)).find(({ type }) => type === "NotificationFailed")!.data;
       expect(failed.final).to.equal(true);
-      expect(failed.error).to.match(/was stopped by its reader: name another address/);
+      expect(failed.error).to.match(/the recipient has stopped mail from this workspace to [^:]+: use another address/);
       expect(await mailsTo(first)).to.have.length(1);
       const tagged = first.replace("@", "+other@");
       expect(await send(tagged, { workspaceId }), "another spelling").to.include({ sent: false, again: false });

@@ -116,7 +116,10 @@ describe("an approval by a signed-in person", () => {
     const { world, draftId } = await approved();
     await world.run();
     const late = await undo(world, draftId).catch((error) => error);
-    expect([late.code, late.message]).to.deep.equal(["invalid_status", "it has left already: this draft is sent"]);
+    expect([late.code, late.message]).to.deep.equal([
+      "invalid_status",
+      "the approval can no longer be undone: this draft is sent",
+    ]);
   });
 
   it("an approved draft is sent once, wherever the waiting process is killed", async () => {

@@ -90,7 +90,7 @@ describe("npm run users", () => {
       [[], "Give a command"],
       [["shout"], "Unknown command: shout"],
       [["disable"], "--email is required"],
-      [["disable", "--email", "eve@people.example"], "nobody signs in with eve@people.example"],
+      [["disable", "--email", "eve@people.example"], "no user signs in with eve@people.example"],
     ] as const) {
       const { code, out, err } = await run(...args);
       expect([code, out]).to.deep.equal([1, ""]);

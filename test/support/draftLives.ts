@@ -85,7 +85,7 @@ told(
 told(
   "sent by a link into a chat",
   history(submitted(), approvedBy(chatLink), ...leaves),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by somebody who followed a link in Slack.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person who followed a link in Slack.",
 );
 told(
   "sent by a Telegram user",
@@ -117,7 +117,7 @@ told(
     [approved(1, { quorum }), mailLink],
     ...leaves,
   ),
-  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by as many approvers as it needed (2): by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC and a person with the link from an approval mail to primary@approvers.example on 21 Nov 2026, 10:02 UTC.",
+  "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by the required number of approvers (2): by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC and a person with the link from an approval mail to primary@approvers.example on 21 Nov 2026, 10:02 UTC.",
 );
 told(
   "approved by a key, sent by it",
@@ -175,7 +175,7 @@ told(
 told(
   "caught in the outbox",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started("outbox"), accepted(), sentBy()),
-  "Caught in the outbox, which delivers to nobody, on 1 Jan 2026, 12:00 UTC; it was written to ann@customer.example, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
+  "Caught in the test outbox, which delivers nothing, on 1 Jan 2026, 12:00 UTC; it was addressed to ann@customer.example, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "sent, and returned",
@@ -323,12 +323,12 @@ told(
 told(
   "sending, begun",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started()),
-  "Not known to be sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its hand-over by SMTP began on 21 Nov 2026, 10:03 UTC; its result is not recorded yet.",
+  "Possibly sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its hand-over by SMTP began on 21 Nov 2026, 10:03 UTC; its result is not recorded yet.",
 );
 told(
   "sending, given up",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], abandoned),
-  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its last attempt was given up on 21 Nov 2026, 10:03 UTC before anything was handed over: “no connection”.",
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its last attempt was abandoned on 21 Nov 2026, 10:03 UTC before anything was handed over: “no connection”.",
 );
 told(
   "sending, not handed over",
@@ -346,7 +346,7 @@ told(
 told(
   "sending, unknown",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), unknown),
-  "Not known to be sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; nobody knows whether the provider took it on 21 Nov 2026, 10:03 UTC.",
+  "Possibly sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; it is not known whether the provider accepted it on 21 Nov 2026, 10:03 UTC.",
 );
 told(
   "sending, taken",
@@ -395,12 +395,12 @@ told(
     failed("unconfirmed"),
     deliver,
   ]),
-  "Nobody knows whether it was sent: it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
+  "It is not known whether it was sent: it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: an internal error in the middle of it",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), [failed("internal"), deliver]),
-  "Nobody knows whether it was sent: it ended as failed on 21 Nov 2026, 10:04 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
+  "It is not known whether it was sent: it ended as failed on 21 Nov 2026, 10:04 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: an internal error after it was taken",
@@ -408,7 +408,7 @@ told(
     failed("internal"),
     deliver,
   ]),
-  "Taken by the provider on 21 Nov 2026, 10:04 UTC, although it ended as failed on 21 Nov 2026, 10:05 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
+  "Accepted by the provider on 21 Nov 2026, 10:04 UTC, although it ended as failed on 21 Nov 2026, 10:05 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 told(
   "failed: the call that wrote it was refused",
@@ -427,7 +427,7 @@ told(
     abandoned,
     [failed("approval_withdrawn"), deliver],
   ),
-  "Not sent: when it was about to leave, what had approved it did so no longer; it ended as failed on 21 Nov 2026, 10:04 UTC (approval_withdrawn): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by the rule “Trusted first”, not by a person.",
+  "Not sent: when it was about to be sent, its approval was no longer valid; it ended as failed on 21 Nov 2026, 10:04 UTC (approval_withdrawn): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by the rule “Trusted first”, not by a person.",
 );
 told(
   "failed: later evidence says sent",
@@ -472,12 +472,12 @@ const undone: [DraftEvent, Actor] = [
 told(
   "approved by somebody signed in, who may take it back",
   history(submitted(), signedIn("2026-11-21T10:01:10.000Z")),
-  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by “Joan” (joan@office.example), who was signed in, and it is not to leave before 21 Nov 2026, 10:01 UTC.",
+  "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by “Joan” (joan@office.example), who was signed in, and it is not sent before 21 Nov 2026, 10:01 UTC.",
 );
 told(
   "waiting after somebody took their approval back",
   history(submitted(), signedIn(), undone),
-  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:02 UTC, when its approval was taken back by “Joan” (joan@office.example), who was signed in; no request for a decision has been made.",
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:02 UTC, when its approval was undone by “Joan” (joan@office.example), who was signed in; no request for a decision has been made.",
 );
 told(
   "waiting for two after one took theirs back",
@@ -501,7 +501,7 @@ told(
     ],
     undone,
   ),
-  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:04 UTC, when its approval was taken back by “Joan” (joan@office.example), who was signed in; no request for a decision has been made; 1 of 2 approvals given, by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC.",
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:04 UTC, when its approval was undone by “Joan” (joan@office.example), who was signed in; no request for a decision has been made; 1 of 2 approvals given, by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC.",
 );
 told(
   "written and approved by somebody signed in",

@@ -9,7 +9,7 @@ const content = ["version", "content_sha256"];
 /** When each kind of public event occurs, and the fields of its `data`. */
 export const eventKinds: Record<PublicEventType, { when: string; data: readonly string[] }> = {
   "email.received": {
-    when: "A person or a list wrote, and a blocked contact did not.",
+    when: "A message from a person or a mailing list arrived, not from a blocked contact.",
     data: [
       ...thread,
       ...["message_id", "from_email", "subject", "classification", "contact_id", "contact_status", "authentication"],
@@ -17,29 +17,32 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
   },
   "email.sent": { when: "A draft was queued for delivery.", data: [...mail, ...content] },
   "email.delivered": { when: "The recipient's server confirmed it.", data: [...mail, "evidence"] },
-  "email.bounced": { when: "It came back, or the provider dropped it.", data: [...mail, "evidence"] },
-  "email.complained": { when: "The recipient marked it as unwanted.", data: [...mail, "evidence"] },
+  "email.bounced": { when: "The mail bounced, or the provider dropped it.", data: [...mail, "evidence"] },
+  "email.complained": { when: "The recipient reported the mail as spam.", data: [...mail, "evidence"] },
   "draft.created": {
     when: "A draft was submitted.",
     data: [...draft, ...content, "based_on_message_id", "stale_warning", "auto_approved", "actor"],
   },
   "draft.updated": {
-    when: "It has a new version.",
+    when: "The draft has a new version.",
     data: [...draft, ...content, "changed_fields", "because", "actor"],
   },
   "draft.approved": {
-    when: "Somebody or something approved it. With `undo_until`: a signed-in person approved, and may take it back until then. Only `email.sent` says that it is certain.",
+    when: "The draft was approved. With `undo_until`: a signed-in person approved, and may undo that until then. The approval is final only with `email.sent`.",
     data: [...draft, ...content, "actor", "undo_until"],
   },
-  "draft.rejected": { when: "Somebody rejected it.", data: [...draft, "version", "reason", "actor"] },
-  "draft.sent": { when: "The provider took the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
-  "draft.failed": { when: "It was not sent, or nobody knows.", data: [...draft, "failure_code", "failure_message"] },
+  "draft.rejected": { when: "The draft was rejected.", data: [...draft, "version", "reason", "actor"] },
+  "draft.sent": { when: "The provider accepted the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
+  "draft.failed": {
+    when: "The mail was not sent, or it is not known whether it was.",
+    data: [...draft, "failure_code", "failure_message"],
+  },
   "draft.stale": { when: "The customer wrote again.", data: [...draft, "new_message_id"] },
   "draft.escalated": {
-    when: "Nobody decided in time, or the first channel could not be reached.",
+    when: "The draft was not decided in time, or the first channel could not be reached.",
     data: [...draft, "version", "channel"],
   },
   "thread.merged": { when: "Another thread became part of this one.", data: [...thread, "merged_thread_id"] },
-  "domain.verified": { when: "All its DNS records are in place.", data: domain },
-  "domain.lost": { when: "They no longer are.", data: [...domain, "because"] },
+  "domain.verified": { when: "All DNS records of the domain were found.", data: domain },
+  "domain.lost": { when: "DNS records of the domain are missing or different.", data: [...domain, "because"] },
 };

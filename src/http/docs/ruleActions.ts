@@ -7,10 +7,10 @@ export const ruleActions: Record<RuleAction["type"], { fields: readonly string[]
     fields: ["mode"],
     does: "`auto` approves without a person, `manual` sends an automatic approval back to a person. At `email.received` it is about the next draft that is based on the message, at `draft.created` about that draft.",
   },
-  skip_approval: { fields: [], does: "Approves the draft and sends it, without a person." },
+  skip_approval: { fields: [], does: "Approves the draft without a person, and sends it." },
   notify_channel: {
     fields: ["channel", "config"],
-    does: "Tells people, in a mail or a chat, in a few lines that ask nothing: which rule matched, on which thread and draft.",
+    does: "Sends a short notice by mail or to a chat: which rule matched, on which thread and draft.",
   },
   add_tag: { fields: ["tag"], does: "Tags the contact." },
   set_priority: { fields: ["priority"], does: "Sets the priority of the thread." },

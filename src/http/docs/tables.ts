@@ -92,21 +92,21 @@ export const fixedTables = (): Record<string, string> => ({
 /** Tables of the MCP tools and the advice given on errors. */
 const mcpTables = (): Record<string, string> => ({
   mcpTools: table(
-    ["tool", "scopes", "rate class", "effect", "what a model is told of it"],
+    ["tool", "scopes", "rate class", "effect", "description for the model"],
     tools.map(({ name, scopes: needed, limit, annotations, description }) => [
       ...[code(name), codes(needed), limit, effectOf(annotations), inOneLine(description)],
     ]),
   ),
   mcpNext: table(
-    ["error", "what a model is told to do next"],
+    ["error", "next step for the model"],
     Object.entries(nextSteps).map(([name, says]) => [code(name), says]),
   ),
 });
 
 function effectOf({ readOnlyHint, destructiveHint, openWorldHint }: Tool["annotations"]): string {
   if (readOnlyHint) return "reads";
-  const effect = openWorldHint ? "may make mail leave" : "changes";
-  return destructiveHint ? `${effect}, cannot be taken back` : effect;
+  const effect = openWorldHint ? "may cause mail to be sent" : "changes";
+  return destructiveHint ? `${effect}, cannot be undone` : effect;
 }
 
 const inOneLine = (text: string): string => text.replaceAll(/\s+/g, " ").trim();

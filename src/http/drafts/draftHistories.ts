@@ -36,7 +36,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies) => [
     {
       scope: "read:threads",
       limit: "read",
-      summary: "Read exactly what would be sent",
+      summary: "Read exactly the mail to be sent",
       description:
         "The object whose RFC 8785 canonical JSON hashes (SHA-256) to content_sha256; of the current version by default.",
       query: ContentQuery,
@@ -75,7 +75,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies) => [
       limit: "read",
       summary: "Compare two versions of a draft",
       description:
-        "Field by field, texts also line by line. The answer has at most 2,000 lines and 256 KB: beyond that `truncated` is true, a field that does not fit has null for its values and only its first lines, and `versions` says where both contents can be read whole.",
+        "Field by field, texts also line by line. The answer has at most 2,000 lines and 256 KB: beyond that `truncated` is true, a field that does not fit has null for its values and only its first lines, and `versions` has the paths of both complete contents.",
       query: DiffQuery,
       answers: DraftDiff,
       load: loadDraft(deps),

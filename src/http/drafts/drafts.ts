@@ -32,7 +32,7 @@ export const draftRoutes = (deps: HttpDependencies) => [
       limit: "write",
       summary: "Submit a draft reply",
       description:
-        "A newer inbound message does not block the submission: stale_warning tells you that there is one. So do warnings where the message was answered already, or another draft on it is pending. Mail that was acknowledged before the submission counts: the submission waits up to 2 s for it to be filed. If the identity has auto_approve_replies, the draft is queued immediately.",
+        "A newer inbound message does not block the submission: stale_warning tells you that there is one. A warning also tells you if the message was already answered, or another draft on it is pending. Mail that was acknowledged before the submission counts: the submission waits up to 2 s for it to be filed. If the identity has auto_approve_replies, the draft is queued immediately.",
       body: CreateDraft,
       bodyLimit: attachmentBodyLimit,
       answers: SubmittedDraft,
@@ -86,7 +86,7 @@ export const draftRoutes = (deps: HttpDependencies) => [
     {
       scope: "read:threads",
       limit: "read",
-      summary: "Read a draft, as it is now or as it was earlier",
+      summary: "Read a draft, in its current or an earlier state",
       description:
         "With `at` or `version` the draft is replayed from the event log as it was then. This needs the scope read:audit, and answers 404 if the draft did not exist yet.",
       query: DraftStateQuery,
@@ -132,7 +132,7 @@ async function warningsOf(deps: HttpDependencies, workspaceId: string, draft: Wi
   return [
     ...(answered
       ? [
-          `the message was answered already, at ${answered.at} (message_id ${answered.message_id}): do not answer it twice`,
+          `the message was already answered, at ${answered.at} (message_id ${answered.message_id}): do not answer it twice`,
         ]
       : []),
     ...others.map(({ id }) => `another draft on the same message is pending (draft_id ${id}): reject one of them`),

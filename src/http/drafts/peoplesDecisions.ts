@@ -28,9 +28,9 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
     {
       scope: "decide:drafts",
       limit: "write",
-      summary: "Edit a pending draft and approve what it is then",
+      summary: "Edit a pending draft and approve the new version",
       description:
-        "If-Match names the version that was shown. If only one of the two bodies was edited, the other is made from it.",
+        "If-Match names the version that was shown. If only one of the two bodies was edited, the other is generated from it.",
       body: EditDraft,
       answers: Draft,
       ifMatch: true,
@@ -49,8 +49,8 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
     {
       scope: "decide:drafts",
       limit: "write",
-      summary: "Take one's own approval back",
-      description: "Before the draft is on its way, or while others have to approve too.",
+      summary: "Undo your own approval",
+      description: "Possible until the draft is being sent, or while others have to approve too.",
       answers: Draft,
       etag: etagOfDraft,
       errors: ["invalid_status"],
@@ -68,7 +68,7 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
       limit: "send",
       summary: "Write a reply and send it",
       description:
-        "The reply is a draft that its author approves by writing it. It leaves as soon as they can take it back no more.",
+        "The reply is a draft that its author approves by writing it. It is sent once it can no longer be undone.",
       body: ThreadReply,
       bodyLimit: attachmentBodyLimit,
       answers: Draft,
@@ -94,8 +94,8 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
     {
       scope: "decide:drafts",
       limit: "read",
-      summary: "List the reasons that drafts were rejected with lately",
-      description: "The most used first, at most 8.",
+      summary: "List recent reasons for rejections",
+      description: "Most used first, at most 8.",
       query: Strict({ identity_id: Type.Optional(Uuid) }),
       answers: RejectionReasons,
     },

@@ -48,7 +48,7 @@ function followEvents(deps: HttpDependencies) {
       limit: "read",
       summary: "Follow the event feed as server-sent events",
       description:
-        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that reconnects with the last cursor as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream starts with the next new event. A key may have 5 streams open, a workspace 50: one more takes the place of the oldest, which ends, or is refused until that one has been open for a minute. When there are no events, a comment is sent every 15 seconds. A client that takes nothing for a minute is disconnected.",
+        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that reconnects with the last cursor as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream starts with the next new event. A key may have 5 streams open, a workspace 50: another one ends the oldest, or is refused until the oldest has been open for a minute. When there are no events, a comment is sent every 15 seconds. A client that takes nothing for a minute is disconnected.",
       query: EventStreamQuery,
       answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
       lastEventId: true,

@@ -11,10 +11,7 @@ export function placeOf(cursor: string, field: string): FeedPlace {
     /^(0|[1-9]\d{0,15})\.(\d)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   const place = { position: Number(position), part: Number(part) };
   if (!Number.isSafeInteger(place.position) || cursorOf(place) !== cursor) {
-    throw invalid(
-      field,
-      "expected a cursor from an event or from next_cursor; leave it out to start from the first event",
-    );
+    throw invalid(field, "expected a cursor from an event or from next_cursor; omit it to start from the first event");
   }
   return place;
 }

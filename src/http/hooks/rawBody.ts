@@ -35,7 +35,7 @@ export function rawBody(limit: number, held = usualHeld): RequestHandler {
     if ("refused" in body) {
       reader.release(body);
       if (body.refused === "too_large") throw refused(413, "entity.too.large");
-      throw new Unavailable("too many calls of providers are being read");
+      throw new Unavailable("too many calls from providers are being read");
     }
     finished(response, () => reader.release(body));
     request.body = body.raw;

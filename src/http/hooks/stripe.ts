@@ -56,7 +56,7 @@ async function refuse({ countForged }: StripeHookOptions, request: Request, resp
   answer(
     response,
     400,
-    "this is no event that Stripe signed within the last minutes: check STRIPE_WEBHOOK_SECRET against the endpoint's signing secret",
+    "this event was not signed by Stripe within the last minutes: check STRIPE_WEBHOOK_SECRET against the endpoint's signing secret",
   );
 }
 

@@ -30,7 +30,7 @@ export function telegramHook({ updates, secrets, countForged }: TelegramHookOpti
       if (!/^\d{1,20}$/.test(bot)) return next("route");
       if (secrets.isGenuine(bot, request.get("X-Telegram-Bot-Api-Secret-Token"))) return next();
       await countForged(request);
-      throw new Rejected("unauthorized", "this call does not show the bot's secret");
+      throw new Rejected("unauthorized", "this call does not have the bot's secret");
     },
     rawBody(maxBytes),
     async (request: Request<{ bot: string }>, response: Response) => {

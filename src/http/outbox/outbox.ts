@@ -63,7 +63,7 @@ export function outboxPages({ outbox, access, https }: OutboxPagesOptions): Rout
   function askAgain(response: Response): void {
     page(response, formPolicy)
       .status(404)
-      .send(String(tokenPage("That is not the token.")));
+      .send(String(tokenPage("That token is not right.")));
   }
 }
 

@@ -7,7 +7,7 @@ import type { CaughtMail } from "#src/mail/out/outbox.ts";
 export const listPage = (mails: CaughtMail[]): Markup =>
   layout(
     "Outbox",
-    html`<header><h1>Outbox</h1><p>Mail is caught here instead of being delivered. The newest is first. Reload to see more.</p></header>
+    html`<header><h1>Outbox</h1><p>Mail is caught here instead of being delivered. Newest first. Reload to see new mail.</p></header>
 <main>${mails.length === 0 ? html`<p class="empty">Nothing has been sent yet.</p>` : html`<ol class="mails">${mails.map(listed)}</ol>`}</main>`,
   );
 
@@ -39,7 +39,7 @@ ${mail.html !== null && html`<section><h2>As HTML</h2><iframe title="The mail's 
 export const missingPage = (): Markup =>
   layout(
     "Not found",
-    html`<header><a class="back" href="/outbox">← Outbox</a><h1>Not found</h1><p>The outbox has no such mail.</p></header>`,
+    html`<header><a class="back" href="/outbox">← Outbox</a><h1>Not found</h1><p>There is no such mail in the outbox.</p></header>`,
   );
 
 /** The form for the operator's token. `notice`: why the last one was refused. */

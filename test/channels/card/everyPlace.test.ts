@@ -63,7 +63,7 @@ describe("wording in every place where an approver is asked", () => {
   for (const [place, said] of textOfEachPlace({ ...ordinary, answeredMeanwhile }))
     it(`${place}: the approver reads who answered the message already, when, and the start of the text`, () => {
       expect(said).to.include(
-        "This message was answered already, by “Lena Lead” on 2026-11-20 at 13:19 UTC: “Re: Order 48213”: “Hello Marta, done.",
+        "This message was already answered, by “Lena Lead” on 2026-11-20 at 13:19 UTC: “Re: Order 48213”: “Hello Marta, done.",
       );
       expect(said).not.to.include("x".repeat(301));
     });

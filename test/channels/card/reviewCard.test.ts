@@ -60,7 +60,7 @@ describe("the review card", () => {
         "they go to x[U+202E]@x.example, which is no address of this workspace.",
       );
       for (const change of [{ ...away, repliesLeave: false }, away, { repliesLeave: true }])
-        expect(card(change).warnings.join()).not.to.include("do not come back here");
+        expect(card(change).warnings.join()).not.to.include("will not arrive here");
     });
   });
 
@@ -229,7 +229,7 @@ describe("the review card", () => {
         it(`the review card does not call a draft the same that changed ${name}`, () => {
           const found = changes(now, { content: before });
           expect(found?.sentences).to.include(told);
-          expect(found?.sentences.join()).not.to.include("What would be sent is the same");
+          expect(found?.sentences.join()).not.to.include("The mail to be sent is the same");
         });
       }
 
@@ -280,7 +280,7 @@ describe("the review card", () => {
         "The sender is verified (SPF pass, DKIM pass, DMARC pass). From, To and Reply-To are proven. Cc is not.",
       );
       expect(sentences(passed)).to.include("From is proven. To, Cc and Reply-To are not.");
-      expect(sentences({ ...passed, dmarc: "fail", aligned: false })).to.match(/^The sender is not verified/);
+      expect(sentences({ ...passed, dmarc: "fail", aligned: false })).to.match(/^We cannot verify the sender/);
       expect(sentences(null)).to.equal("The sender has not been checked yet.");
     });
   });
@@ -301,7 +301,7 @@ describe("the review card", () => {
       it(`the review card warns of a link that names ${name}`, () => {
         expect(link(href, text)?.names).to.equal(names);
         const warned = card({ content: { ...content, body_html: `<a href="${href}">${text}</a>`, body_text: text } });
-        expect(warned.warnings.join()).to.include("Links lead elsewhere than they say").and.to.include(names);
+        expect(warned.warnings.join()).to.include("Links lead to other places than they name").and.to.include(names);
       });
     }
 
@@ -378,7 +378,7 @@ describe("the review card", () => {
     expect(left("2026-11-20T09:45:30.000Z")).to.deep.equal({
       at: "2026-11-20T09:45:30.000Z",
       left: "45 minutes",
-      sentence: "If nobody decides by 20 Nov 2026, 09:45 UTC, somebody else will be asked.",
+      sentence: "If it is not decided by 20 Nov 2026, 09:45 UTC, another approver will be asked.",
     });
     expect(left("2026-11-20T09:01:00.000Z")?.left).to.equal("1 minute");
     expect(left("2026-11-20T09:00:59.000Z")?.left).to.equal("less than a minute");

@@ -47,7 +47,7 @@ describe("the approval mail", () => {
       "Version 3, content 3fa9c1e07b2d",
       "23 Nov 2026, 09:00 UTC",
       "Forwarding it gives away the right to decide",
-      "A reply to this mail decides nothing",
+      "You cannot decide by replying to this mail",
       "Quay 4, Gothenburg",
     ];
     for (const sentence of said) for (const form of [text, html]) expect(read(form)).to.include(sentence);
@@ -69,7 +69,7 @@ describe("the approval mail", () => {
       "It speaks to the agent instead of a person.",
       "2 pictures loaded from elsewhere",
       "harbour.example/track/48213",
-      "If nobody decides by 20 Nov 2026, 09:45 UTC, somebody else will be asked.",
+      "If it is not decided by 20 Nov 2026, 09:45 UTC, another approver will be asked.",
       "5 quoted lines left out",
     ];
     for (const sentence of said)
@@ -119,17 +119,17 @@ describe("the approval mail", () => {
     expect(read(text))
       .to.include("follow it here [https://harbour.example/r?o=48213&c=2]")
       .and.to.include("Dear Marta, a new copy is on its way.");
-    expect(text).to.include("HTML and its plain text do not say the same");
+    expect(text).to.include("HTML and its plain text differ");
     const same = {
       ...ordinary,
       content: { ...content, body_html: `<p>${content.body_text?.replace(/\n\n/g, "</p><p>")}</p>` },
     };
-    expect(render(same).text).not.to.include("HTML and its plain text do not say the same");
+    expect(render(same).text).not.to.include("HTML and its plain text differ");
     const other = {
       ...same,
       content: { ...same.content, body_html: same.content.body_html.replace("no cost", "a cost") },
     };
-    expect(render(other).text).to.include("HTML and its plain text do not say the same");
+    expect(render(other).text).to.include("HTML and its plain text differ");
   });
 
   const warned: [string, Partial<ApprovalView>, string][] = [

@@ -21,7 +21,7 @@ describe("the page that lists drafts", () => {
   it("says of each that waits how many warnings it has, or that its own page says it", () => {
     const body = listPage(listOfAll);
     expect(body).to.include("<p>Waits for your decision</p>").and.to.include("with <strong>4 warnings</strong>");
-    expect(body).to.include("It is long: its page shows whether there are warnings.");
+    expect(body).to.include("It is long: open its page to see whether there are warnings.");
   });
 });
 
@@ -97,7 +97,7 @@ describe("approval pages", () => {
         '<p class="caution">It is called a PDF and can run code.</p>',
         "Hint: It speaks to the agent instead of a person.",
         "<li>2 pictures loaded from elsewhere</li>",
-        "<strong>45 minutes left.</strong> If nobody decides by 20 Nov 2026, 09:45 UTC, somebody else will be asked.",
+        "<strong>45 minutes left.</strong> If it is not decided by 20 Nov 2026, 09:45 UTC, another approver will be asked.",
         "From is proven. To, Cc and Reply-To are not.",
         "<summary>1 link in it</summary>",
       ]) {

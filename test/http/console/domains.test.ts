@@ -47,7 +47,7 @@ describe("the pages of domains", () => {
     const list = await owner.get("/domains");
     expect(list.page).to.include("works at once");
     const { page, text } = await owner.get(`/domains/${sandboxDomainId(workspace.id)}`);
-    expect(page).to.include("needs no DNS records").and.to.include("All workspaces share it");
+    expect(page).to.include("You do not need to add DNS records").and.to.include("All workspaces share it");
     expect(text).not.to.include("/verify").and.not.to.include("/delete");
     expect((await owner.get(`/domains/${sandboxDomainId(workspace.id)}/delete`)).page).to.include("cannot be deleted");
   });
@@ -79,7 +79,7 @@ describe("the pages of domains", () => {
       expect(text).to.include(`<code>${host}</code>`);
     }
     expect(text).to.include("&lt;img src=x").and.not.to.include("<img");
-    expect(page).to.include("waiting for its records : 0 of 5 records found").and.to.include("missing or different");
+    expect(page).to.include("not verified yet : 0 of 5 records found").and.to.include("missing or different");
     expect(page).to.include("customer.example receives mail elsewhere already").and.to.include("mail.customer.example");
     expect(text).to.include("/domains?domain_name=customer.example&amp;inbound_subdomain=mail#add");
     expect(
@@ -93,11 +93,11 @@ describe("the pages of domains", () => {
     dns.publish((await stored(own)).dns_records);
     const before = (await stored(own)).verification_attempts;
     const { location } = await send(`/domains/${own}`, {}, `/domains/${own}/verify`);
-    expect((await owner.get(location!)).page).to.include("Its records are being looked up now");
+    expect((await owner.get(location!)).page).to.include("Its records are being checked now");
     await looked(own, before + 1);
     await until(async () => (await owner.get(`/domains/${own}`)).page.includes("5 of 5 records found"));
     const { page } = await owner.get(`/domains/${own}`);
-    expect(page).to.include("mail comes in, and mail from it leaves").and.not.to.include("elsewhere already");
+    expect(page).to.include("All records were found.").and.not.to.include("already receives mail elsewhere");
   });
 
   it("cannot be deleted while an identity is at it, and say which one", async () => {

@@ -95,7 +95,7 @@ describe("console: a draft's life", () => {
       expect(status).to.equal(200);
       const answer = plain(answerIn(text));
       expect(answer).to.match(
-        /^Caught in the outbox, which delivers to nobody, on .* it was written to ann@customer\.example, because /,
+        /^Caught in the test outbox, which delivers nothing, on .* it was addressed to ann@customer\.example, because /,
       );
       expect(answer).to.match(
         /version 2 was approved on .* by a person with the link from an approval mail to boss\d+@approvers\.example/,
@@ -229,7 +229,7 @@ describe("console: a draft's life", () => {
     expect(plain(answerIn(text))).to.match(
       /^Not sent: version 1 was rejected on .* by a person with the link from an approval mail to boss\d+@approvers\.example, with the reason “Wrong price”\.$/,
     );
-    expect(page).to.include("Nobody has approved it, so there is nothing to compare");
+    expect(page).to.include("It has not been approved, so there is nothing to compare");
     expect(await audit(draft.id)).to.equal(plain(answerIn(text)));
   });
 
@@ -242,7 +242,7 @@ describe("console: a draft's life", () => {
     await ends(draft.id, "sent");
     const answer = plain(answerIn((await auditor.get(`/drafts/${draft.id}`)).text));
     expect(answer).to.match(
-      /as many approvers as it needed \(2\): by the API key “test key” on .* and a person with the link from an approval mail to boss\d+@approvers\.example on /,
+      /the required number of approvers \(2\): by the API key “test key” on .* and a person with the link from an approval mail to boss\d+@approvers\.example on /,
     );
     expect(await audit(draft.id)).to.equal(answer);
   });
@@ -259,10 +259,10 @@ describe("console: a draft's life", () => {
     await desk.get(`/review?draft=${draft.id}`);
     await desk.post(`/review/${draft.id}/approve`, { version: "1" });
     expect(await answer()).to.match(
-      new RegExp(`^Not sent yet: version 1 was approved on .* ${joan}.*, and it is not to leave before `),
+      new RegExp(`^Not sent yet: version 1 was approved on .* ${joan}.*, and it is not sent before `),
     );
     await desk.post(`/review/${draft.id}/undo`);
-    expect(await answer()).to.match(new RegExp(`^Not sent: .*, when its approval was taken back ${joan}; `));
+    expect(await answer()).to.match(new RegExp(`^Not sent: .*, when its approval was undone ${joan}; `));
     await desk.post(`/review/${draft.id}/reject`, { version: "1", reason: "No" });
     expect(await answer()).to.match(
       new RegExp(`^Not sent: version 1 was rejected on .* ${joan}, with the reason “No”\\.$`),
@@ -300,7 +300,7 @@ describe("console: a draft's life", () => {
       expect(answerIn(text)).to.match(/^Not sent: version 1 has waited for a decision since .*\.$/);
       expect(text).to.include(`href="/review?draft=${draft.id}"`);
       expect(page).to.include("It left yesterday.").and.to.include("They asked.");
-      expect(page).to.include("Owners, admins and auditors of this workspace can see it");
+      expect(page).to.include("Only owners, admins and auditors of this workspace can see it");
       expect(text).not.to.include("step-1").and.not.to.include("Log position");
       for (const path of ["at/1", "print"]) {
         const refused = await desk.get(`/drafts/${draft.id}/${path}`);
@@ -331,6 +331,6 @@ describe("console: a draft's life", () => {
     expect((await auditor.get(`/drafts?thread_id=${draft.thread_id}`)).page).to.include("1 draft of one conversation");
     const wrong = await auditor.get("/drafts?status=gone");
     expect(wrong.status).to.equal(422);
-    expect(wrong.page).to.include("This was not done. status");
+    expect(wrong.page).to.include("That did not work. status");
   });
 });

@@ -64,7 +64,7 @@ describe("the pages of identities", () => {
     const empty = await service.workspace();
     const desk = await deskOf(service, empty.id);
     const { page, text } = await desk.get("/identities");
-    expect(page).to.include("There are no identities yet.").and.to.include("Until the agent can answer");
+    expect(page).to.include("There are no identities yet.").and.to.include("Set-up");
     expect(text).to.include('href="/identities/new"').and.to.include('href="/domains"');
     await service.identity(empty.id, { approvalChannel: email("ann@office.example") });
     const after = await desk.get("/identities");
@@ -224,7 +224,7 @@ describe("the pages of identities", () => {
     const late = { ...mine, signature_text: "Late", thread_history_depth: "4" };
     const conflict = await owner.post(page, late);
     expect(conflict.status).to.equal(409);
-    expect(conflict.page).to.include("Nothing was saved. Somebody else changed this identity");
+    expect(conflict.page).to.include("Nothing was saved. Another member changed this identity");
     expect(await stored(id)).to.include({ signature_text: "Mine", thread_history_depth: 10 });
     const again = formIn(conflict.text, page);
     expect([again.signature_text, again.signature_html]).to.deep.equal([["Late"], ["<p>Theirs</p>"]]);
@@ -262,7 +262,7 @@ describe("the pages of identities", () => {
     await send(owner, page, { action: `${page}/status` });
     expect((await stored(id)).status).to.equal("disabled");
     expect((await owner.get(page)).page).to.include("Stops here: It is disabled");
-    expect((await owner.get("/identities")).page).to.include("It is disabled: mail that comes in is held back");
+    expect((await owner.get("/identities")).page).to.include("It is disabled: received mail is held");
     await send(owner, page, { action: `${page}/status` });
     expect((await stored(id)).status).to.equal("active");
     const { page: words } = await owner.get(`${page}/delete`);

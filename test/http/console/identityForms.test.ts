@@ -257,7 +257,7 @@ describe("the way of a mail through an identity", () => {
   }
 
   for (const [what, different, more, words] of [
-    ["disabled", { status: "disabled" }, {}, /disabled: mail that comes in is held back/],
+    ["disabled", { status: "disabled" }, {}, /disabled: received mail is held/],
     [
       "on a domain that is not verified",
       {},
@@ -311,7 +311,7 @@ describe("what settings come to together", () => {
     [
       "replies that nobody sees",
       { require_human_approval: false, auto_approve_replies: true },
-      /leave without a person/,
+      /sent without a person's approval/,
     ],
     ["keys that approve", { require_human_approval: false }, /API key .* can approve/],
     ["nobody who is asked", { approval_channel: null }, /nobody is asked/],

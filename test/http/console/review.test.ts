@@ -51,7 +51,7 @@ describe("console: review", () => {
     const nobody = await service.workspace();
     const page = await (await deskOf(service, nobody.id, { role: "approver" })).get("/review");
     expect(page.status).to.equal(200);
-    expect(page.page).to.contain("Nothing waits for your decision.").and.not.contain("Set one up");
+    expect(page.page).to.contain("There are no drafts to review.").and.not.contain("Set one up");
     // Who may set it up is told where to begin, as long as there is no identity.
     const owner = await deskOf(service, nobody.id, { role: "owner" });
     expect((await owner.get("/review")).page).to.contain("Set one up for your agent");
@@ -78,7 +78,7 @@ describe("console: review", () => {
     expect(all.text).to.contain(`action="/review/${urgent.id}/approve"`);
     const filtered = await ben.get(`/review?identity=${escalating.id}`);
     expect(listed(filtered)).to.deep.equal([soon.id]);
-    expect(filtered.page).to.contain("somebody else is asked in 29 minutes");
+    expect(filtered.page).to.contain("another approver is asked in 29 minutes");
     for (const { id } of [older, newer, soon, urgent])
       await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
@@ -111,14 +111,14 @@ describe("console: review", () => {
     const undone = await ben.post(`/review/${first.id}/undo`);
     expect(undone.location).to.equal(`/review?draft=${first.id}&done=taken_back`);
     expect(await statusOf(first.id)).to.equal("pending");
-    expect((await ben.get(undone.location!)).page).to.contain("Your approval is taken back.");
+    expect((await ben.get(undone.location!)).page).to.contain("Your approval is undone.");
 
     await ben.post(`/review/${first.id}/approve`, { version: "1" });
     service.clock.advance(131_000);
     await until(async () => (await statusOf(first.id)) === "sent");
     const late = await ben.post(`/review/${first.id}/undo`);
     expect(late.status).to.equal(422);
-    expect(said(late)).to.contain("It could not be taken back").and.to.contain("Approved and sent by Ben");
+    expect(said(late)).to.contain("It could not be undone").and.to.contain("Approved and sent by Ben");
   });
 
   it("asks again about a draft that was approved, and whose customer was answered by hand before it was sent", async () => {
@@ -141,7 +141,7 @@ describe("console: review", () => {
     const [asked] = json.data;
     expect(asked.answered_meanwhile.by.name).to.be.oneOf(["Ben", "Joan"]);
     const page = await shownBy(ben, asked.id);
-    expect(said(page)).to.match(/This message was answered already, by “(?:Ben|Joan)” on /);
+    expect(said(page)).to.match(/This message was already answered, by “(?:Ben|Joan)” on /);
     expect(page.text).to.contain(`action="/review/${asked.id}/approve"`);
     const { json: sent } = await workspace.ask(`GET /v1/threads/${threadId}/messages`);
     expect(sent.data.filter((each: any) => each.direction === "outbound")).to.have.length(1);
@@ -199,7 +199,7 @@ describe("console: review", () => {
     for (const decision of ["approve", "reject"]) {
       const refused = await ben.post(`/review/${id}/${decision}`, { version: "1", reason: "my words" });
       expect(refused.status, decision).to.equal(412);
-      expect(said(refused)).to.contain("Nothing was decided. The draft changed while you looked at it.");
+      expect(said(refused)).to.contain("Nothing was decided. The draft changed while you were reading.");
       expect(said(refused)).to.contain("What changed since version 1").and.to.contain("It comes tomorrow.");
       expect(refused.text).to.contain('name="version" value="2"');
       if (decision === "reject") expect(refused.text).to.contain("my words</textarea>");
@@ -207,8 +207,8 @@ describe("console: review", () => {
     expect(await statusOf(id)).to.equal("pending");
     // A list that refreshes itself says so beside the letter, which stays as it is.
     const refreshed = await ben.get(`/review?draft=${id}&shown=1&newer=no`);
-    expect(said(refreshed)).to.contain("This draft changed while you look at it: there is a version 2.");
-    expect(said(await shownBy(ben, id))).not.to.contain("This draft changed while you look");
+    expect(said(refreshed)).to.contain("This draft changed while you were reading: version 2 is now the newest.");
+    expect(said(await shownBy(ben, id))).not.to.contain("This draft changed while you were reading");
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
@@ -232,7 +232,7 @@ describe("console: review", () => {
     const first = await waits("a reason");
     await shownBy(ben, first.id);
     const done = await ben.post(`/review/${first.id}/reject`, { version: "1", reason: "The tone is <wrong>." });
-    expect(said(await ben.get(done.location!))).to.contain("You rejected a reason. The agent is told.");
+    expect(said(await ben.get(done.location!))).to.contain("You rejected a reason. The agent is notified.");
     const second = await waits("again");
     const page = await shownBy(ben, second.id);
     expect(page.text).to.contain('<option value="The tone is &lt;wrong&gt;.">');
@@ -300,7 +300,9 @@ describe("console: review", () => {
     });
     expect(refused.status).to.equal(412);
     expect(refused.text).to.contain("Ben&#39;s text</textarea>").and.to.contain('name="version" value="2"');
-    expect(said(refused)).to.contain("Joan's text").and.to.contain("Somebody else changed this draft while you wrote.");
+    expect(said(refused))
+      .to.contain("Joan's text")
+      .and.to.contain("Another member changed this draft while you were editing.");
     expect((await workspace.ask(`GET /v1/drafts/${id}`)).json.body_text).to.equal("Joan's text");
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
@@ -312,7 +314,9 @@ describe("console: review", () => {
     expect(paused.location).to.equal("/review?done=paused");
     const page = await shownBy(ben, id);
     expect(said(page)).to.contain("Sending is paused Joan paused it").and.to.contain("Why: The prices are <wrong>");
-    expect(said(page)).to.contain("Sending is paused in this workspace. If you approve it now, it leaves by itself");
+    expect(said(page)).to.contain(
+      "Sending is paused in this workspace. If you approve it now, it will be sent automatically",
+    );
     expect(page.text).not.to.contain('action="/review/resume"');
     expect((await ben.post("/review/resume")).status).to.equal(403);
     await joan.get("/review");
@@ -511,9 +515,9 @@ describe("console: review", () => {
       await page.waitForSelector(`#waits-${other.id}`, { state: "detached" });
       await workspace.ask(`PATCH /v1/drafts/${shown.id}`, { json: { body_text: "Another text." } });
       await page.waitForSelector("#standing .alert");
-      expect(await page.textContent("#standing")).to.contain("there is a version 2");
+      expect(await page.textContent("#standing")).to.contain("version 2 is now the newest");
       await page.waitForFunction(
-        "document.querySelector('p.unseen[role=status]').textContent.includes('changed while you look')",
+        "document.querySelector('p.unseen[role=status]').textContent.includes('changed while you were reading')",
       );
       expect(await page.inputValue("textarea.reason")).to.equal("half a sen");
       const at = "document.activeElement.name + ' ' + document.activeElement.selectionStart";
@@ -524,7 +528,7 @@ describe("console: review", () => {
         .and.not.to.contain("Another text.");
       await page.click("#approve");
       await page.waitForSelector("[role=alert]");
-      expect(await page.textContent("#chosen")).to.contain("The draft changed while you looked at it.");
+      expect(await page.textContent("#chosen")).to.contain("The draft changed while you were reading.");
       expect(await statusOf(shown.id)).to.equal("pending");
       expect(complaints.filter((each) => !each.includes("412"))).to.deep.equal([]);
       await workspace.ask(`POST /v1/drafts/${shown.id}/reject`, { json: {} });

@@ -205,7 +205,7 @@ describe("console: settings", () => {
       const asked = await owner.get("/settings/confirm?next=https://evil.example/");
       expect(asked.text).not.to.contain("evil.example");
       const wrong = await owner.post("/settings/confirm", { password: "another secret", next: "/settings/keys/new" });
-      expect([wrong.status, wrong.page.includes("this is not your password")]).to.deep.equal([422, true]);
+      expect([wrong.status, wrong.page.includes("that password is not right")]).to.deep.equal([422, true]);
       expect(wrong.text).not.to.contain("another secret");
       expect((await owner.get("/settings/keys/new")).location).to.match(/^\/settings\/confirm/);
     });
@@ -253,7 +253,7 @@ describe("console: settings", () => {
       await service.deps.accounts.sessions.choose(phone.id, workspace.id);
       const done = await owner.post(`/settings/sessions/${phone.id}/end`);
       expect((await follow(owner, done)).page)
-        .to.contain("look at what is listed now")
+        .to.contain("check the list below")
         .and.not.contain("has ended.");
       expect((await phone.get("/settings")).status).to.equal(200);
     });

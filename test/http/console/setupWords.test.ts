@@ -93,13 +93,13 @@ describe("what deleting an identity comes to", () => {
     consequencesOf({ status }, { ...counts, ...different }).join("\n");
 
   it("names what waits, what is on its way and what is held back", () => {
-    expect(words("active")).not.to.match(/draft waits|on the way|held back/);
-    expect(words("active", { pending: 1, approved: 1 })).to.include("2 drafts wait and cannot be sent any more");
+    expect(words("active")).not.to.match(/draft waits|being sent|held/);
+    expect(words("active", { pending: 1, approved: 1 })).to.include("2 drafts wait and can no longer be sent");
     expect(words("active", { sending: 1 }))
       .to.include("1 mail is on the way out")
       .and.to.include("identity_deleted");
-    expect(words("active", { held: 3 })).to.include("as soon as the plan has room");
-    expect(words("disabled", { held: 1 })).to.include("enable it before you delete it");
+    expect(words("active", { held: 3 })).to.include("as soon as the plan's quota allows it");
+    expect(words("disabled", { held: 1 })).to.include("enable the identity before you delete it");
   });
 });
 
@@ -109,7 +109,7 @@ describe("how a test notification stands", () => {
     const again = outcomeOf({ status: "running", error: "Slack: <b>busy</b>" });
     expect([again.tone, String(again.says)]).to.deep.equal([
       "wait",
-      'It is tried again by itself. <bdi class="code">Slack: &lt;b&gt;busy&lt;/b&gt;.</bdi>',
+      'It will be tried again automatically. <bdi class="code">Slack: &lt;b&gt;busy&lt;/b&gt;.</bdi>',
     ]);
     expect(outcomeOf({ status: "failed", error: "550" }).tone).to.equal("bad");
     expect(outcomeOf({ status: "succeeded", error: null }).tone).to.equal("good");

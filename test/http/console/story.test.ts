@@ -108,7 +108,7 @@ describe("console: the whole story, without script", () => {
       fields: { text: "It comes tomorrow.\r\nSorry." },
       press: { act: "approve" },
     });
-    expect(edited.page).to.contain("Nothing waits for your decision.");
+    expect(edited.page).to.contain("There are no drafts to review.");
 
     // After the seconds in which Ben could take it back it leaves, once, as he wrote it.
     await until(async () => {

@@ -314,7 +314,7 @@ describe("pages of conversations", () => {
       );
       const odd = threadPage(threadOf(plainWords, { entries: [{ kind: "message", at: "", view: view! }] }), reader);
       expect(wordsOf(odd)).to.contain("Automatic reply Blocked sender Sender not verified");
-      expect(wordsOf(odd)).to.contain("somebody else can have written this");
+      expect(wordsOf(odd)).to.contain("This message may be forged");
     });
 
     it("warns of files, and offers them for download alone", () => {
@@ -387,7 +387,9 @@ describe("pages of conversations", () => {
     });
 
     it("says why there is nothing to reply to", () => {
-      expect(wordsOf(pageOf({ preview: undefined }))).to.contain("there is nothing to reply to");
+      expect(wordsOf(pageOf({ preview: undefined }))).to.contain(
+        "There is no message in this conversation to reply to",
+      );
       expect(wordsOf(pageOf({ canSend: "identity_deleted" }))).to.contain("identity of this conversation was deleted");
       expect(wordsOf(pageOf({ isHeld: true }))).to.contain("A newer message is held");
     });

@@ -81,7 +81,7 @@ describe("console: conversations", () => {
     it("says what to do while it is empty, and shows nothing of others", async () => {
       const { status, page, text } = await stranger.get("/threads");
       expect(status).to.equal(200);
-      expect(page).to.contain("No mail has come in yet.");
+      expect(page).to.contain("No mail has arrived yet.");
       expect(text).not.to.contain(filed.id);
     });
 
@@ -333,7 +333,7 @@ describe("console: conversations", () => {
         });
         expect(late.status).to.equal(409);
         expect(late.page)
-          .to.contain("a newer message came while you were writing")
+          .to.contain("a newer message arrived while you were writing")
           .and.to.contain("Wait, something else!");
         expect(late.text).to.contain("My &lt;own&gt; words.</textarea>").and.not.to.contain(`value="${messageId}"`);
       }
@@ -347,7 +347,7 @@ describe("console: conversations", () => {
       const typed = { based_on_message_id: messageId, body_text: "My words.", cc: "nobody", how: "send" };
       const refused = await owner.post(`/threads/${id}/reply`, typed);
       expect(refused.status).to.equal(422);
-      expect(refused.page).to.contain("This was not done.");
+      expect(refused.page).to.contain("That did not work.");
       expect(refused.text)
         .to.contain('id="cc-error"')
         .and.to.contain("My words.</textarea>")

@@ -97,7 +97,7 @@ describe("why a conversation was not answered", () => {
       decided_at: "2026-11-20T10:30:00.000Z",
       reason: 'Too "rude”',
     });
-    expect(said(why)).to.equal("“Ben” rejected the draft <10:30>: “Too 'rude'”. No other has been written.");
+    expect(said(why)).to.equal("“Ben” rejected the draft <10:30>: “Too 'rude'”. No other draft has been written.");
     expect(said(withDraft({ status: "rejected" }))).to.equal(
       "An approver rejected the draft <10:02>, without a reason. No other draft has been written.",
     );
@@ -143,7 +143,7 @@ describe("why a conversation was not answered", () => {
   it("says that mail is held before anything else", () => {
     const of = (because: "quota" | "identity_disabled" | "unknown") =>
       whyUnanswered({ ...facts, newestWord: { ...word, held: { because } }, drafts: [draft] });
-    expect(said(of("quota"))).to.contain("plan's limit of incoming mail");
+    expect(said(of("quota"))).to.contain("plan's quota of incoming mail");
     expect(of("quota")?.link?.href).to.equal("/billing");
     expect(of("identity_disabled")?.link?.href).to.equal("/identities/i1");
     expect(said(of("unknown"))).to.equal("The newest message is held. Nothing is sent until it is released.");

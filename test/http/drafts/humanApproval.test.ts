@@ -154,7 +154,7 @@ describe("a workspace that requires human approval", () => {
         view = await approvalView(service.deps, { draftId: draft.id, draft: state, version: state.version, expiresAt });
         return view.content.reply_to === reply_to_email;
       });
-      return reviewCard(view!).warnings.filter((warning) => warning.startsWith("Replies to it do not come back here"));
+      return reviewCard(view!).warnings.filter((warning) => warning.startsWith("Replies to it will not arrive here"));
     };
     const own = identity.address.replace("@", "+more@");
     for (const address of ["eve@x.example", theirs.address, own, null]) {

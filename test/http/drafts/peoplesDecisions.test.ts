@@ -121,7 +121,10 @@ describe("http: a signed-in person and a draft", () => {
     expect(decisions).to.have.length(2);
     expect(decisions[0].actor).to.include({ kind: "session", email: ann.user.email });
     const late = await undo(ann, id);
-    expect([late.status, late.json.message]).to.deep.equal([422, "it has left already: this draft is sent"]);
+    expect([late.status, late.json.message]).to.deep.equal([
+      422,
+      "the approval can no longer be undone: this draft is sent",
+    ]);
   });
 
   it("a person who takes an approval back leaves the question to the approvers as it was, and its link decides", async () => {

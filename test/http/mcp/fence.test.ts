@@ -89,7 +89,7 @@ describe("mcp: the text of a file", () => {
 
   it("of a very long file is its beginning, with no character cut in two", () => {
     const text = textOf("€".repeat(800_000));
-    expect(text).to.match(/^€+\n\[\d+ bytes more are not read\]$/);
+    expect(text).to.match(/^€+\n\[the remaining \d+ bytes are not read\]$/);
   });
 });
 

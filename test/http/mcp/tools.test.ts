@@ -176,7 +176,7 @@ describe("mcp: the tools, through the official client", () => {
       expect((await used("get_draft", { draft_id: outdated.id })).draft.newer_message_id).to.be.a("string");
       const past = await use("send_draft", { draft_id: outdated.id });
       expect([past.structured.error, past.isError]).to.deep.equal(["stale_draft", true]);
-      expect(past.text).to.include("Read the thread again: a newer message came in");
+      expect(past.text).to.include("Read the thread again: a newer message has arrived");
     });
   });
 

@@ -50,7 +50,7 @@ describe("the text that is shown of a mail", () => {
       html("<p>Please cancel order 5.</p>"),
     );
     expect(bodyText).to.equal("See the HTML.\n\nPlease cancel order 5.");
-    expect(notes.join()).to.include("one thing as plain text and another as HTML");
+    expect(notes.join()).to.include("The plain text and the HTML of the mail differ");
   });
 
   it("all text parts of a mail are shown, each in its own form", async () => {
@@ -97,7 +97,7 @@ describe("the text that is shown of a mail", () => {
       `${greeting}\n\nCancel order 4711.`,
       `${greeting}\n\nCancel order 4711.`,
     ]);
-    expect(notes.join()).to.include("says more as HTML than as plain text");
+    expect(notes.join()).to.include("The HTML of the mail has more text than the plain text");
   });
 
   it("a multipart mail whose parts are not found is shown as it is, with a note", async () => {

@@ -48,7 +48,7 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
     }
     case "ConfirmCodeRefused":
       return told(
-        say`A wrong code was typed on the page of the request to ${questionIn(life, event.data.notificationId)}`,
+        say`A wrong code was entered on the page of the request to ${questionIn(life, event.data.notificationId)}`,
       );
     case "NotifyRequested":
       return told(say`A reminder of the approvers was requested`);

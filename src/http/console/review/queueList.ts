@@ -35,7 +35,7 @@ ${pages(shown)}
 </section>`;
 
 const titleOf = (total: number): string =>
-  total === 0 ? "Nothing waits" : `${counted(total, "draft")} ${total === 1 ? "waits" : "wait"}`;
+  total === 0 ? "No drafts to review" : `${counted(total, "draft")} to review`;
 
 function filter({ queue, place }: QueueView): Markup | false {
   const { identities } = queue;
@@ -54,12 +54,15 @@ function item(draft: WaitingDraft, { place, current, now, userId }: QueueView): 
 <span class="meta"><bdi>${shortLine(draft.identity_name || draft.identity_address, 60)}</bdi> · ${marks(draft, { now, userId })}</span></a></li>`;
 }
 
+/** Waiting time in words: "just now" or "waits for 12 minutes". */
+const waited = (ms: number): string => (ms < 60_000 ? "just now" : `waits for ${duration(ms)}`);
+
 function marks(draft: WaitingDraft, { now, userId }: { now: Date; userId: string }): Markup {
   const { priority, pending_since: since, escalates_at: escalates, approvals_given: given } = draft;
   const left = escalates === null ? undefined : escalates.getTime() - now.getTime();
   const required = draft.approvals_required_now;
   const isMine = given.some(({ by }) => by.kind === "session" && by.id === userId);
-  return html`${priority !== "normal" && html`<strong class="mark">${priority}</strong> `}waits for ${duration(now.getTime() - since.getTime())}${
+  return html`${priority !== "normal" && html`<strong class="mark">${priority}</strong> `}${waited(now.getTime() - since.getTime())}${
     left !== undefined &&
     (left > 0 ? `, another approver is asked in ${duration(left)}` : ", another approver is asked now")
   }${required > 1 && `, ${Math.min(given.length, required)} of ${required} approvals`}${isMine && ", one of them yours"}`;

@@ -47,7 +47,7 @@ export function sendGridEvents(options: SendGridEventsOptions): Router {
     if (doubt) {
       await options.countUnknown(request);
       if (doubt !== "unsigned") warn({ why: sentenceOf[doubt] }, "a call to the SendGrid event webhook was refused");
-      throw new Rejected("unauthorized", `this call is not SendGrid's: ${sentenceOf[doubt]}`);
+      throw new Rejected("unauthorized", `this call does not come from SendGrid: ${sentenceOf[doubt]}`);
     }
     const told = eventsIn(body);
     const events = told.map(providerEventOf).filter((event) => event !== undefined);
@@ -62,7 +62,7 @@ export function sendGridEvents(options: SendGridEventsOptions): Router {
       const { status } = error as { status?: unknown };
       const requestId = String(request.id);
       if (status === 413 || status === 415) {
-        const says = status === 413 ? "the body is too large" : "compressed bodies are not taken";
+        const says = status === 413 ? "the body is too large" : "compressed bodies are not accepted";
         return send(
           response,
           reply({ json: { error: "payload_too_large", message: says, request_id: requestId }, status }),
@@ -71,7 +71,7 @@ export function sendGridEvents(options: SendGridEventsOptions): Router {
       // The caller disconnected before all of the body arrived.
       if (typeof status === "number" && status < 500) return void response.destroy();
       if (!(error instanceof Rejected) && !(error instanceof Unavailable))
-        options.logger.error({ err: error }, "events of SendGrid cannot be recorded; it will post them again");
+        options.logger.error({ err: error }, "events from SendGrid cannot be recorded; SendGrid will post them again");
       await send(response, errorReply(error, { requestId }));
     }),
   );
@@ -80,7 +80,7 @@ export function sendGridEvents(options: SendGridEventsOptions): Router {
 
 const sentenceOf: Record<Doubt, string> = {
   unsigned: "it is not signed",
-  forged: "its signature is not of SENDGRID_EVENT_PUBLIC_KEY, or the body was changed on the way",
+  forged: "its signature does not match SENDGRID_EVENT_PUBLIC_KEY, or the body was changed in transit",
   late: "it was signed more than a day ago or in the future",
 };
 
@@ -89,6 +89,6 @@ function eventsIn(body: Buffer): unknown[] {
   try {
     return [JSON.parse(body.toString("utf8"))].flat();
   } catch {
-    throw new Rejected("invalid_request", "the body is no JSON");
+    throw new Rejected("invalid_request", "the body is not JSON");
   }
 }

@@ -59,7 +59,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
 
   async function answer(request: Request, response: Response, next: NextFunction): Promise<void> {
     if (options.secrets.length === 0 && options.isExpected) {
-      tell({}, "SendGrid posts mail, but SENDGRID_INBOUND_SECRET is not set; it will post it again");
+      tell({}, "SendGrid posts mail, but SENDGRID_INBOUND_SECRET is not set; SendGrid will post it again");
       return notNow(response);
     }
     if (!knows(String(request.params.secret))) {
@@ -77,7 +77,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
     } catch (error) {
       // The caller has disconnected and will post it again.
       if (!request.complete && request.destroyed) return void response.destroy();
-      tell({ err: error }, "a post of SendGrid's inbound mail cannot be taken; it will post it again");
+      tell({ err: error }, "inbound mail from SendGrid cannot be accepted now; SendGrid will post it again");
       notNow(response);
     }
   }
@@ -94,14 +94,17 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
   async function judge(request: Request, response: Response, body: ReceivedBody): Promise<void> {
     if ("refused" in body) {
       if (body.refused === "too_large")
-        tell({ limit: maxBytes }, "a post of SendGrid's inbound mail is too large to be taken; it will post it again");
+        tell(
+          { limit: maxBytes },
+          "inbound mail from SendGrid is too large to be accepted; SendGrid will post it again",
+        );
       return notNow(response);
     }
     const { raw: bytes } = body;
     const doubt = doubtOf({ headers: request.headers, body: bytes, now: options.clock.now() });
     if (doubt) {
       // The secret is right, so a wrong key or setting is more likely than a forgery, and the mail is genuine.
-      tell({ why: sentenceOf[doubt] }, "a post of SendGrid's inbound mail has the secret but no valid signature");
+      tell({ why: sentenceOf[doubt] }, "a post of inbound mail from SendGrid has the secret but no valid signature");
       return notNow(response);
     }
     const taken = await room.take(bytes.length, async () => {
@@ -109,10 +112,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
       return take({ ...post, mail: await readPost(post) });
     });
     if ("quarantined" in taken)
-      tell(
-        { reason: taken.quarantined },
-        "a post of SendGrid's inbound mail was kept, but nothing could be made of it",
-      );
+      tell({ reason: taken.quarantined }, "a post of inbound mail from SendGrid could not be read, and was stored");
     logger.info({ ...taken, bytes: bytes.length }, "mail received from SendGrid");
     response.status(200).json(taken);
   }
@@ -127,14 +127,14 @@ function notNow(response: Response): void {
   response
     .status(503)
     .set("Retry-After", String(retryAfterSeconds))
-    .json({ error: "unavailable", message: "the mail cannot be taken at the moment: post it again later" });
+    .json({ error: "unavailable", message: "the mail cannot be accepted at the moment: post it again later" });
 }
 
 const sentenceOf: Record<Doubt, string> = {
   unsigned:
     "it is not signed: attach the security policy to the Inbound Parse setting, or unset SENDGRID_INBOUND_PUBLIC_KEY",
-  forged: "its signature is not of SENDGRID_INBOUND_PUBLIC_KEY, or the body was changed on the way",
-  late: "it was signed more than four days ago or in the future: see whether this machine's clock is right",
+  forged: "its signature does not match SENDGRID_INBOUND_PUBLIC_KEY, or the body was changed in transit",
+  late: "it was signed more than four days ago or in the future: check this machine's clock",
 };
 
 /** Compares with all secrets in constant time. */

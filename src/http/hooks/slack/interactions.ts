@@ -198,5 +198,5 @@ async function askReason(
   const config = question.channel?.config ?? {};
   if (await replies.openReasonForm({ config, triggerId, token, responseUrl, threadSubject })) return;
   const page = { url: `${publicUrl}/a/${token}?d=reject`, name: "Reject on the page" };
-  await replies.tell(responseUrl, { sentence: "The form for the reason cannot be opened here.", page });
+  await replies.tell(responseUrl, { sentence: "The form for the reason cannot be opened in Slack.", page });
 }

@@ -17,7 +17,7 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
     case "approved":
       return `Approved ${who} ${result.note ? held[result.note] : result.sending ? onItsWay(view) : "It has not been sent yet: the agent can send it now."}`;
     case "vote_counted":
-      return `${result.again ? "You have already approved this version." : "Your approval counts."} ${approvalsInWords(result.approvals)} Nothing is sent before the others have approved it.`;
+      return `${result.again ? "You have already approved this version." : "Your approval counts."} ${approvalsInWords(result.approvals)} Nothing is sent until the other approvers have approved it.`;
     case "rejected":
       return `Rejected ${who} ${press.reason ? `Reason: ${shortLine(press.reason, 500)} ` : ""}It will not be sent, and the agent is informed.`;
     case "already_decided":
@@ -33,7 +33,7 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
     case "code_missing":
     case "code_wrong":
     case "in_chat_only":
-      return "Nothing was decided: this draft is decided on its page alone.";
+      return "Nothing was decided: you can decide about this draft only on its page.";
     case "unknown":
       return unknownButton;
   }
@@ -47,18 +47,19 @@ export function endOf(link: LinkedApproval, nowMs: number): string | undefined {
   return nowMs >= Date.parse(link.expiresAt) ? expired : undefined;
 }
 
-export const unknownButton = "This button is not known here. Nothing was decided.";
+export const unknownButton = "This button does not exist any more. Nothing was decided.";
 export const otherPlace = "This button belongs to another message. Nothing was decided.";
-export const notRecorded = "Nothing could be recorded just now. Please press again in a moment.";
+export const notRecorded = "Your decision could not be recorded. Please press again in a moment.";
 
-const changed = "This draft changed. Nothing was decided by this press: a newer message asks about the new version.";
+const changed = "This draft changed. Nothing was decided: a newer message asks about the new version.";
 const stale =
   "Not sent: a newer message from the customer arrived. The agent is informed and can write a new draft. You will then be asked again.";
-const expired = "The time to decide here is over, or other approvers are asked now. Nothing was decided by this press.";
+const expired =
+  "You can no longer decide here: the time is over, or other approvers are asked now. Nothing was decided.";
 
 const closed: Record<LinkClosure, string> = {
-  link_leaked: "These buttons were closed: their link was found in other mail. Nothing was decided by this press.",
-  wrong_codes: "These buttons were closed: wrong codes were typed on the page. Nothing was decided by this press.",
+  link_leaked: "These buttons were closed: their link was found in other mail. Nothing was decided.",
+  wrong_codes: "These buttons were closed: wrong codes were entered on the page. Nothing was decided.",
 };
 
 const held: Record<HeldBy, string> = {

@@ -11,7 +11,7 @@ describe("text that HTML hides from its reader", () => {
     const { bodyText, notes } = await readHtml(html);
     expect(bodyText).to.equal("Where is my order?");
     expect(notes).to.have.length(1);
-    expect(notes[0]).to.match(/^The mail has text that its reader does not see, and which is left out: “/);
+    expect(notes[0]).to.match(/^The mail has text that a reader does not see. It is omitted here: “/);
     return notes[0] as string;
   }
 
@@ -108,7 +108,7 @@ describe("text that HTML hides from its reader", () => {
       const { bodyText, notes } = await readHtml(`<html><head><style>${sheet}</style></head>${shown}${markup}`);
       expect(bodyText).to.include(secret);
       expect(notes.join()).to.equal(
-        `The mail has text that its reader may not see, since a style sheet hides it: “${secret}”.`,
+        `The mail has text that a reader may not see, because a style sheet hides it: “${secret}”.`,
       );
     });
   }

@@ -11,7 +11,7 @@ describe("textOfCalendar", () => {
   const calendars: Record<string, [calendar: string, text: string]> = {
     "an event in UTC": [calendar("METHOD:REQUEST", event(...fair)), `Invitation: Fair\n${when}`],
     "a cancelled event": [calendar("METHOD:CANCEL", event(...fair)), `Cancelled event: Fair\n${when}`],
-    "another time": [calendar("METHOD:COUNTER", event(...fair)), `Another time is proposed: Fair\n${when}`],
+    "another time": [calendar("METHOD:COUNTER", event(...fair)), `Proposal of another time: Fair\n${when}`],
     "an answer": [
       calendar(
         "METHOD:REPLY",
