@@ -57,7 +57,7 @@ describe("the review card", () => {
     it("the review card warns of a Reply-To that is no address of the workspace, and names it", () => {
       const away = { content: { ...content, reply_to: "x\u202e@x.example" } };
       expect(card({ ...away, repliesLeave: true }).warnings.join()).to.include(
-        "they go to x[U+202E]@x.example, which is no address of this workspace.",
+        "they go to x[U+202E]@x.example, which is not an address of this workspace.",
       );
       for (const change of [{ ...away, repliesLeave: false }, away, { repliesLeave: true }])
         expect(card(change).warnings.join()).not.to.include("will not arrive here");
@@ -201,12 +201,12 @@ describe("the review card", () => {
     });
 
     it("the review card says that nothing, only the agent's reason or only the look of the HTML changed", () => {
-      expect(changes({})?.sentences).to.include("What would be sent is the same.");
+      expect(changes({})?.sentences).to.include("The mail to be sent is the same.");
       expect(changes({}, { rationale: "Another" })?.sentences).to.include("The agent's reason changed.");
       const html = { ...content, body_html: "<p>Hello</p>" };
       const look = changes({ ...html, body_html: "<p><b>Hello</b></p>" }, { content: html });
-      expect(look?.sentences).to.include("Its words are the same. How its HTML looks changed.");
-      expect(look?.sentences).not.to.include("What would be sent is the same.");
+      expect(look?.sentences).to.include("The words are the same. The look of the HTML changed.");
+      expect(look?.sentences).not.to.include("The mail to be sent is the same.");
     });
 
     describe("changes besides the visible text", () => {
@@ -214,7 +214,7 @@ describe("the review card", () => {
       const quote = (quoted: string) => ({ ...content, body_text: `It is on its way.\n\n${quoted}` });
       const [first = "", last = ""] = [quotedLines.split("\n")[0], quotedLines.split("\n").at(-1)];
       const file = { filename: "a.txt", content_type: "text/plain", sha256: "ab".repeat(32) };
-      const plainToo = "The plain text changed, too. Programs without HTML show it.";
+      const plainToo = "The plain-text version, which programs without HTML show, changed too.";
       for (const [name, now, before, told] of [
         ["in its plain text besides HTML", { ...html, body_text: "Pay 900 EUR" }, html, plainToo],
         ["in its signature besides HTML", { ...html, signature_text: "Pay 900 EUR" }, html, plainToo],

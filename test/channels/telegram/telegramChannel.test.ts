@@ -55,7 +55,7 @@ describe("a Telegram channel", () => {
     ["a chat that does not exist", refused(400, "Bad Request: chat not found"), false, /cannot find the chat/],
     ["a token that was revoked", refused(401, "Unauthorized"), false, /knows no bot/],
     ["a bot that does not exist", refused(404, "Not Found"), false, /knows no bot/],
-    ["any other refusal", refused(400, `Bad Request: ${token}`), false, /did not take the call \(400\)/],
+    ["any other refusal", refused(400, `Bad Request: ${token}`), false, /refused the call \(400\)/],
     ["an error of Telegram's", refused(500, "Internal Server Error"), true, /500/],
     ["an HTML error page", { status: 502, body: "<html>Bad Gateway</html>" }, true, /cannot be reached/],
     ["HTML with status 200", { status: 200, body: "<html>" }, true, /cannot be read/],

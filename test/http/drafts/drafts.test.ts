@@ -61,7 +61,7 @@ describe("http: submitting and reading drafts", () => {
     expect(earlier.by.kind).to.equal("api_key");
     expect(Date.parse(earlier.at)).to.be.closeTo(Date.parse(sent.queued_at), 5_000);
     expect(late.warnings[0]).to.equal(
-      `the message was answered already, at ${earlier.at} (message_id ${earlier.message_id}): do not answer it twice`,
+      `the message was already answered, at ${earlier.at} (message_id ${earlier.message_id}): do not answer it twice`,
     );
     expect((await waiting.read()).answered_meanwhile).to.deep.equal(earlier);
     expect((await answer.read()).answered_meanwhile).to.equal(null);

@@ -15,7 +15,7 @@ export async function domainList(visit: PageContext, refused?: Refused): Promise
   const cursor = visit.query.get("cursor");
   const { data, next_cursor } = await visit.ask("GET /v1/domains", { query: { limit: 50, cursor } });
   const main = html`<h1>Domains</h1>
-<p>Identities have their addresses at a domain. Yours needs five DNS records before mail comes in and leaves.</p>
+<p>Identities have their addresses at a domain. Your domain needs five DNS records before it can receive and send mail.</p>
 <div id="domains" hx-get="${visit.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML"><ul class="list domains">${data.map(entry)}</ul>
 ${next_cursor !== null && html`<p><a class="press" href="/domains?cursor=${encodeURIComponent(next_cursor)}">Older domains</a></p>`}</div>
 ${visit.may("write:domains") && addForm(visit, refused)}`;
@@ -39,7 +39,7 @@ ${form(
   field({
     name: "domain_name",
     label: "Domain",
-    hint: "For example example.com: one that you can add DNS records to.",
+    hint: "For example example.com. You must be able to add DNS records to it.",
     value: said("domain_name"),
     error: errorAt(told, "domain_name"),
     required: true,
@@ -48,7 +48,7 @@ ${form(
   field({
     name: "inbound_subdomain",
     label: "Subdomain for mail",
-    hint: "For example mail: addresses are then at mail.example.com, and the mail of the domain itself stays where it is. Choose one if the domain receives mail elsewhere already.",
+    hint: "For example mail: addresses are then at mail.example.com, and mail to example.com is not affected. Choose a subdomain if the domain already receives mail elsewhere.",
     value: said("inbound_subdomain"),
     error: errorAt(told, "inbound_subdomain"),
     autocomplete: "off",
@@ -77,7 +77,7 @@ ${unreachableNote(domain)}
 ${await standing(deps, visit, domain)}
 ${subdomainAdvice(domain, mayWrite)}
 <section aria-labelledby="records"><h2 id="records">DNS records</h2>
-<p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as it is shown here; some want it in full. <strong>@</strong> is the domain itself.</p>
+<p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as shown here; some want the full name. <strong>@</strong> is the domain itself.</p>
 ${recordsTable(domain.dns_records)}</section></div>
 ${
   mayWrite &&
@@ -94,12 +94,12 @@ async function standing(deps: ConsoleDependencies, visit: PageContext, domain: D
   const tone = domain.status === "verified" ? "good" : domain.status === "failed" ? "bad" : "wait";
   return html`<div class="card outcome ${tone}" role="status"><p><strong class="found ${domain.status}">${short}</strong>: ${foundInWords(domain.dns_records)}.</p>
 <p>${long}</p>
-<p class="meta">Last looked at: ${when(visit, domain.verification_last_checked_at)}. Next: ${nextInWords(visit, next, deps.clock.now().getTime())}.</p></div>
+<p class="meta">Last check: ${when(visit, domain.verification_last_checked_at)}. Next: ${nextInWords(visit, next, deps.clock.now().getTime())}.</p></div>
 `;
 }
 
 function nextInWords(visit: PageContext, next: "soon" | string | null, nowMs: number): Markup | string {
-  if (next === null) return "when you ask for it";
+  if (next === null) return "when you press “Check now”";
   // A check that is due is in progress.
   return next === "soon" || Date.parse(next) <= nowMs ? "now" : when(visit, next);
 }
@@ -108,7 +108,7 @@ function nextInWords(visit: PageContext, next: "soon" | string | null, nowMs: nu
 function unreachableNote({ dns_records: records, status }: Domain): Markup | false {
   const host = unreachableHost(records);
   if (status === "verified" || host === undefined) return false;
-  return html`<div class="card alert"><p><strong>Do not add these records yet.</strong> The MX record names “${shortLine(host, 100)}”, and other mail servers cannot reach that. The operator of this service first sets <code>PUBLIC_URL</code> and <code>INBOUND_MX_HOST</code>: <a href="/docs/install#going-to-production">Going to production</a>.</p></div>`;
+  return html`<div class="card alert"><p><strong>Do not add these records yet.</strong> The MX record names “${shortLine(host, 100)}”, which other mail servers cannot reach. The operator of this service first has to set <code>PUBLIC_URL</code> and <code>INBOUND_MX_HOST</code>: <a href="/docs/install#going-to-production">Going to production</a>.</p></div>`;
 }
 
 /** Recommends a subdomain if the domain already receives mail elsewhere. */
@@ -117,17 +117,17 @@ function subdomainAdvice(domain: Domain, mayWrite: boolean): Markup | false {
   const { domain_name, recommended_subdomain: recommended } = domain;
   const label = recommended?.endsWith(`.${domain_name}`) ? recommended.slice(0, -domain_name.length - 1) : null;
   const query = new URLSearchParams({ domain_name, inbound_subdomain: label ?? "" });
-  return html`<div class="card alert"><p><strong><bdi>${domain_name}</bdi> receives mail elsewhere already.</strong> With the MX record below, all of its mail comes here instead, also that of your colleagues.</p>
+  return html`<div class="card alert"><p><strong><bdi>${domain_name}</bdi> already receives mail elsewhere.</strong> With the MX record below, all of its mail comes here instead, including your colleagues' mail.</p>
 <p>${
     label === null
       ? "Use a subdomain instead: delete this domain, and add it with a subdomain for mail."
-      : html`Use <bdi>${recommended}</bdi> instead: nothing uses that name yet, and the mail of <bdi>${domain_name}</bdi> stays where it is. Delete this domain first.`
+      : html`Use <bdi>${recommended}</bdi> instead: that name is not used yet, and the mail of <bdi>${domain_name}</bdi> stays where it is. Delete this domain first.`
   }${mayWrite && label !== null && html` <a class="press" href="/domains?${query.toString()}#add">Add it with the subdomain <bdi>${label}</bdi></a>`}</p></div>
 `;
 }
 
 const sandboxWords =
   (): Markup => html`<div class="card outcome good"><p><strong>${statusInWords({ sandbox: true, status: "verified" }).long}</strong></p>
-<p>Identities at it work at once, so it is good for trying out. All workspaces share it: an address that somebody has is taken, and names such as postmaster and admin are reserved. It cannot be deleted.</p>
-<p>Add a domain of your own before customers write to you: they then see your name, and mail is signed for it.</p></div>
+<p>Identities at it work at once, so it is good for trying out the service. All workspaces share it, so an address can be used only once, and names such as postmaster and admin are reserved. It cannot be deleted.</p>
+<p>Add your own domain before customers write to you: they then see your name, and your mail is signed with it.</p></div>
 <p><a class="press" href="/domains#add">Add your own domain</a></p>`;
