@@ -268,7 +268,7 @@ describe("who may see the outbox", () => {
     for (const given of ["wrong", "", "x".repeat(5_000)]) {
       const { status, headers, text } = await show(given);
       expect([status, headers.get("set-cookie")]).to.deep.equal([404, null]);
-      expect(text).to.include("That is not the token");
+      expect(text).to.include("That token is not right");
     }
     expect((await ask("/outbox.json", bearer("wrong"))).status).to.equal(404);
     expect(wrong).to.equal(3);

@@ -96,7 +96,7 @@ describe("what deleting an identity comes to", () => {
     expect(words("active")).not.to.match(/draft waits|being sent|held/);
     expect(words("active", { pending: 1, approved: 1 })).to.include("2 drafts wait and can no longer be sent");
     expect(words("active", { sending: 1 }))
-      .to.include("1 mail is on the way out")
+      .to.include("1 mail is being sent")
       .and.to.include("identity_deleted");
     expect(words("active", { held: 3 })).to.include("as soon as the plan's quota allows it");
     expect(words("disabled", { held: 1 })).to.include("enable the identity before you delete it");

@@ -311,7 +311,7 @@ describe("an approver in Slack", () => {
     const payload = press((await waiting()).message, "approve", { actions: [{ action_id: "approve", value }] });
     expect((await sendSigned(payload)).status).to.equal(200);
     await until(async () => responses().length > 0);
-    expect(responses()[0]!.body.text).to.match(/^This button is not known here/);
+    expect(responses()[0]!.body.text).to.match(/^This button does not exist any more/);
     expect((await draftOf(draftId)).status).to.equal("pending");
   });
 

@@ -89,7 +89,7 @@ describe("a press in Slack is acknowledged", () => {
       throw new Unavailable("the database is away");
     };
     expect(await press()).to.equal(503);
-    expect(happened[0]).to.match(/^told: Nothing could be recorded/);
+    expect(happened[0]).to.match(/^told: Your decision could not be recorded/);
     decide = async () => {
       throw new Error("a bug");
     };
