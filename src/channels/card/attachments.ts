@@ -11,7 +11,7 @@ export const attachmentsShown = (facts: readonly AttachmentFact[]): Attachment[]
   facts.map((fact) => {
     const declaredType = visibleLine(fact.declaredType);
     const kind = fact.kind === null ? null : visibleLine(fact.kind);
-    const type = kind === null || kind === declaredType ? declaredType : `${declaredType}, actually ${kind}`;
+    const type = kind === null || kind === declaredType ? declaredType : `${declaredType} (content: ${kind})`;
     const description = fact.size === null ? type : `${type}, ${readableSize(fact.size)}`;
     const warning = fact.warning === null ? null : visibleLine(fact.warning);
     return { ...fact, name: visibleLine(fact.name), declaredType, kind, warning, description };

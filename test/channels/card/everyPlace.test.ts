@@ -80,7 +80,7 @@ describe("wording in every place where an approver is asked", () => {
     const authentication = { spf: "none", dkim: "none", dmarc: "none", aligned: false };
     const answers = { ...ordinary.answers!, authentication };
     const { warnings } = reviewCard({ ...ordinary, answers, answeredMeanwhile });
-    expect(warnings[0]).to.match(/^This message was answered already/);
+    expect(warnings[0]).to.match(/^This message was already answered/);
     expect(warnings).to.have.length(2);
   });
 

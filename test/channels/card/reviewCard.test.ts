@@ -413,7 +413,7 @@ describe("the review card", () => {
       shown.letter.attachments.map(({ name, description, download }) => [name, description, download]),
     ).to.deep.equal([
       ["label.pdf", "application/pdf, 18 KB", "attachments/1"],
-      ["a.pdf", "application/pdf, its bytes: a program, 2.4 MB", null],
+      ["a.pdf", "application/pdf (content: a program), 2.4 MB", null],
       ["b", "text/plain", null],
     ]);
     expect(shown.warnings).to.deep.equal(["The file “a.pdf”: It can run code."]);
