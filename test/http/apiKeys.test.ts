@@ -9,7 +9,7 @@ import { sized } from "#test/support/full.ts";
 import { barrier } from "./framework/support.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http api-keys", () => {
+describe("API keys over HTTP", () => {
   let service: Nouns;
   let tenant: Tenant;
   /** What each parked request ended with, and where the next ones tell that they have begun. */
@@ -52,8 +52,8 @@ describe("http api-keys", () => {
     return rows[0]!.count;
   };
 
-  describe("creation", () => {
-    it("answers the key once, and its prefix from then on [4 POST /v1/api-keys] [4 GET /v1/api-keys] [5 key format] [8 API key body]", async () => {
+  describe("creation of an API key", () => {
+    it("a new API key is shown once; lists show only its prefix, and no event contains it [4 POST /v1/api-keys] [4 GET /v1/api-keys] [5 key format] [8 API key body]", async () => {
       const { status, json } = await create({ name: "agent" });
       expect(status).to.equal(200);
       expect(json).to.have.keys("id", "name", "key", "prefix", "scopes", "created_at");
@@ -80,7 +80,7 @@ describe("http api-keys", () => {
       expect(JSON.stringify(stored.rows)).not.to.contain(json.key);
     });
 
-    it("gives the maker's scopes unless told, but write:approvals and write:keys by name alone [d1 scopes of a new key]", async () => {
+    it("a new key has its maker's scopes by default; write:approvals and write:keys only if they are named [d1 scopes of a new key]", async () => {
       const agent = (await create({ name: "agent" })).json;
       const own = await service.ask("POST /v1/api-keys", { key: agent.key, json: { name: "of an agent" } });
       expect([own.status, own.json.error]).to.deep.equal([401, "insufficient_scope"]);
@@ -95,12 +95,12 @@ describe("http api-keys", () => {
       expect((await create({ name: "nothing", scopes: [] })).json.scopes).to.deep.equal([]);
     });
 
-    it("is of a workspace's first key with every scope there is, but those over members [d1 first key]", () => {
+    it("a workspace's first key has every scope except those over members [d1 first key]", () => {
       expect(firstKeyScopes).to.deep.equal(allScopes.filter((scope) => !scope.endsWith(":members")));
       expect(allScopes.filter((scope) => !defaultScopes(allScopes).includes(scope))).to.deep.equal(namedScopes);
     });
 
-    it("gives never more than the maker has [d1 scopes of a new key]", async () => {
+    it("a key with more scopes than its maker's is refused [d1 scopes of a new key]", async () => {
       const narrow = await service.workspace({ scopes: ["write:keys", "read:keys", "read:threads"] });
       const same = await create({ name: "same" }, narrow.ask);
       expect(same.json.scopes).to.have.members(["read:keys", "read:threads"]);
@@ -121,13 +121,13 @@ describe("http api-keys", () => {
       ["a scope that does not exist", { name: "a", scopes: ["write:everything"] }],
       ["an unknown field", { name: "a", key: "svc_live_x" }],
     ] as const) {
-      it(`refuses ${what}`, async () => {
+      it(`a new API key with ${what} is refused`, async () => {
         const { status, json } = await create(body);
         expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
       });
     }
 
-    it("stops at 100 live keys, also in parallel, and goes on when one is revoked", async () => {
+    it("a workspace has at most 100 live keys, also when asked in parallel; a revoked one makes room", async () => {
       const full = await service.workspace();
       const answers = await Promise.all(Array.from({ length: 120 }, (_, n) => create({ name: `key ${n}` }, full.ask)));
       const made = answers.filter(({ status }) => status === 200);
@@ -142,7 +142,7 @@ describe("http api-keys", () => {
     });
   });
 
-  it("shows when a key was last used, written once a minute", async () => {
+  it("an API key shows when it was last used; the time is written at most once a minute", async () => {
     const { json: made } = await create({ name: "used" });
     const lastUse = async () => {
       const { json } = await tenant.ask("GET /v1/api-keys?limit=100");
@@ -159,7 +159,7 @@ describe("http api-keys", () => {
     expect(await lastUse()).to.equal(moved);
   });
 
-  it("belong to one workspace: another's id is answered like none", async () => {
+  it("another workspace's API key is answered like one that does not exist", async () => {
     const other = await service.workspace();
     const unknown = "0193a0aa-0000-7000-8000-00000000dead";
     const answers = await Promise.all(
@@ -175,8 +175,8 @@ describe("http api-keys", () => {
     expect((await tenant.ask("GET /v1/workspaces/me")).status).to.equal(200);
   });
 
-  describe("revocation", () => {
-    it("is for ever, of any key and of one's own [4 DELETE /v1/api-keys/{id}] [5 keys made and revoked]", async () => {
+  describe("revocation of an API key", () => {
+    it("a key can revoke itself; a revoked key is refused and no longer listed [4 DELETE /v1/api-keys/{id}] [5 keys made and revoked]", async () => {
       const { json: made } = await create({ name: "short-lived", scopes: ["write:keys", "read:workspace"] });
       const own = await service.ask(`DELETE /v1/api-keys/${made.id}`, { key: made.key });
       expect([own.status, own.json]).to.deep.equal([200, { id: made.id, deleted: true }]);
@@ -186,13 +186,13 @@ describe("http api-keys", () => {
       expect((await tenant.ask("GET /v1/api-keys?limit=100")).text).not.to.contain(made.id);
     });
 
-    it("of one key is done by one of many who ask", async () => {
+    it("of five parallel requests to revoke one key, one succeeds and the others are answered 404", async () => {
       const { json: made } = await create({ name: "contended" });
       const answers = await Promise.all(Array.from({ length: 5 }, () => tenant.ask(`DELETE /v1/api-keys/${made.id}`)));
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 404, 404, 404, 404]);
     });
 
-    it("by a key that is itself revoked leaves the other key alone", async () => {
+    it("a revoked key cannot revoke another key", async () => {
       const { json: victim } = await create({ name: "victim" });
       const { json: revoked } = await create({ name: "revoked", scopes: ["write:keys"] });
       await tenant.ask(`DELETE /v1/api-keys/${revoked.id}`);
@@ -200,7 +200,7 @@ describe("http api-keys", () => {
       expect((await service.ask("GET /v1/workspaces/me", { key: victim.key })).status).to.equal(200);
     });
 
-    it("meets 200 requests in flight: nothing but 401 and no event after it answered (5 rounds) [4 DELETE /v1/api-keys/{id}]", async () => {
+    it("of 200 requests in flight when their key is revoked, none succeeds after the answer to the revocation [4 DELETE /v1/api-keys/{id}]", async () => {
       // Two rounds show it; all five are run with --full.
       for (let round = 0; round < sized(2, 5); round++) {
         const { json: made } = await create({ name: `round ${round}` });

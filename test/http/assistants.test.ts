@@ -18,7 +18,7 @@ describe("assistants over HTTP [d8 assistants]", () => {
     return answer.json;
   };
 
-  it("are created, read, changed, listed and deleted", async () => {
+  it("assistants are created, read, changed, listed and deleted", async () => {
     const assistant = await created({ name: "Support agent", description: "Answers.\nPolitely." });
     expect(assistant).to.include({
       workspace_id: workspace.id,
@@ -42,7 +42,7 @@ describe("assistants over HTTP [d8 assistants]", () => {
     expect((await workspace.ask("GET /v1/assistants")).json.total).to.equal(1);
   });
 
-  it("say which field is wrong", async () => {
+  it("a refused assistant names the field that is wrong", async () => {
     const wrong: [Record<string, unknown>, string][] = [
       [{}, "name"],
       [{ name: "" }, "name"],
@@ -59,7 +59,7 @@ describe("assistants over HTTP [d8 assistants]", () => {
     }
   });
 
-  it("are what an identity's assistant_id names; anybody else's is not found, naming the field", async () => {
+  it("an identity can have only an assistant of its own workspace, which cannot be deleted while it is used", async () => {
     const assistant = await created();
     const stranger = await service.workspace();
     const theirs = (await stranger.ask("POST /v1/assistants", { json: { name: "Theirs" } })).json;
@@ -88,7 +88,7 @@ describe("assistants over HTTP [d8 assistants]", () => {
     expect((await link(assistant.id)).status).to.equal(404);
   });
 
-  it("of another workspace look like none", async () => {
+  it("another workspace's assistants are answered like ones that do not exist", async () => {
     const { id } = await created();
     const stranger = await service.workspace();
     expect((await stranger.ask(`GET /v1/assistants/${id}`)).status).to.equal(404);

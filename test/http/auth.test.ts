@@ -5,7 +5,7 @@ import { type InProcess, startInProcess, until } from "#test/support/inProcess.t
 
 const another = "a lighthouse keeps eleven secrets";
 
-describe("people at the door [4 /auth/*]", () => {
+describe("accounts and sessions [4 /auth/*]", () => {
   let service: InProcess;
   let counter = 0;
   const freshAddress = (name = "ana") => `${name}.${++counter}@people.example`;
@@ -20,7 +20,7 @@ describe("people at the door [4 /auth/*]", () => {
     (await service.store.readPage(stream, { from: 0, events: 100, bytes: 1e6 })).events;
 
   describe("sign-up", () => {
-    it("mails a link, which makes a user and a workspace of theirs, and signs them in", async () => {
+    it("sign-up mails a link; its confirmation makes a user and their workspace and signs them in", async () => {
       const email = freshAddress("Ana");
       const visitor = door();
       const asked = await visitor.json("/auth/sign-up", { email, name: "Ana", workspace_name: "Harbour & Co" });
@@ -40,7 +40,7 @@ describe("people at the door [4 /auth/*]", () => {
       ]);
     });
 
-    it("answers every address alike; who has an account is told so by mail", async () => {
+    it("sign-up answers every address alike; an address that has an account gets a mail that says so", async () => {
       const email = freshAddress();
       await newUser(service, { email });
       const [known, unknown] = [
@@ -54,7 +54,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect(newest!.text).not.to.match(/[\w-]{43}/);
     });
 
-    it("gains nobody a colleague's address: until the mail is read there is nothing, and its reader chooses the password", async () => {
+    it("a stranger who signs up with somebody's address gets no account; the mailbox's reader sets the password", async () => {
       const email = freshAddress("colleague");
       const attacker = door();
       await attacker.json("/auth/sign-up", { email, name: "Not You", workspace_name: "Mine" });
@@ -72,7 +72,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await attacker.json("/auth/sign-in", { email, password: another })).status).to.equal(401);
     });
 
-    it("uses a link once, and says so; looking at its page uses nothing", async () => {
+    it("a sign-up link works once, however often its page was opened before", async () => {
       const email = freshAddress();
       await door().json("/auth/sign-up", { email });
       const token = await mailedToken(service, { address: email, page: "confirm" });
@@ -88,7 +88,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await door().get(`/confirm/${token}`)).text).to.include("used already");
     });
 
-    it("goes on with the same link after a crash anywhere between its appends", async () => {
+    it("a confirmation that crashed between any two of its appends succeeds when the same link is used again", async () => {
       for (let crashAt = 0; crashAt < 5; crashAt++) {
         const email = freshAddress("crash");
         await door().json("/auth/sign-up", { email });
@@ -120,7 +120,7 @@ describe("people at the door [4 /auth/*]", () => {
       }
     });
 
-    it("takes no password that anybody would try, nor one of 10 kB, and makes no user by it", async () => {
+    it("a password that is common, short, like the address or of 10 kB is refused, and the link stays usable", async () => {
       const email = freshAddress("harbour.master");
       await door().json("/auth/sign-up", { email });
       const token = await mailedToken(service, { address: email, page: "confirm" });
@@ -135,7 +135,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await door().json("/auth/confirm", { token, password: goodPassword })).status).to.equal(201);
     });
 
-    it("takes plain addresses alone, and names in any script", async () => {
+    it("sign-up accepts only plain ASCII addresses, and names in any script", async () => {
       for (const email of [
         "ana@exämple.org",
         "аna@people.example",
@@ -154,7 +154,7 @@ describe("people at the door [4 /auth/*]", () => {
   });
 
   describe("sign-in", () => {
-    it("gives one answer for an unknown address, a wrong password and a disabled user, after the same work", async () => {
+    it("an unknown address, a wrong password and a disabled user get the same refusal, each after one hash", async () => {
       const [known, disabled] = [freshAddress(), freshAddress()];
       await newUser(service, { email: known });
       const { user } = await newUser(service, { email: disabled });
@@ -193,7 +193,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect(asked.slice(1)).to.deep.equal([null, null]);
     });
 
-    it("takes the address in any case", async () => {
+    it("sign-in accepts the address in lower case if it was registered with capitals", async () => {
       const email = freshAddress("Grace.Hopper");
       await newUser(service, { email });
       expect(
@@ -201,7 +201,7 @@ describe("people at the door [4 /auth/*]", () => {
       ).to.equal(200);
     });
 
-    it("starts a session of its own: one that was planted in the browser is not the person's, and ends", async () => {
+    it("sign-in starts a new session and ends one that was planted in the browser", async () => {
       const [mine, theirs] = [
         await newUser(service, { email: freshAddress() }),
         await newUser(service, { email: freshAddress() }),
@@ -221,7 +221,7 @@ describe("people at the door [4 /auth/*]", () => {
       ).to.equal(401);
     });
 
-    it("is over with sign-out, for whoever has copied the cookie too", async () => {
+    it("sign-out ends the session, also for a copy of its cookie", async () => {
       const { door: visitor } = await newUser(service, { email: freshAddress() });
       const stolen = visitor.cookie()!;
       const out = await visitor.json("/auth/sign-out");
@@ -231,7 +231,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await atTheDoor(service.url, { cookie: stolen }).json("/auth/sign-out")).status).to.equal(401);
     });
 
-    it("answers nothing more to a request that was under way when it ended", async () => {
+    it("a request in flight when its session is ended elsewhere is answered 401", async () => {
       const email = freshAddress();
       const { door: one } = await newUser(service, { email });
       const other = door();
@@ -261,7 +261,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await ended).status).to.equal(200);
     });
 
-    it("is shown to who asks for the head alone", async () => {
+    it("HEAD /auth/session answers 200 with a session, 401 without one, and refuses another site's request", async () => {
       const { door: visitor } = await newUser(service, { email: freshAddress() });
       const head = (headers: Record<string, string>) =>
         fetch(`${service.url}/auth/session`, { method: "HEAD", headers });
@@ -272,7 +272,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await head({})).status).to.equal(401);
     });
 
-    it("ends everywhere at once", async () => {
+    it("sign-out everywhere ends the user's other sessions and is recorded", async () => {
       const email = freshAddress();
       const { door: one, user } = await newUser(service, { email });
       const other = door();
@@ -286,8 +286,8 @@ describe("people at the door [4 /auth/*]", () => {
     });
   });
 
-  describe("passwords", () => {
-    it("are set anew by a mailed link, which ends every session", async () => {
+  describe("changes of passwords", () => {
+    it("a password is reset by the newest mailed link, which ends every session", async () => {
       const email = freshAddress();
       const { door: visitor } = await newUser(service, { email });
       const [known, unknown] = [
@@ -317,7 +317,7 @@ describe("people at the door [4 /auth/*]", () => {
       );
     });
 
-    it("are not written to an address without an account", async () => {
+    it("a forgotten password sends no mail to an address without an account", async () => {
       const email = freshAddress("nobody");
       await door().json("/auth/password/forgot", { email });
       const later = freshAddress();
@@ -326,7 +326,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect(await mailsTo(service, email)).to.deep.equal([]);
     });
 
-    it("are changed by who knows the one before, whose other sessions end", async () => {
+    it("a user who knows the old password can change it; the other sessions end and the own cookie is replaced", async () => {
       const email = freshAddress();
       const { door: visitor } = await newUser(service, { email });
       const other = door();
@@ -349,7 +349,7 @@ describe("people at the door [4 /auth/*]", () => {
   });
 
   describe("a new password", () => {
-    it("set at the profile takes back the change of address that whoever knew the one before has asked for", async () => {
+    it("a changed password cancels a change of address that somebody with the old password asked for", async () => {
       const [email, thiefs] = [freshAddress(), freshAddress("thief")];
       const { door: visitor } = await newUser(service, { email });
       const thief = door();
@@ -362,7 +362,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect((await door().json("/auth/sign-in", { email, password: another })).body.user.email).to.equal(email);
     });
 
-    it("leaves no session to who gave the one before at the same moment", async () => {
+    it("a sign-in with the old password while it is being reset gets no session", async () => {
       const { user } = await newUser(service, { email: freshAddress() });
       const { passwords, sessions } = service.deps.accounts;
       const { matches } = passwords;
@@ -386,8 +386,8 @@ describe("people at the door [4 /auth/*]", () => {
     });
   });
 
-  describe("an address", () => {
-    it("changes when its mail is read; the one before is told, and signs in no more", async () => {
+  describe("change of address", () => {
+    it("an address changes when the mail to the new one is confirmed; the old one is notified and cannot sign in", async () => {
       const [old, fresh] = [freshAddress("old"), freshAddress("new")];
       const { door: visitor, user } = await newUser(service, { email: old });
       await door().json("/auth/password/forgot", { email: old });
@@ -414,7 +414,7 @@ describe("people at the door [4 /auth/*]", () => {
       ).not.to.equal(user.id);
     });
 
-    it("that somebody else has is not taken over, and nobody is told whose it is", async () => {
+    it("a change to an address that has an account changes nothing, and its answer does not say so", async () => {
       const [mine, theirs] = [freshAddress("mine"), freshAddress("theirs")];
       const { door: visitor } = await newUser(service, { email: mine });
       await newUser(service, { email: theirs });
@@ -425,8 +425,8 @@ describe("people at the door [4 /auth/*]", () => {
     });
   });
 
-  describe("workspaces", () => {
-    it("are chosen among one's own, and made", async () => {
+  describe("workspaces of a user", () => {
+    it("a user switches between their own workspaces and makes new ones; another's workspace is not found", async () => {
       const [me, other] = [
         await newUser(service, { email: freshAddress() }),
         await newUser(service, { email: freshAddress() }),
@@ -446,7 +446,7 @@ describe("people at the door [4 /auth/*]", () => {
       expect(back.body.workspace_id).to.equal(me.workspaceId);
     });
 
-    it("are named by whoever is signed in, as is the person", async () => {
+    it("a signed-in user can change their name; without a session this is refused", async () => {
       const { door: visitor } = await newUser(service, { email: freshAddress() });
       expect((await visitor.json("/auth/profile", { name: "Ana Lima" })).body.user.name).to.equal("Ana Lima");
       expect((await visitor.get("/auth/session")).body.user.name).to.equal("Ana Lima");

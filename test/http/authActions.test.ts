@@ -12,7 +12,7 @@ const rateOf = Object.fromEntries(
 );
 
 describe("the actions of /auth", () => {
-  it("have the contract's rates, each by route [8 /auth/*]", () => {
+  it("every action of /auth has the contract's rate limit [8 /auth/*]", () => {
     expect(rateOf).to.include({
       "POST /auth/sign-up": 5,
       "POST /auth/password/forgot": 5,
@@ -24,7 +24,7 @@ describe("the actions of /auth", () => {
     for (const [line, rate] of Object.entries(rateOf)) expect(rate, line).to.be.within(5, 60);
   });
 
-  it("stand in the contract's page with their fields and status", () => {
+  it("the contract's page lists every action of /auth with its fields and status", () => {
     const text = readFileSync(new URL("../../src/http/docs/contract.md", import.meta.url), "utf8");
     for (const { method, path, body, options } of authRoutes(nobody)) {
       const row = text.split("\n").find((line) => line.startsWith(`| \`${method} ${path}\` |`));
@@ -37,7 +37,7 @@ describe("the actions of /auth", () => {
     expect(text.match(/^\| `(GET|POST) \/auth\//gm)).to.have.length(authRoutes(nobody).length);
   });
 
-  it("change nothing by GET", () => {
+  it("the only GET among the actions of /auth is /auth/session", () => {
     const looking = authRoutes(nobody).filter(({ method }) => method === "GET");
     expect(looking.map(({ path }) => path)).to.deep.equal(["/auth/session"]);
   });

@@ -4,7 +4,7 @@ import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 
 const wrong = "a wrong password of somebody";
 
-describe("attempts to get in [8 /auth/*]", () => {
+describe("rate limits of sign-in and mailed links [8 /auth/*]", () => {
   let service: InProcess;
   let counter = 0;
   const freshAddress = () => `limit.${++counter}@people.example`;
@@ -25,7 +25,7 @@ describe("attempts to get in [8 /auth/*]", () => {
   const signIn = (email: string, { password = wrong, ip }: { password?: string; ip: string }) =>
     door().json("/auth/sign-in", { email, password }, from(ip));
 
-  it("are counted by address of the internet, which is told what is left and when", async () => {
+  it("failed sign-ins are limited by IP address; the answers say what is left and when to retry", async () => {
     for (let left = 3; left >= 0; left--) {
       const { status, headers } = await signIn(freshAddress(), { ip: "192.0.2.1" });
       expect(status).to.equal(401);
@@ -39,7 +39,7 @@ describe("attempts to get in [8 /auth/*]", () => {
     expect(other.status, "another class").to.equal(202);
   });
 
-  it("at one account from neighbours are counted together, and shut nobody out who comes from elsewhere", async () => {
+  it("failed sign-ins to one account from one network are counted together; another network is not refused", async () => {
     const { user } = await newUser(service, { email: freshAddress() });
     for (let n = 1; n <= 4; n++)
       expect((await signIn(user.email, { ip: `203.0.113.${n}` })).status, String(n)).to.equal(401);
@@ -49,7 +49,7 @@ describe("attempts to get in [8 /auth/*]", () => {
     expect((await signIn(freshAddress(), { ip: "203.0.113.78" })).status, "another account").to.equal(401);
   });
 
-  it("that succeed do not count against the account", async () => {
+  it("successful sign-ins do not count towards an account's limit", async () => {
     const { user } = await newUser(service, { email: freshAddress() });
     for (let n = 1; n <= 5; n++)
       expect((await signIn(user.email, { password: goodPassword, ip: `198.18.0.${n}` })).status, String(n)).to.equal(
@@ -57,7 +57,7 @@ describe("attempts to get in [8 /auth/*]", () => {
       );
   });
 
-  it("made all at once are not looked at more often", async () => {
+  it("parallel failed sign-ins get no more attempts than sequential ones", async () => {
     const { user } = await newUser(service, { email: freshAddress() });
     const answers = await Promise.all(
       Array.from({ length: 7 }, (_, n) => signIn(user.email, { ip: `198.19.0.${n + 1}` })),
@@ -66,7 +66,7 @@ describe("attempts to get in [8 /auth/*]", () => {
     expect(answers.filter(({ status }) => status === 429)).to.have.length(3);
   });
 
-  it("by links that there are not are counted by address, while a good link is shown", async () => {
+  it("unknown links are limited by IP address; a valid link is still shown to that address", async () => {
     const ip = "192.0.2.99";
     for (const page of ["confirm", "reset", "new-email", "invitation"])
       expect((await door().get(`/${page}/${"x".repeat(43)}`, from(ip))).status, page).to.equal(200);
@@ -81,7 +81,7 @@ describe("attempts to get in [8 /auth/*]", () => {
     expect((await door().get(`/confirm/${token}`, from(ip))).text).to.include(email);
   });
 
-  it("that ask for mail stop at the hour's measure of a mailbox, whether or not it has an account", async () => {
+  it("password mails are limited per hour and mailbox, whether or not it has an account", async () => {
     const { user } = await newUser(service, { email: freshAddress() });
     const unknown = freshAddress();
     const statuses = async (email: string) => {

@@ -15,7 +15,7 @@ const elsewhere = [
   "review",
 ];
 
-describe("the pages at the door [4 /auth/*]", () => {
+describe("the sign-in pages [4 /auth/*]", () => {
   let service: InProcess;
   let counter = 0;
   const freshAddress = () => `page.${++counter}@people.example`;
@@ -26,7 +26,7 @@ describe("the pages at the door [4 /auth/*]", () => {
   });
   after(() => service.stop());
 
-  it("lead from sign-up to a session without script", async () => {
+  it("the sign-in pages lead from sign-up to sign-out without a script", async () => {
     const email = freshAddress();
     const visitor = door();
     const page = await visitor.get("/sign-up");
@@ -50,7 +50,7 @@ describe("the pages at the door [4 /auth/*]", () => {
     expect((await visitor.get("/workspaces")).location).to.equal("/sign-in?next=%2Fworkspaces");
   });
 
-  it("are framed by nobody, load nothing from elsewhere, run no script of their own and keep their links to themselves", async () => {
+  it("the sign-in pages allow no frame, no script and nothing from other sites, and leak no referrer", async () => {
     for (const path of ["/sign-in", "/sign-up", "/forgot", "/confirm/x", "/reset/x", "/invitation/x"]) {
       const { status, headers, text } = await door().get(path);
       expect(status, path).to.equal(200);
@@ -65,7 +65,7 @@ describe("the pages at the door [4 /auth/*]", () => {
     }
   });
 
-  it("go on to paths of this service alone", async () => {
+  it("sign-in redirects only to paths of this service", async () => {
     const { user } = await newUser(service, { email: freshAddress() });
     for (const next of elsewhere) {
       const shown = await door().get(`/sign-in?next=${encodeURIComponent(next)}`);
@@ -84,7 +84,7 @@ describe("the pages at the door [4 /auth/*]", () => {
     expect(location).to.equal(own);
   });
 
-  it("take no form of another site's page, so that nobody is signed in or out by one", async () => {
+  it("a form on another site's page can neither sign in, sign out nor sign up", async () => {
     const { door: visitor, user } = await newUser(service, { email: freshAddress() });
     const pair = { email: user.email, password: goodPassword };
     const foreign: Record<string, string>[] = [
@@ -114,7 +114,7 @@ describe("the pages at the door [4 /auth/*]", () => {
     expect((await visitor.get("/auth/session")).status).to.equal(200);
   });
 
-  it("take JSON as JSON alone, and none that another site's page sends", async () => {
+  it("/auth accepts JSON only as application/json, and none that another site's page sends", async () => {
     const { user } = await newUser(service, { email: freshAddress() });
     const pair = { email: user.email, password: goodPassword };
     for (const type of ["text/plain", "application/json; charset=latin1", "multipart/form-data", ""]) {
@@ -129,7 +129,7 @@ describe("the pages at the door [4 /auth/*]", () => {
     expect((await door().json("/auth/sign-in", pair, { "Sec-Fetch-Site": "same-origin" })).status).to.equal(200);
   });
 
-  it("mail links under PUBLIC_URL, whatever name the request was made by", async () => {
+  it("mailed links are under PUBLIC_URL, whatever host names the request's headers claim", async () => {
     const email = freshAddress();
     const { hostname, port } = new URL(service.url);
     const body = JSON.stringify({ email });
@@ -161,7 +161,7 @@ describe("the pages at the door [4 /auth/*]", () => {
     expect(other).to.equal(421);
   });
 
-  it("refuse bodies that are none, too large, or say more than is known", async () => {
+  it("/auth refuses bodies that are broken, too large or have unknown fields", async () => {
     const huge = await door().json("/auth/sign-in", { email: "a@b.example", password: "x".repeat(70_000) });
     expect([huge.status, huge.body.error]).to.deep.equal([413, "payload_too_large"]);
     const more = await door().json("/auth/sign-in", { email: "a@b.example", password: "x", admin: true });

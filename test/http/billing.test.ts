@@ -5,7 +5,7 @@ import type { HttpDependencies } from "#src/http/dependencies.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http billing", () => {
+describe("billing over HTTP", () => {
   let service: Nouns;
   before(async () => {
     service = await serveNouns({
@@ -25,7 +25,7 @@ describe("http billing", () => {
     ["pro", 5_000, 10_000, 10, 25, 3],
     ["agency", 15_000, 30_000, 50, 100, 10],
   ] as const) {
-    it(`shows the plan, its limits and what of it is used: ${plan} [4 GET /v1/billing/subscription] [2 Subscription] [8 ${plan}]`, async () => {
+    it(`a subscription of plan ${plan} shows its limits and what is used [4 GET /v1/billing/subscription] [2 Subscription] [8 ${plan}]`, async () => {
       const tenant = await service.workspace({ plan });
       const lifetime = plan === "builder_pack";
       const json = await subscription(tenant);
@@ -54,7 +54,7 @@ describe("http billing", () => {
     });
   }
 
-  it("counts identities as they come and go", async () => {
+  it("a subscription counts identities when they are created and deleted", async () => {
     const tenant = await service.workspace();
     const { json: domains } = await tenant.ask("GET /v1/domains");
     const body = { domain_id: domains.data[0].id, local_part: "counted", display_name: "Counted" };
@@ -64,7 +64,7 @@ describe("http billing", () => {
     expect((await subscription(tenant)).identity_count).to.equal(0);
   });
 
-  it("shows a trial, and what a canceled plan has become once its paid period is over [3 plan_status]", async () => {
+  it("a subscription shows its trial; a canceled plan becomes builder_pack once its paid period is over [3 plan_status]", async () => {
     const tenant = await service.workspace({ plan: "pro" });
     const { workspaceId } = tenant;
     const times = {
@@ -89,7 +89,7 @@ describe("http billing", () => {
     expect(json.limits.emails_per_period).to.equal(50);
   });
 
-  it("shows of a year that is paid for the month that counts, and when it renews [d10 periods]", async () => {
+  it("a yearly subscription shows the current month as its period, and when it renews [d10 periods]", async () => {
     const tenant = await service.workspace({ plan: "builder_pack" });
     const day = 86_400_000;
     const at = (days: number) => new Date(Math.floor(Date.now() / day) * day + days * day).toISOString();
@@ -120,7 +120,7 @@ describe("http billing", () => {
     ["no interval", { plan: "pro" }, "invalid_request", "interval"],
     ["an unknown field", { ...valid, coupon: "x" }, "invalid_request", "coupon"],
   ] as const) {
-    it(`refuses a checkout with ${what} [7 422 invalid_plan] [7 422 invalid_interval]`, async () => {
+    it(`a checkout with ${what} is refused [7 422 invalid_plan] [7 422 invalid_interval]`, async () => {
       const { ask } = await service.workspace();
       const { status, json } = await ask("POST /v1/billing/checkout", { json: body });
       expect([status, json.error]).to.deep.equal([422, code]);
@@ -128,7 +128,7 @@ describe("http billing", () => {
     });
   }
 
-  it("has nobody to check out with: 502 stripe_error says so [4 POST /v1/billing/checkout] [7 502 stripe_error]", async () => {
+  it("a checkout without a payment processor is answered 502 stripe_error [4 POST /v1/billing/checkout] [7 502 stripe_error]", async () => {
     const { ask } = await service.workspace();
     for (const interval of ["monthly", "annual"]) {
       for (const plan of ["pro", "agency"]) {
@@ -139,13 +139,13 @@ describe("http billing", () => {
     }
   });
 
-  it("has no portal either [4 POST /v1/billing/portal]", async () => {
+  it("the portal without a payment processor is answered 502 stripe_error [4 POST /v1/billing/portal]", async () => {
     const { ask } = await service.workspace();
     const { status, json } = await ask("POST /v1/billing/portal");
     expect([status, json.error]).to.deep.equal([502, "stripe_error"]);
   });
 
-  it("needs its scopes", async () => {
+  it("billing needs its scopes: a reader can start neither a checkout nor the portal", async () => {
     const reader = await service.workspace({ scopes: ["read:billing"] });
     expect((await reader.ask("GET /v1/billing/subscription")).status).to.equal(200);
     for (const line of ["POST /v1/billing/checkout", "POST /v1/billing/portal"]) {

@@ -27,7 +27,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     (await workspace.ask(`GET /v1/contacts?limit=100&${query}`)).json.data.map(({ email }: any) => email);
   const edit = (email: string, json: unknown) => workspace.ask(`PATCH /v1/contacts/${idOf(email)}`, { json });
 
-  it("are made by their first mail, in lower case, and seen again with every other", async () => {
+  it("a contact is made by its first mail, with its address in lower case; later mails update when it was seen", async () => {
     await write("Carla@Shop.Example");
     const first = await read("carla@shop.example");
     expect(first).to.include({
@@ -47,13 +47,13 @@ describe("contacts over HTTP [d8 contacts]", () => {
     expect(Date.parse(later.last_seen_at)).to.be.greaterThan(Date.parse(first.last_seen_at));
   });
 
-  it("are the primary contact of the threads they opened", async () => {
+  it("a contact is the primary contact of the thread that its mail opened", async () => {
     await write("opener@shop.example");
     const { json } = await workspace.ask("GET /v1/threads?contact=opener@shop.example");
     expect(json.data[0].primary_contact_id).to.equal((await read("opener@shop.example")).id);
   });
 
-  it("are listed with who wrote last at the front, page by page", async () => {
+  it("contacts are listed page by page, the one who wrote last first", async () => {
     for (const name of ["one", "two", "three"]) await write(`${name}@order.example`);
     await write("one@order.example");
     const order = ["one@order.example", "three@order.example", "two@order.example"];
@@ -63,7 +63,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     expect(json.data[0].email).to.equal(order[1]);
   });
 
-  it("are found by part of name or address, status, tag and domain, and by all of them together", async () => {
+  it("contacts are found by part of name or address, status, tag and domain, also combined", async () => {
     await write('"Émile Zola" <emile@books.example>');
     await write("percent%under_score@books.example");
     await edit("emile@books.example", { status: "trusted", tags: ["author", "Author"] });
@@ -78,7 +78,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     expect(await listed("q='%20or%201=1--")).to.deep.equal([]);
   });
 
-  it("change in what is given, and nothing else", async () => {
+  it("a changed contact keeps the fields that were not given", async () => {
     await write('"Written Name" <edit@shop.example>');
     const { json: named } = await edit("edit@shop.example", { name: "Ed" });
     expect(named).to.include({ name: "Ed", status: "unknown" });
@@ -92,7 +92,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     expect((await read("edit@shop.example")).name).to.equal("Third Name");
   });
 
-  it("say which field is wrong, and how", async () => {
+  it("a refused change of a contact names the field that is wrong", async () => {
     await write("bounds@shop.example");
     const wrong: [unknown, string][] = [
       [{ status: "evil" }, "status"],
@@ -118,7 +118,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     }
   });
 
-  it("go from the lists when deleted, with all that was said about them, and are made anew by the next mail", async () => {
+  it("a deleted contact loses its name, status and tags; its next mail makes it again under the same id", async () => {
     await write('"Gone" <gone@shop.example>');
     const before = (await edit("gone@shop.example", { status: "blocked", tags: ["spam"], name: "Renamed" })).json;
     const { status, json } = await workspace.ask(`DELETE /v1/contacts/${before.id}`);
@@ -134,7 +134,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     expect(Date.parse(anew.first_seen_at)).to.be.greaterThan(Date.parse(before.last_seen_at));
   });
 
-  it("of another workspace look like none", async () => {
+  it("another workspace's contacts are answered like ones that do not exist", async () => {
     await write("private@shop.example");
     const stranger = await service.workspace();
     const id = idOf("private@shop.example");
@@ -156,7 +156,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     ]);
   });
 
-  it("are the same when everything is replayed", async () => {
+  it("contacts, assistants, threads, messages and drafts are the same after a replay", async () => {
     const { store } = service.deps;
     const replay = { store, database: service.database, tablesSql: tablesFile, signal: new AbortController().signal };
     const names = ["contacts", "assistants", "threads", "messages", "drafts"];
@@ -167,7 +167,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     }
   });
 
-  it("need their scopes [5 scopes]", async () => {
+  it("contacts need read:contacts to be read and write:contacts to be changed or deleted [5 scopes]", async () => {
     const reader = await workspace.keyOf(["read:contacts"]);
     const writer = await workspace.keyOf(["write:contacts"]);
     await write("scoped@shop.example");

@@ -5,7 +5,7 @@ import { sandboxDomainId } from "#src/commands/ids.ts";
 import { domainStream } from "#streams/domain/events.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http domains", () => {
+describe("the sandbox domain over HTTP", () => {
   let service: Nouns;
   let tenant: Tenant;
   before(async () => {
@@ -14,7 +14,7 @@ describe("http domains", () => {
   });
   after(() => service.close());
 
-  it("begin with the sandbox domain, verified, under an id of the workspace [4 GET /v1/domains]", async () => {
+  it("a workspace has the sandbox domain from the start, verified, under an id of its own [4 GET /v1/domains]", async () => {
     const { status, json } = await tenant.ask("GET /v1/domains");
     expect(status).to.equal(200);
     expect(json).to.include({ total: 1, limit: 20, offset: 0 });
@@ -36,7 +36,7 @@ describe("http domains", () => {
     });
   });
 
-  it("of another workspace are answered like none", async () => {
+  it("another workspace's sandbox domain is answered like one that does not exist", async () => {
     const other = await service.workspace();
     const { json } = await other.ask("GET /v1/domains");
     expect(json.data[0].id).not.to.equal(sandboxDomainId(tenant.workspaceId));
@@ -47,7 +47,7 @@ describe("http domains", () => {
     }
   });
 
-  it("need their scope, and take no unknown parameter", async () => {
+  it("the list of domains needs its scope and refuses unknown parameters", async () => {
     const narrow = await service.workspace({ scopes: ["read:keys"] });
     expect((await narrow.ask("GET /v1/domains")).json.error).to.equal("insufficient_scope");
     for (const query of ["limit=0", "limit=101", "offset=-1", "status=verified"]) {
@@ -56,7 +56,7 @@ describe("http domains", () => {
   });
 });
 
-describe("http domains of a workspace's own", () => {
+describe("domains of a workspace over HTTP", () => {
   // Each makes a pair of keys.
   let service: Nouns;
   let tenant: Tenant;
@@ -70,7 +70,7 @@ describe("http domains of a workspace's own", () => {
   const name = () => `customer${++number}.example`;
   const add = (json: unknown, of = tenant) => of.ask("POST /v1/domains", { json });
 
-  it("are added with their five records [4 POST /v1/domains] [4 GET /v1/domains/{id}]", async () => {
+  it("a new domain is pending and shows the five DNS records to publish [4 POST /v1/domains] [4 GET /v1/domains/{id}]", async () => {
     const domain_name = name();
     const { status, json } = await add({ domain_name, inbound_subdomain: "mail" });
     expect(status).to.equal(200);
@@ -103,7 +103,7 @@ describe("http domains of a workspace's own", () => {
     expect((await tenant.ask(`GET /v1/domains/${json.id}`)).json).to.deep.equal(json);
   });
 
-  it("have a DKIM key of 2048 bits whose private half is nowhere to be read [d7 DKIM key]", async () => {
+  it("a domain has a DKIM key of 2048 bits, whose private half is stored sealed and never shown [d7 DKIM key]", async () => {
     const { json } = await add({ domain_name: name() });
     const value: string = json.dns_records[2].value;
     expect(value).to.match(/^v=DKIM1; k=rsa; p=[A-Za-z0-9+/]+=*$/);
@@ -120,7 +120,7 @@ describe("http domains of a workspace's own", () => {
     expect(() => service.deps.keyRing.open(sealed, keyOwner("another workspace"))).to.throw();
   });
 
-  it("are listed behind the sandbox domain, the newest first, page by page [4 GET /v1/domains] [8 list limit]", async () => {
+  it("domains are listed page by page, the sandbox domain first, then the newest [4 GET /v1/domains] [8 list limit]", async () => {
     const own = await service.workspace({ beta: true });
     const added: string[] = [];
     for (let n = 0; n < 3; n++) added.unshift((await add({ domain_name: name() }, own)).json.id);
@@ -141,7 +141,7 @@ describe("http domains of a workspace's own", () => {
     }
   });
 
-  it("take names as people write them, and keep them as DNS has them [d7 names]", async () => {
+  it("a domain's name may have capitals, umlauts and a final dot; it is stored as in DNS [d7 names]", async () => {
     const cases: [given: object, name: string, subdomain: string | null][] = [
       [{ domain_name: "BÜCHER.Example." }, "xn--bcher-kva.example", null],
       [{ domain_name: "Shop.Customer.co.uk" }, "shop.customer.co.uk", null],
@@ -157,7 +157,7 @@ describe("http domains of a workspace's own", () => {
     }
   });
 
-  it("are refused where they are none, or nobody's to have, with the field and the remedy", async () => {
+  it("a name that is no domain, reserved or a public suffix is refused, with the field and the reason", async () => {
     const wrong: [domain_name: unknown, message: RegExp][] = [
       ["", /^domain_name/],
       [7, /^domain_name/],
@@ -198,7 +198,7 @@ describe("http domains of a workspace's own", () => {
     expect((await add({ domain_name: name(), more: 1 })).status).to.equal(422);
   });
 
-  it("stand once in a workspace, the service's own never: 409 [d7 domain conflict]", async () => {
+  it("a domain that the workspace has already, or the service's own, is answered 409 [d7 domain conflict]", async () => {
     const domain_name = name();
     expect((await add({ domain_name })).status).to.equal(200);
     const taken = [
@@ -215,7 +215,7 @@ describe("http domains of a workspace's own", () => {
     expect((await add({ domain_name }, other)).status, "anybody may try").to.equal(200);
   });
 
-  it("at once, for one name: one of them is added", async () => {
+  it("of parallel requests to add one domain, one succeeds", async () => {
     const own = await service.workspace({ beta: true });
     const domain_name = name();
     const answers = await Promise.all([1, 2, 3, 4].map(() => add({ domain_name }, own)));
@@ -223,7 +223,7 @@ describe("http domains of a workspace's own", () => {
     expect((await own.ask("GET /v1/domains")).json.total).to.equal(2);
   });
 
-  it("are as many as the plan allows, also at once; a deleted one makes room [8 domains] [8 pro]", async () => {
+  it("domains are limited by the plan, also when added in parallel; a deleted one makes room [8 domains] [8 pro]", async () => {
     const small = await service.workspace({ plan: "pro" });
     const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => add({ domain_name: name() }, small)));
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 402, 402, 402]);
@@ -236,7 +236,7 @@ describe("http domains of a workspace's own", () => {
     expect((await add({ domain_name: name() }, small)).status).to.equal(402);
   });
 
-  it("can be asked to be checked, and answer as they stand [4 POST /v1/domains/{id}/verify]", async () => {
+  it("a request to verify a domain answers its present state and is recorded once [4 POST /v1/domains/{id}/verify]", async () => {
     const { json: domain } = await add({ domain_name: name() });
     const verify = `POST /v1/domains/${domain.id}/verify`;
     const { status, json } = await tenant.ask(verify);
@@ -248,7 +248,7 @@ describe("http domains of a workspace's own", () => {
     expect(sandbox.json).to.include({ sandbox: true, status: "verified" });
   });
 
-  it("carry no identity before they are verified, and the sandbox one stays [4 POST /v1/identities] [7 422 invalid_request]", async () => {
+  it("an identity on an unverified domain is refused, and so is deleting the sandbox domain [4 POST /v1/identities] [7 422 invalid_request]", async () => {
     const { json: domain } = await add({ domain_name: name() });
     const identity = { domain_id: domain.id, local_part: "support", display_name: "Support" };
     const { status, json } = await tenant.ask("POST /v1/identities", { json: identity });
@@ -258,7 +258,7 @@ describe("http domains of a workspace's own", () => {
     expect([sandbox.status, sandbox.json.error]).to.deep.equal([409, "invalid_request"]);
   });
 
-  it("of another workspace are answered like none, whatever is asked", async () => {
+  it("another workspace's domain is answered 404 by every route", async () => {
     const other = await service.workspace();
     const { json: domain } = await add({ domain_name: name() });
     for (const line of [
@@ -275,7 +275,7 @@ describe("http domains of a workspace's own", () => {
     expect((await other.ask("GET /v1/domains")).json.total).to.equal(1);
   });
 
-  it("are written with their scope alone [5 scopes]", async () => {
+  it("adding a domain needs write:domains, which does not allow reading them [5 scopes]", async () => {
     const reader = await service.workspace({ scopes: ["read:domains"] });
     const { json } = await add({ domain_name: name() }, reader);
     expect(json.error).to.equal("insufficient_scope");

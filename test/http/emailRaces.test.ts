@@ -10,7 +10,7 @@ import { operator } from "#test/support/cause.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("direct sends at the same time as everything else [d6 emails]", () => {
+describe("direct sends while something else happens [d6 emails]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
@@ -46,7 +46,7 @@ describe("direct sends at the same time as everything else [d6 emails]", () => {
       );
     });
 
-  it("two replies to one message while the customer writes: each left before the newer word, or is stale [7 409 stale_draft]", async () => {
+  it("of two replies while the customer writes, each is sent before the newer message or is stale [7 409 stale_draft]", async () => {
     for (let round = 0; round < sized(3, 8); round++) {
       const { rfcId, threadId, messageId } = await opened();
       const based = { thread_id: threadId, based_on_message_id: messageId };
@@ -71,7 +71,7 @@ describe("direct sends at the same time as everything else [d6 emails]", () => {
     }
   });
 
-  it("a reply that names no message answers the newer one that comes in between, not 409", async () => {
+  it("a reply that names no message answers a newer one that arrives before its submission", async () => {
     const { rfcId, threadId, messageId } = await opened();
     const { deps, written } = writingMeanwhile(() => write(rfcId));
     const request = { workspaceId: workspace.id, threadId, basedOnMessageId: null, cc: [], bcc: [], replyAll: false };
@@ -87,7 +87,7 @@ describe("direct sends at the same time as everything else [d6 emails]", () => {
     expect(drafts.map(({ status }: any) => status)).to.deep.equal(["sent", "stale"]);
   });
 
-  it("a reply that names no message is not given to a third party who writes in between", async () => {
+  it("a reply that names no message is not sent to a third party who writes before its submission", async () => {
     const { rfcId, threadId } = await opened();
     const { deps } = writingMeanwhile(() => write(rfcId, "Eve <eve@elsewhere.example>"));
     const request = { workspaceId: workspace.id, threadId, basedOnMessageId: null, cc: [], bcc: [], replyAll: false };
@@ -116,7 +116,7 @@ describe("direct sends at the same time as everything else [d6 emails]", () => {
     return { deps, written: () => submissions };
   }
 
-  it("under one Idempotency-Key is one mail, however often it is asked at once [d0 Idempotency-Key]", async () => {
+  it("parallel replies under one Idempotency-Key are one mail [d0 Idempotency-Key]", async () => {
     const { threadId } = await opened();
     const key = { "Idempotency-Key": randomUUID() };
     const answers = await Promise.all(Array.from({ length: 6 }, () => reply({ thread_id: threadId }, key)));
@@ -128,7 +128,7 @@ describe("direct sends at the same time as everything else [d6 emails]", () => {
     expect(drafts.map(({ id }: any) => id)).to.deep.equal([again.json.draft_id]);
   });
 
-  it("50 sends with 5 left are exactly 5; of the others nothing leaves later [8 outbound] [8 402 upgrade_url] [7 402 plan_limit_reached] [4 POST /v1/emails/send]", async () => {
+  it("of 50 parallel sends with 5 left in the plan exactly 5 are sent; the others are never sent later [8 outbound] [8 402 upgrade_url] [7 402 plan_limit_reached] [4 POST /v1/emails/send]", async () => {
     const { deps } = service;
     const plan = { name: "Small", plan: "builder_pack", betaOverride: false } as const;
     const { workspaceId } = await createWorkspace(deps, plan, operator());
@@ -174,7 +174,7 @@ describe("direct sends at the same time as everything else [d6 emails]", () => {
     expect((await draftsOf()).some(({ subject }: any) => subject === "Late")).to.equal(false);
   });
 
-  it("an identity edited while a mail is sent: what leaves has the newest name, and one draft stands", async () => {
+  it("a mail sent while its identity is renamed has the old or the new name, and is one draft", async () => {
     for (let round = 0; round < sized(2, 5); round++) {
       const name = `Round ${round}`;
       const [answer] = await Promise.all([
@@ -194,7 +194,7 @@ describe("direct sends at the same time as everything else [d6 emails]", () => {
     }
   });
 
-  it("cold threads that a mail joined stay one, also for answers to mail of the one that was absorbed", async () => {
+  it("threads that a mail merged stay one, also for answers to mail of the absorbed one", async () => {
     const from = "merger@x.example";
     const outbound = async (threadId: string, count: number) => {
       await settled(threadId);

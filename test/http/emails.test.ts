@@ -54,8 +54,8 @@ describe("direct sends over HTTP [d6 emails]", () => {
     return { id, thread, message: thread.messages.at(-1) };
   }
 
-  describe("a new mail", () => {
-    it("opens a thread, leaves, and is authorised by exactly that key [4 POST /v1/emails/send]", async () => {
+  describe("POST /v1/emails/send", () => {
+    it("a direct mail opens a thread and is sent, authorised by exactly the key that asked [4 POST /v1/emails/send]", async () => {
       const { status, json } = await send({ to: ["Ada@new.example", "bob@new.example"], metadata: { campaign: 7 } });
       expect(status, JSON.stringify(json)).to.equal(202);
       expect(json.status).to.equal("sending");
@@ -89,7 +89,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect(list.data.map(({ id }: any) => id)).to.include(json.thread_id);
     });
 
-    it("is answered on its own thread, and the answer can be answered", async () => {
+    it("an answer to a direct mail is filed on that mail's thread, and can be answered", async () => {
       const { json } = await send({ to: ["dora@new.example"], cc: ["eve@new.example"] });
       const { messages } = await threadOf((await sent(json.draft_id)).thread_id);
       const rfcId = messages[0].rfc_message_id.slice(1, -1);
@@ -109,7 +109,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect(again.thread_id).to.equal(json.thread_id);
     });
 
-    it("is refused where the identity may only reply, is disabled, or sending is paused [4 POST /v1/emails/send] [7 422 identity_not_active]", async () => {
+    it("a direct mail is refused if its identity may only reply or is disabled, or if sending is paused [4 POST /v1/emails/send] [7 422 identity_not_active]", async () => {
       const disabled = await service.identity(workspace.id, { canSendCold: true, status: "disabled" });
       const before = (await workspace.ask("GET /v1/drafts")).json.total;
       const refused: [Record<string, unknown>, string][] = [
@@ -127,7 +127,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect((await workspace.ask("GET /v1/drafts")).json.total).to.equal(before);
     });
 
-    it("names the field that is wrong; a foreign identity is none", async () => {
+    it("a refused direct mail names the wrong field; another workspace's identity is not found", async () => {
       const stranger = await service.workspace();
       const theirs = await service.identity(stranger.id, { canSendCold: true });
       const wrong: [Record<string, unknown>, number, string][] = [
@@ -153,7 +153,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       }
     });
 
-    it("waits for a person where the identity requires one, and its approvers are asked", async () => {
+    it("a direct mail waits for approval if the identity requires a person, and its approvers are asked", async () => {
       const to = `boss-${randomUUID().slice(0, 8)}@office.example`;
       const guarded = await service.identity(workspace.id, {
         canSendCold: true,
@@ -183,7 +183,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect((await sent(json.draft_id)).decided_by.kind).to.equal("email_link");
     });
 
-    it("asks no approver where the key's word is enough", async () => {
+    it("a direct mail that its key may approve asks no approver", async () => {
       const to = `unasked-${randomUUID().slice(0, 8)}@office.example`;
       const channel = { type: "email" as const, config: { to } };
       const identity = await service.identity(workspace.id, { canSendCold: true, approvalChannel: channel });
@@ -194,8 +194,8 @@ describe("direct sends over HTTP [d6 emails]", () => {
     });
   });
 
-  describe("a reply", () => {
-    it("goes to whom the newest message came from, with its headers [4 POST /v1/emails/reply]", async () => {
+  describe("POST /v1/emails/reply", () => {
+    it("a direct reply goes to the sender of the newest message, in reply to it and with its subject [4 POST /v1/emails/reply]", async () => {
       const { thread, message, id } = await received({
         id: "ann1@customer.example",
         from: "Ann <ann@customer.example>",
@@ -216,13 +216,13 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect((await threadOf(thread.id)).messages.at(-1).id).to.equal(json.message_id);
     });
 
-    it("honours Reply-To", async () => {
+    it("a direct reply goes to the address in Reply-To", async () => {
       const { thread } = await received({} as never, "Reply-To: Desk <desk@customer.example>\r\n");
       const draft = await draftOf((await reply({ thread_id: thread.id })).json.draft_id);
       expect(draft.to).to.deep.equal(["desk@customer.example"]);
     });
 
-    it("to all leaves out our own addresses and nobody else", async () => {
+    it("a reply to all leaves out only the service's own addresses and those given twice", async () => {
       const headers = [
         `Cc: ${plain.address.replace("@", "+tag@").toUpperCase()}, Carl <carl@x.example>, copied@x.example, ann@customer.example`,
         `Reply-To: ann@customer.example, ${plain.address}`,
@@ -241,7 +241,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect(draft.bcc).to.deep.equal(["copied@x.example"]);
     });
 
-    it("to a message the thread has moved on from is stale; without one the newest is answered [7 409 stale_draft]", async () => {
+    it("a reply to a message that is not the newest is stale; one that names no message answers the newest [7 409 stale_draft]", async () => {
       const { id, thread, message } = await received();
       await service.deliver(plain.address, mail({ id: `later${++mails}@x`, inReplyTo: id, text: "One more thing." }));
       const newest = (await threadOf(thread.id)).messages.at(-1);
@@ -255,7 +255,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect(drafts.filter((each: string) => each === "stale")).to.have.length(1);
     });
 
-    it("needs a thread and a message of this workspace, and of each other", async () => {
+    it("a reply needs a thread of this workspace with a received message, and a message of that thread", async () => {
       const { thread } = await received();
       const other = await received();
       const stranger = await service.workspace();
@@ -284,7 +284,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       });
     });
 
-    it("waits for a person where the identity requires one", async () => {
+    it("a direct reply waits for approval if the identity requires a person", async () => {
       const guarded = await service.identity(workspace.id, { requireHumanApproval: true });
       const { thread, message } = await received({} as never, "", guarded);
       const { status, json } = await reply({ thread_id: thread.id, based_on_message_id: message.id });
@@ -294,7 +294,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
       expect((await draftOf(json.draft_id)).decided_by).to.equal(null);
     });
 
-    it("of a disabled assistant's identity is refused, and so is its draft [d8 assistants]", async () => {
+    it("a reply and a draft are refused while the identity's assistant is disabled [d8 assistants]", async () => {
       const assistant = (await workspace.ask("POST /v1/assistants", { json: { name: "A" } })).json;
       const identity = await service.identity(workspace.id, { assistantId: assistant.id });
       const { thread, message } = await received({} as never, "", identity);
@@ -309,7 +309,7 @@ describe("direct sends over HTTP [d6 emails]", () => {
     });
   });
 
-  it("need write:emails [5 scopes]", async () => {
+  it("direct mails and replies need write:emails [5 scopes]", async () => {
     const key = await workspace.keyOf(["write:drafts", "write:identities"]);
     await service.caughtUp();
     expect((await send({}, key)).json.error).to.equal("insufficient_scope");

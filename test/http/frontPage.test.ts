@@ -18,7 +18,7 @@ describe("the front page", () => {
   const ready: ReadinessCheck = async () => ({ name: "database", ok: true });
   const broken: ReadinessCheck = async () => ({ name: "event_store", ok: false, detail: "postgres://u:hunter2@h/d" });
 
-  it("says without a key what this is and that it is ready, and leads to the docs", async () => {
+  it("the front page says without a key that the service is ready, and links to the documents", async () => {
     const response = await fetch(`${await served([ready])}/`);
     expect(response.status).to.equal(200);
     const text = await response.text();
@@ -27,18 +27,18 @@ describe("the front page", () => {
     for (const [name, value] of Object.entries(pageHeaders)) expect(response.headers.get(name), name).to.equal(value);
   });
 
-  it("leads to the outbox if there is one", async () => {
+  it("the front page links to the outbox if there is one", async () => {
     const text = await (await fetch(`${await served([ready], true)}/`)).text();
     expect(text).to.include('href="/outbox"');
   });
 
-  it("names what is not ready, and tells nothing else of it", async () => {
+  it("the front page names a part that is not ready, without its details", async () => {
     const text = await (await fetch(`${await served([ready, broken])}/`)).text();
     expect(text).to.include("<h1>Countersign is not ready</h1>").and.to.include("event_store");
     expect(text).not.to.include("hunter2").and.not.to.include("database");
   });
 
-  it("answers HEAD like GET but for the body, and no other method", async () => {
+  it("the front page answers HEAD with GET's headers, and POST with 404", async () => {
     const url = await served([ready]);
     const [get, head] = [await fetch(`${url}/`), await fetch(`${url}/`, { method: "HEAD" })];
     expect([head.status, await head.text()]).to.deep.equal([200, ""]);

@@ -70,7 +70,7 @@ describe("held mail over HTTP [d5 held]", () => {
     return counts;
   };
 
-  it("of a disabled identity shows in the ledger alone, makes stale, and is released when it is active again [3 identity disabled]", async () => {
+  it("mail to a disabled identity is shown only in the ledger, makes drafts stale, and is released later [3 identity disabled]", async () => {
     limited({});
     const { id, ask } = await tenant("agency");
     const to = "held@approvers.example";
@@ -138,7 +138,7 @@ describe("held mail over HTTP [d5 held]", () => {
     expect((await ask("GET /v1/workspaces/me")).json.inbound_received_this_period).to.equal(3);
   });
 
-  it("over the quota: exactly as many of 50 parallel mails are stored, and the rest in order as the plan reaches [8 inbound] [8 beta_override] [d10 inbound] [8 pro]", async () => {
+  it("of 50 parallel mails the quota's number is stored; the others are released in order as the plan grows [8 inbound] [8 beta_override] [d10 inbound] [8 pro]", async () => {
     limited({ pro: { inboundPerPeriod: 7 }, agency: { inboundPerPeriod: 30 } });
     const { id, ask, change } = await tenant("pro");
     const [a, b] = [await service.identity(id), await service.identity(id)];
@@ -172,7 +172,7 @@ describe("held mail over HTTP [d5 held]", () => {
     expect(tally(await ledger(ask))).to.deep.equal({ threaded: 50 });
   });
 
-  it("over the quota is released when a new period begins, by the payment processor's word", async () => {
+  it("mail held over the quota is released when the payment processor begins a new period", async () => {
     limited({ pro: { inboundPerPeriod: 1 } });
     const { id, ask, change } = await tenant("pro");
     const identity = await service.identity(id);
@@ -184,7 +184,7 @@ describe("held mail over HTTP [d5 held]", () => {
     expect((await ask("GET /v1/workspaces/me")).json.inbound_received_this_period).to.equal(1);
   });
 
-  it("over the quota is released when the calendar month turns [d10 periods]", async () => {
+  it("mail held over the quota is released when the calendar month ends [d10 periods]", async () => {
     limited({ pro: { inboundPerPeriod: 1 } });
     const turn = new Date(Date.now() + 4_000);
     const monthBefore = new Date(turn);
@@ -198,7 +198,7 @@ describe("held mail over HTTP [d5 held]", () => {
     expect((await ask("GET /v1/workspaces/me")).json.inbound_received_this_period).to.equal(1);
   });
 
-  it("is also what comes for an identity above a smaller plan's cap: it can be read, cannot send, and works again when there is room [d10 canceled]", async () => {
+  it("an identity above the plan's cap cannot send and its mail is held, until there is room again [d10 canceled]", async () => {
     limited({});
     const { id, ask, change } = await tenant("pro");
     const [older, newer] = [await service.identity(id), await service.identity(id)];

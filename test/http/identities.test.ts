@@ -13,7 +13,7 @@ import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSuppo
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
 
-describe("http identities", () => {
+describe("identities over HTTP", () => {
   let service: Nouns;
   let tenant: Tenant;
   let count = 0;
@@ -38,8 +38,8 @@ describe("http identities", () => {
   const patch = (id: string, json: unknown, of = tenant) => of.ask(`PATCH /v1/identities/${id}`, { json });
   const outcome = ({ status, json }: HttpAnswer) => [status, json.error];
 
-  describe("creation", () => {
-    it("answers 201 with the contract's fields and defaults [4 POST /v1/identities] [3 identity active] [8 thread_history_depth]", async () => {
+  describe("creation of an identity", () => {
+    it("a new identity is answered 201 with the contract's fields and defaults [4 POST /v1/identities] [3 identity active] [8 thread_history_depth]", async () => {
       const asked = body();
       const { status, json } = await tenant.ask("POST /v1/identities", { json: asked });
       expect(status).to.equal(201);
@@ -72,7 +72,7 @@ describe("http identities", () => {
       expect((await tenant.ask(`GET /v1/identities/${id}`)).json).to.deep.equal(json);
     });
 
-    it("takes every local part the contract allows, and no other", async () => {
+    it("an identity can have every local part that the contract allows, and no other", async () => {
       for (const local_part of ["a", "_x-1+y", "a.b-c", "9", "-", `${"x".repeat(63)}y`]) await made({ local_part });
       for (const local_part of ["", "A", "a b", "a@b", ".a", "a.", "a..b", "ä", "x".repeat(65), "a\r\nb", 1, null]) {
         const answer = await create({ local_part });
@@ -155,14 +155,14 @@ describe("http identities", () => {
         "approval_channel.config.bot_token",
       ],
     ] as const) {
-      it(`refuses ${what}`, async () => {
+      it(`a new identity with ${what} is refused`, async () => {
         const answer = await create(changes);
         expect(outcome(answer)).to.deep.equal([status, error]);
         expect(answer.json.message).to.contain(names);
       });
     }
 
-    it("keeps the names that speak for the sandbox domain, however they are written", async () => {
+    it("reserved local parts and those that look like them are refused", async () => {
       const own = ["countersign-mail", "approvals7", "c0unter.s1gn", "your+approval", "no-reply"];
       const names = [reservedLocalParts, ["postmaster+x", "a.b.u.s.e", "web.master+x"], own].flat();
       for (const local_part of inFull ? names : names.slice(-8)) {
@@ -199,7 +199,7 @@ describe("http identities", () => {
       }
     });
 
-    it("refuses the service's name as a display name, also later and on every domain", async () => {
+    it("the service's name is refused as a display name, in a new identity and in a change", async () => {
       for (const display_name of ["Countersign", "Соuntersign approvals"]) {
         const answer = await create({ display_name });
         expect([...outcome(answer), answer.json.field]).to.deep.equal([422, "invalid_request", "display_name"]);
@@ -208,7 +208,7 @@ describe("http identities", () => {
       expect(outcome(await patch(id, { display_name: "COUNTER-SIGN" }))).to.deep.equal([422, "invalid_request"]);
     });
 
-    it("has an address with a tag and the one without it for one workspace, whichever is made first", async () => {
+    it("an address with a tag and the one without it belong to one workspace, whichever is made first", async () => {
       const other = await service.workspace();
       const status = async (local_part: string, of: Tenant) => (await create({ local_part }, of)).status;
       expect(await status("tagged+orders", tenant)).to.equal(201);
@@ -221,7 +221,7 @@ describe("http identities", () => {
       expect(await status("plain+orders", other)).to.equal(201);
     });
 
-    it("gives an address with a tag and the one without it to one of two workspaces that ask at once", async () => {
+    it("of two workspaces that ask in parallel, one gets an address and all its tags", async () => {
       const other = await service.workspace({ beta: true });
       const resolve = createRecipients(service.deps);
       for (let round = 0; round < sized(8, 40); round++) {
@@ -242,7 +242,7 @@ describe("http identities", () => {
       }
     });
 
-    it("leaves an identity its address that was reserved later", async () => {
+    it("an identity keeps its address when its local part is reserved later", async () => {
       const identityId = service.deps.ids.uuid();
       const localPart = "hostmaster";
       const emailAddress = `${localPart}@${sandboxDomain}`;
@@ -256,7 +256,7 @@ describe("http identities", () => {
       expect(outcome(await patch(identityId, { local_part: "abuse" }))).to.deep.equal([422, "invalid_request"]);
     });
 
-    it("refuses the address approvals come from, whatever its name", async () => {
+    it("the address that approval mails come from is refused, whatever its name", async () => {
       const { settings } = service.deps;
       const { approvalsFrom } = settings;
       settings.approvalsFrom = `Decisions@${sandboxDomain}`;
@@ -270,7 +270,7 @@ describe("http identities", () => {
       }
     });
 
-    it("refuses another workspace's domain like one that does not exist", async () => {
+    it("another workspace's domain is refused like one that does not exist", async () => {
       const other = await service.workspace();
       const [foreign, missing] = [
         await create({ domain_id: sandboxDomainId(other.workspaceId) }),
@@ -280,7 +280,7 @@ describe("http identities", () => {
       expect(foreign.status).to.equal(404);
     });
 
-    it("refuses an address in use, in this workspace and any other [7 409 invalid_request]", async () => {
+    it("an address in use is refused, in its own workspace and in any other [7 409 invalid_request]", async () => {
       const { local_part } = await made();
       const other = await service.workspace();
       for (const answer of [await create({ local_part }), await create({ local_part }, other)]) {
@@ -289,7 +289,7 @@ describe("http identities", () => {
       }
     });
 
-    it("gives one of many at once the address", async () => {
+    it("of parallel requests for one address, one succeeds", async () => {
       const other = await service.workspace({ beta: true });
       for (let round = 0; round < sized(5, 20); round++) {
         const local_part = `contended${round}`;
@@ -304,7 +304,7 @@ describe("http identities", () => {
       expect(rows).to.deep.equal([]);
     });
 
-    it("goes on with an address that was claimed when the creation broke off", async () => {
+    it("an address that was claimed by an interrupted creation can be used by its workspace alone", async () => {
       const local_part = `interrupted${++count}`;
       const address = `${local_part}@${sandboxDomain}`;
       await service.deps.emailAddresses.handle(
@@ -324,7 +324,7 @@ describe("http identities", () => {
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409]);
     });
 
-    it("stops at the plan's cap, also in parallel; a refused one takes no place [8 identities] [7 402 plan_limit_reached]", async () => {
+    it("identities are limited by the plan, also in parallel; a refused one does not count [8 identities] [7 402 plan_limit_reached]", async () => {
       const pro = await service.workspace({ plan: "pro" });
       const { local_part } = await made();
       for (let n = 0; n < 12; n++) expect((await create({ local_part }, pro)).status).to.equal(409);
@@ -342,8 +342,8 @@ describe("http identities", () => {
     });
   });
 
-  describe("lists", () => {
-    it("filter by domain and status, newest first [4 GET /v1/identities] [4 GET /v1/identities/{id}]", async () => {
+  describe("list of identities", () => {
+    it("identities are listed by domain and status, the newest first [4 GET /v1/identities] [4 GET /v1/identities/{id}]", async () => {
       const of = await service.workspace();
       const [one, two, three] = [await made({}, of), await made({}, of), await made({}, of)];
       await patch(two.id, { status: "disabled" }, of);
@@ -366,8 +366,8 @@ describe("http identities", () => {
     });
   });
 
-  describe("changes", () => {
-    it("touch only what is given [4 PATCH /v1/identities/{id}]", async () => {
+  describe("change of an identity", () => {
+    it("a changed identity keeps the fields that were not given [4 PATCH /v1/identities/{id}]", async () => {
       const before = await made({ signature_text: "Bye", reply_to_email: "team@example.com" });
       const { json: after } = await patch(before.id, { display_name: "New", signature_text: null });
       expect({ ...after, updated_at: "" }).to.deep.equal({
@@ -381,14 +381,14 @@ describe("http identities", () => {
     });
 
     for (const field of ["local_part", "email_address", "domain_id", "can_send_cold", "id"]) {
-      it(`cannot set ${field}`, async () => {
+      it(`the ${field} of an identity cannot be changed`, async () => {
         const { id } = await made();
         const answer = await patch(id, { [field]: field === "can_send_cold" ? true : "other" });
         expect(outcome(answer)).to.deep.equal([422, "invalid_request"]);
       });
     }
 
-    it("give a secondary channel its usual delay of an hour", async () => {
+    it("an escalation delay is 60 minutes by default where there is a secondary channel", async () => {
       const secondary_approval_channel = { type: "email", config: { to: "second@example.com" } };
       expect((await made({ secondary_approval_channel })).escalation_delay_minutes).to.equal(60);
       expect(
@@ -400,10 +400,10 @@ describe("http identities", () => {
     });
   });
 
-  describe("channel secrets", () => {
+  describe("secrets of channels", () => {
     const telegram = (bot_token: string) => ({ type: "telegram", config: { bot_token, chat_id: "42" } });
 
-    it("are masked on the wire and sealed in the log", async () => {
+    it("secrets of channels are masked in answers and sealed in the log and the read model", async () => {
       const token = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
       const slack = {
         webhook_url: "https://hooks.slack.com/services/T0/B0/XyZwVu",
@@ -429,7 +429,7 @@ describe("http identities", () => {
         expect(JSON.stringify(rows)).not.to.contain(secret);
     });
 
-    it("stay when what is shown comes back, and go when a new one comes", async () => {
+    it("a channel keeps its secret when the mask is sent back; a new secret replaces it", async () => {
       const plain = async (id: string) => {
         const { rows } = await service.database.reads.ofAll.query(
           "select workspace_id, approval_channel from identities where id = $1",
@@ -457,7 +457,7 @@ describe("http identities", () => {
   });
 
   describe("covered recipients [d14 grants]", () => {
-    it("are kept as they are given, and changed as a whole", async () => {
+    it("covered recipients are stored as given and replaced as a whole", async () => {
       const team = ["Team@example.com", "boss@example.com"];
       const identity = await made({ covered_recipients: team });
       expect(identity.covered_recipients).to.deep.equal(team);
@@ -465,7 +465,7 @@ describe("http identities", () => {
       expect((await patch(identity.id, { covered_recipients: [] })).json.covered_recipients).to.deep.equal([]);
     });
 
-    it("are at most 20 plain addresses", async () => {
+    it("covered recipients are at most 20 plain addresses", async () => {
       const { id } = await made();
       const addresses = (count: number) => Array.from({ length: count }, (_, n) => `a${n}@example.com`);
       expect((await patch(id, { covered_recipients: addresses(20) })).status).to.equal(200);
@@ -489,7 +489,7 @@ describe("http identities", () => {
       config: { bot_token: `1:${"a".repeat(35)}`, chat_id, ...more },
     });
 
-    it("is 1 to 5, and 1 by default [d13 quorum]", async () => {
+    it("approvals_required is 1 to 5, and 1 by default [d13 quorum]", async () => {
       expect((await made()).approvals_required).to.equal(1);
       const { id } = await made({ approvals_required: 5 });
       expect((await patch(id, { approvals_required: 2 })).json.approvals_required).to.equal(2);
@@ -500,7 +500,7 @@ describe("http identities", () => {
       }
     });
 
-    it("warns that members have to give what the channels cannot: those who may, and are asked by no channel", async () => {
+    it("an identity warns if members have to give approvals; only approvers whom no channel asks count", async () => {
       const own = await service.workspace({ beta: true });
       const channel = { approval_channel: email("boss@example.com"), require_human_approval: true };
       const { id } = await made({ approvals_required: 2, ...channel }, own);
@@ -519,7 +519,7 @@ describe("http identities", () => {
       );
     });
 
-    it("warns where the channels have too few approvers: with a key's approval, or never", async () => {
+    it("an identity warns if its channels have too few approvers", async () => {
       const one = email("boss@example.com");
       const warnings = async (changes: object): Promise<string[]> =>
         (await made({ approvals_required: 2, ...changes })).warnings;
@@ -556,10 +556,10 @@ describe("http identities", () => {
     });
   });
 
-  describe("under require_human_approval", () => {
+  describe("require_human_approval", () => {
     const email = (to: string) => ({ type: "email", config: { to } });
 
-    it("keep their channels and the switch from keys without write:approvals", async () => {
+    it("a key without write:approvals cannot loosen the approval of an identity that requires a person", async () => {
       const guarded = await made({
         require_human_approval: true,
         approval_channel: email("boss@example.com"),
@@ -599,8 +599,8 @@ describe("http identities", () => {
     });
   });
 
-  describe("deletion", () => {
-    it("answers the id, once; nothing finds it any more [4 DELETE /v1/identities/{id}]", async () => {
+  describe("deletion of an identity", () => {
+    it("a deleted identity is not found and not listed any more [4 DELETE /v1/identities/{id}]", async () => {
       const { id } = await made();
       const deleted = await tenant.ask(`DELETE /v1/identities/${id}`);
       expect([deleted.status, deleted.json]).to.deep.equal([200, { id, deleted: true }]);
@@ -611,7 +611,7 @@ describe("http identities", () => {
       expect((await tenant.ask("GET /v1/identities?limit=100")).text).not.to.contain(id);
     });
 
-    it("frees a sandbox address at once, for this workspace alone", async () => {
+    it("a deleted identity's sandbox address can be used again at once, by the same workspace alone", async () => {
       const identity = await made();
       const other = await service.workspace();
       await tenant.ask(`DELETE /v1/identities/${identity.id}`);
@@ -620,7 +620,7 @@ describe("http identities", () => {
       expect(again.id).not.to.equal(identity.id);
     });
 
-    it("frees no address of which mail is being sent", async () => {
+    it("a deleted identity's address stays taken while its mail is being sent", async () => {
       const { id: identityId, local_part } = await made();
       const { workspaceId } = tenant;
       const sending = { of: () => ({ query: async () => ({ rows: [{ id: unknown }] }) }) } as unknown as Reads;
@@ -638,7 +638,7 @@ describe("http identities", () => {
     });
   });
 
-  it("of another workspace are answered like none, whatever is asked", async () => {
+  it("another workspace's identity is answered like one that does not exist", async () => {
     const { id } = await made();
     const other = await service.workspace();
     for (const line of ["GET", "DELETE"]) {
@@ -653,7 +653,7 @@ describe("http identities", () => {
     expect((await tenant.ask(`GET /v1/identities/${id}`)).json.display_name).to.equal("Support");
   });
 
-  it("need their scopes", async () => {
+  it("creating an identity needs write:identities", async () => {
     const reader = await service.workspace({ scopes: ["read:identities"] });
     expect((await reader.ask("GET /v1/identities")).status).to.equal(200);
     expect(outcome(await create({}, reader))).to.deep.equal([401, "insufficient_scope"]);

@@ -19,7 +19,7 @@ describe("the inbound ledger over HTTP", () => {
   });
   after(() => service.stop());
 
-  it("has an entry for every delivery, a repeated one too, newest first", async () => {
+  it("the ledger has an entry for every delivery, also a repeated one, the newest first", async () => {
     const raw = mail({ id: "once@x.example" });
     await service.deliver(identity.address, raw);
     await service.deliver(identity.address.replace("@", "+tag@"), raw);
@@ -39,7 +39,7 @@ describe("the inbound ledger over HTTP", () => {
     expect((await workspace.ask(`GET /v1/inbound/${first.id}`)).json).to.deep.equal(first);
   });
 
-  it("gives each delivery byte for byte", async () => {
+  it("the ledger returns the bytes of each delivery as they were received", async () => {
     const raw = mail({ id: "bytes@x.example", text: "B\u00fccher \u{1f4da}" });
     await service.deliver(identity.address, raw);
     const { json } = await workspace.ask("GET /v1/inbound?limit=1");
@@ -50,7 +50,7 @@ describe("the inbound ledger over HTTP", () => {
     expect(answer.headers.get("content-disposition")).to.match(/^attachment;/);
   });
 
-  it("shows a stranger nothing", async () => {
+  it("the ledger shows another workspace nothing", async () => {
     const stranger = await service.workspace();
     const { id } = (await workspace.ask("GET /v1/inbound?limit=1")).json.data[0];
     expect((await stranger.ask("GET /v1/inbound")).json.total).to.equal(0);
@@ -61,12 +61,12 @@ describe("the inbound ledger over HTTP", () => {
     }
   });
 
-  it("refuses a disposition that there is none of", async () => {
+  it("the ledger refuses an unknown disposition as a filter", async () => {
     const { status, json } = await workspace.ask("GET /v1/inbound?disposition=lost");
     expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
     expect(json.message).to.contain("disposition");
   });
-  it("keeps the entry of a held and of a quarantined mail whose content was kept for as long as the operator allows", async () => {
+  it("the ledger keeps the entries of held and quarantined mails whose content was removed after retention", async () => {
     const own = await service.workspace();
     const { ask } = own;
     const agent = await service.identity(own.id);
@@ -120,7 +120,7 @@ describe("the inbound ledger over HTTP", () => {
     expect(parked.rows).to.deep.equal([]);
   });
 
-  it("is full where a workspace holds too much that nobody answered: 451 and 503 for it alone, said in /readyz, until it is answered or closed", async () => {
+  it("a workspace with too much unanswered mail gets no more, until it is answered or closed; others do", async () => {
     const [full, other] = [await service.workspace(), await service.workspace()];
     const [flooded, calm] = [await service.identity(full.id), await service.identity(other.id)];
     const holds = async () =>

@@ -5,7 +5,7 @@ import { deskOf } from "#test/support/desk.ts";
 import { atTheDoor, goodPassword, mailedToken } from "#test/support/door.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("an invitation at the door [4 /auth/*]", () => {
+describe("acceptance of an invitation [4 /auth/*]", () => {
   let service: InProcess;
   let workspace: Workspace;
   let counter = 0;
@@ -26,7 +26,7 @@ describe("an invitation at the door [4 /auth/*]", () => {
     return mailedToken(service, { address: email, page: "invitation" });
   };
 
-  it("makes an account, and a member of the invited role, signed in where they were invited to", async () => {
+  it("an accepted invitation makes an account and a member of the invited role, and signs them in", async () => {
     const email = freshAddress();
     const token = await invited(email);
     const page = await door().get(`/invitation/${token}`);
@@ -44,7 +44,7 @@ describe("an invitation at the door [4 /auth/*]", () => {
     expect([twice.status, twice.body.field]).to.deep.equal([422, "token"]);
   });
 
-  it("that names no address proves none: who names theirs confirms it by reading mail there", async () => {
+  it("an invitation without an address leaves the account's address unconfirmed until its mail is confirmed", async () => {
     const { id } = await service.workspace();
     const token = (await firstOwnerLink(service.deps, id))!.split("/").at(-1)!;
     const [email, visitor] = [freshAddress(), door()];
@@ -59,7 +59,7 @@ describe("an invitation at the door [4 /auth/*]", () => {
     expect(await isConfirmed()).to.equal(true);
   });
 
-  it("is accepted by who has an account only with that account's password, and under the invited address", async () => {
+  it("an address with an account accepts an invitation only when signed in as that account", async () => {
     const [email, other] = [freshAddress(), freshAddress()];
     const first = await invited(email);
     await door().json("/auth/invitations/accept", { token: first, password: goodPassword });
@@ -94,14 +94,14 @@ describe("an invitation at the door [4 /auth/*]", () => {
     );
   });
 
-  it("is the only way to an account where SIGN_UP says so, whatever the address", async () => {
+  it("sign-up is refused and not offered if SIGN_UP is invited", async () => {
     const { status, body } = await door().json("/auth/sign-up", { email: freshAddress() });
     expect([status, body.error]).to.deep.equal([422, "invalid_request"]);
     expect((await door().get("/sign-up")).text).to.include("by invitation");
     expect((await door().get("/sign-in")).text).not.to.include("/sign-up");
   });
 
-  it("makes no account where SIGN_UP is closed", async () => {
+  it("an invitation makes no account while SIGN_UP is closed", async () => {
     const token = await invited(freshAddress());
     const { settings } = service.deps;
     settings.signUp = "closed";
@@ -111,7 +111,7 @@ describe("an invitation at the door [4 /auth/*]", () => {
     expect((await door().json("/auth/invitations/accept", { token, password: goodPassword })).status).to.equal(200);
   });
 
-  it("of a workspace that gives itself a name of markup is shown as text", async () => {
+  it("an invitation shows a workspace's name with markup and quotes as plain text", async () => {
     await workspace.ask("PATCH /v1/workspaces/me", {
       json: { name: "<img src=x onerror=alert(1)>”. Sign in at evil" },
     });
@@ -123,7 +123,7 @@ describe("an invitation at the door [4 /auth/*]", () => {
     await workspace.ask("PATCH /v1/workspaces/me", { json: { name: "Test" } });
   });
 
-  it("leads to a profile where name and password are changed without script", async () => {
+  it("an invited user changes name and password on the profile page without a script", async () => {
     const email = freshAddress();
     const token = await invited(email);
     const visitor = door();

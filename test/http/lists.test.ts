@@ -29,7 +29,7 @@ const filters: Record<string, string[]> = {
   "GET /v1/drafts": ["status=pending"],
 };
 
-describe("lists by cursor [d0 lists]", () => {
+describe("lists by pagination cursor [d0 lists]", () => {
   let service: InProcess;
   let ours: Workspace;
   let theirs: Workspace;
@@ -125,7 +125,7 @@ describe("lists by cursor [d0 lists]", () => {
   });
   after(() => service?.stop());
 
-  it("are every list there is", () => {
+  it("every list route is tested with a pagination cursor", () => {
     expect(lists.length).to.be.above(10);
     expect(lists.map(lineOf), "say in this file (more) how a list gets one more row").to.deep.equal(Object.keys(more));
   });
@@ -135,7 +135,7 @@ describe("lists by cursor [d0 lists]", () => {
     const { sort } = list.query.properties as Json;
     const queries = ["", ...(sort?.enum ?? []).map((value: string) => `sort=${value}`), ...(filters[line] ?? [])];
 
-    it(`${line}: the same as by offset, and nothing twice while rows are added`, async () => {
+    it(`${line} by cursor returns the rows of the list by offset, and none twice while rows are added`, async () => {
       const addOne = more[line]!;
       const path = pathOf(list);
       while ((await read(path, "limit=1")).total < sized(3, 7)) await addOne();
@@ -162,7 +162,7 @@ describe("lists by cursor [d0 lists]", () => {
     });
   }
 
-  it("take no cursor of another list, filter, order or workspace, and none that was altered or made up", async () => {
+  it("a cursor of another list, filter, order or workspace, or an altered one, is refused", async () => {
     const cursorOf = async (path: string, query = "") => (await read(path, `limit=1&${query}`)).next_cursor as string;
     const threads = await cursorOf("/v1/threads");
     const altered = Buffer.from(threads, "base64url");
@@ -193,7 +193,7 @@ describe("lists by cursor [d0 lists]", () => {
     }
   });
 
-  it("take a cursor or an offset, and no offset above 10,000", async () => {
+  it("a list accepts a cursor or an offset, not both, and no offset above 10,000", async () => {
     const { next_cursor } = await read("/v1/threads", "limit=1");
     for (const [query, sentence] of [
       [`cursor=${next_cursor}&offset=1`, "offset: expected either offset or cursor, not both"],
@@ -210,7 +210,7 @@ describe("lists by cursor [d0 lists]", () => {
     expect((await read("/v1/threads", "offset=10000")).data).to.deep.equal([]);
   });
 
-  describe("in SQL", () => {
+  describe("pages in SQL", () => {
     type Row = { id: string };
     const rows = Array.from({ length: 60 }, (_, index) => ({
       id: randomUUID(),
@@ -241,7 +241,7 @@ describe("lists by cursor [d0 lists]", () => {
       return ids;
     }
 
-    it("go on exactly after a row, however many are equal to it but for the id", async () => {
+    it("a page begins exactly after the last row of the one before, also among rows that differ only in their id", async () => {
       await service.database.transaction(async (tx) => {
         await tx.query(
           `create temporary table items (workspace_id text, id uuid, rank int, at timestamptz) on commit drop`,

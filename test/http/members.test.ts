@@ -13,7 +13,7 @@ import { barrier } from "./framework/support.ts";
 
 const dayMs = 86_400_000;
 
-describe("http members", () => {
+describe("members over HTTP", () => {
   let service: InProcess;
   let tenant: Workspace;
   let olga: Desk;
@@ -52,8 +52,8 @@ describe("http members", () => {
     }
   }
 
-  describe("by key", () => {
-    it("are invited, listed, changed, invited again and removed", async () => {
+  describe("members, by API key", () => {
+    it("members are invited, listed, changed, invited again and removed", async () => {
       const email = someone("Ann");
       const made = await inviting(email);
       expect(made.status).to.equal(201);
@@ -74,7 +74,7 @@ describe("http members", () => {
       expect((await tenant.ask(`DELETE /v1/members/${id}`)).status).to.equal(404);
     });
 
-    it("answer 201 for an address that is there already, in the same role, however it is spelt", async () => {
+    it("a second invitation of one address in the same role is answered 201 with the first member", async () => {
       const email = someone("twice");
       const first = await inviting(email);
       const second = await inviting(email.toUpperCase());
@@ -86,7 +86,7 @@ describe("http members", () => {
       expect([active.status, active.json.id, active.json.status]).to.deep.equal([201, bea.user.memberId, "active"]);
     });
 
-    it("show the name and address that they have now", async () => {
+    it("a member is listed with their present name and address", async () => {
       const kim = await deskOf(service, tenant.id, { role: "approver", name: "Kim" });
       const email = someone("kim");
       await service.deps.users.handle(kim.user.id, { type: "RenameUser", name: "Kim Moved" }, operator());
@@ -96,7 +96,7 @@ describe("http members", () => {
       expect(shown).to.include({ name: "Kim Moved", email, invited_by: null });
     });
 
-    it("are made no owners, and no owner is changed or removed", async () => {
+    it("a key can neither invite, change nor remove an owner", async () => {
       const { memberId } = olga.user;
       for (const answer of [
         await inviting(someone(), "owner"),
@@ -106,7 +106,7 @@ describe("http members", () => {
         expect([answer.status, answer.json.error]).to.deep.equal([401, "insufficient_scope"]);
     });
 
-    it("are not changed at all while a person has to approve, in the workspace or for one identity", async () => {
+    it("a key cannot change members while the workspace or an identity requires a person's approval", async () => {
       const strict = await service.workspace();
       const { id } = (await inviting(someone(), "auditor", strict)).json;
       const refused = async (): Promise<void> => {
@@ -138,8 +138,8 @@ describe("http members", () => {
     });
   });
 
-  describe("an invitation", () => {
-    it("comes by mail, and makes a member of who has the address, once; every owner is told", async () => {
+  describe("invitation of a member", () => {
+    it("a mailed invitation makes its address a member, once, and every owner is notified", async () => {
       const email = someone("nina");
       const other = await deskOf(service, tenant.id, { role: "owner" });
       await olga.get("/settings/members/invite");
@@ -165,7 +165,7 @@ describe("http members", () => {
       }
     });
 
-    it("is good by its newest link alone", async () => {
+    it("only the newest link of an invitation is valid", async () => {
       const email = someone("renewed");
       const { id } = (await inviting(email)).json;
       await tokensOf(email);
@@ -175,7 +175,7 @@ describe("http members", () => {
       expect(await accepting(newest, email)).to.equal("accepted");
     });
 
-    it("that was withdrawn is good no more", async () => {
+    it("a withdrawn invitation is refused", async () => {
       const email = someone("withdrawn");
       const { id } = (await inviting(email)).json;
       const [token] = (await tokensOf(email)) as [string];
@@ -183,7 +183,7 @@ describe("http members", () => {
       expect(await accepting(token, email)).to.contain("this invitation was withdrawn");
     });
 
-    it("of the operator is mailed to nobody", async () => {
+    it("an invitation by the operator is not mailed", async () => {
       const email = someone("quiet");
       await invite(service.deps, { workspaceId: tenant.id, email, role: "auditor" }, operator(tenant.id));
       const later = someone("later");
@@ -192,7 +192,7 @@ describe("http members", () => {
       expect(await mailsTo(email)).to.deep.equal([]);
     });
 
-    it("without an address makes a first owner of who holds it, and of nobody after that", async () => {
+    it("an invitation without an address makes one first owner; only its newest link is valid", async () => {
       const { id } = await service.workspace();
       const [older, newest] = [await firstOwnerLink(service.deps, id), await firstOwnerLink(service.deps, id)];
       expect(await accepting(tokenIn(older!), someone())).to.equal("replaced");
@@ -202,8 +202,8 @@ describe("http members", () => {
     });
   });
 
-  describe("a right that was taken", () => {
-    it("of two owners who demote each other at the same moment one stays", async () => {
+  describe("loss of a role", () => {
+    it("of two owners who demote each other at the same moment one stays an owner", async () => {
       const { id } = await service.workspace();
       const [one, two] = [await deskOf(service, id), await deskOf(service, id)] as const;
       await Promise.all([
@@ -219,7 +219,7 @@ describe("http members", () => {
       expect(members.filter(({ role }) => role === "owner")).to.have.length(1);
     });
 
-    it("ends what the member has under way, and their next request", async () => {
+    it("a removed member's request in flight and next request are refused", async () => {
       const ben = await deskOf(service, tenant.id, { role: "auditor" });
       expect((await ben.get("/settings/members")).status).to.equal(200);
       const [locked, free] = [barrier<void>(), barrier<void>()];
@@ -241,7 +241,7 @@ describe("http members", () => {
       expect((await ben.get("/settings/members")).status).to.equal(403);
     });
 
-    it("leaves nothing to append under the right that there was", async () => {
+    it("a command that was authorised before a role was changed is refused", async () => {
       const ada = await deskOf(service, tenant.id, { role: "admin" });
       const { revision } = await service.deps.members.load(tenant.id);
       const cause = { ...operator(tenant.id), keyGuard: { stream: memberStream(tenant.id), revision } };
@@ -258,7 +258,7 @@ describe("http members", () => {
       expect(outcome).to.equal("unauthorized");
     });
 
-    it("counts from the answer on, in the sessions of that workspace", async () => {
+    it("a changed role is in force in the member's session as soon as the change is answered", async () => {
       const max = await deskOf(service, tenant.id, { role: "admin" });
       expect((await max.get("/settings/members/invite")).status).to.equal(200);
       await olga.get(`/settings/members/${max.user.memberId}`);
@@ -270,7 +270,7 @@ describe("http members", () => {
     });
   });
 
-  it("a session that two requests renew at once ends for both of them", async () => {
+  it("a removed member's event stream ends, also if two requests renewed the session at once", async () => {
     const { sessions } = service.deps.accounts;
     const ben = await deskOf(service, tenant.id, { role: "approver" });
     const cookie = ben.cookies.get("countersign")!;
@@ -302,7 +302,7 @@ describe("http members", () => {
   });
 
   describe("the page /settings/members", () => {
-    it("offers what the viewer may do, and the route refuses the rest", async () => {
+    it("the members page offers what the viewer's role allows, and the route refuses everything else", async () => {
       const desks = await Promise.all(
         (["admin", "approver", "auditor"] as const).map((role) => deskOf(service, tenant.id, { role })),
       );
@@ -331,7 +331,7 @@ describe("http members", () => {
       );
     });
 
-    it("shows what was typed again where it is refused", async () => {
+    it("a refused invitation form shows what was typed, escaped", async () => {
       await olga.get("/settings/members/invite");
       const refused = await olga.post("/settings/members/invite", { email: "no <address>", role: "admin" });
       expect(refused.status).to.equal(422);
@@ -339,7 +339,7 @@ describe("http members", () => {
       expect(refused.text).to.contain('aria-describedby="email-error"');
     });
 
-    it("lets everybody leave, but for the only owner", async () => {
+    it("every member can leave a workspace, except its only owner", async () => {
       const { id } = await service.workspace();
       const [owner, approver] = [await deskOf(service, id), await deskOf(service, id, { role: "approver" })];
       await approver.get("/settings/members");
@@ -352,15 +352,15 @@ describe("http members", () => {
   });
 
   // The last ones, because they put the clock of all forward.
-  describe("with time", () => {
-    it("a change asks for the password again", async () => {
+  describe("members as time passes", () => {
+    it("a change of members asks for the password again after 11 minutes", async () => {
       service.clock.advance(11 * 60_000);
       await olga.get("/settings/members");
       const sent = await olga.post("/settings/members/invite", { email: someone(), role: "approver" });
       expect([sent.status, sent.location?.startsWith("/settings/confirm?next=")]).to.deep.equal([303, true]);
     });
 
-    it("an invitation ends after seven days", async () => {
+    it("an invitation expires after seven days", async () => {
       const email = someone("late");
       await inviting(email);
       const [token] = (await tokensOf(email)) as [string];

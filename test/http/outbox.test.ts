@@ -53,12 +53,12 @@ describe("the outbox pages", () => {
     await connection.handOver({ attemptId, messageId: `<${attemptId}@x>`, ...mail }, () => true);
   }
 
-  it("are there before any mail is", async () => {
+  it("the outbox pages work before any mail was sent", async () => {
     expect(await text("/outbox")).to.include("Nothing has been sent yet");
     expect(await json("/outbox.json")).to.deep.equal([]);
   });
 
-  it("list, show and give out what was caught", async () => {
+  it("the outbox lists and shows each mail, with its markup escaped, and returns its bytes", async () => {
     const content = draftContent({
       subject: attack,
       body_text: attack,
@@ -105,7 +105,7 @@ describe("the outbox pages", () => {
     expect(raw.headers.get("content-disposition")).to.match(/^attachment/);
   });
 
-  it("allow no script, and shut a mail's HTML into a sandbox even when it is opened by itself", async () => {
+  it("the outbox pages allow no script, and a mail's HTML is sandboxed even when it is opened directly", async () => {
     const [first] = await json("/outbox.json");
     for (const path of ["/outbox", `/outbox/${first.id}`, "/outbox/0"]) {
       expect((await get(path)).headers.get("content-security-policy"), path).to.match(
@@ -122,14 +122,14 @@ describe("the outbox pages", () => {
     );
   });
 
-  it("answer 404 for what is not there", async () => {
+  it("the outbox answers 404 for a mail that does not exist", async () => {
     for (const id of ["0", "999999", "-1", "1e3", "x", "99999999999999999999", "%00", "1'--"])
       for (const path of [`/outbox/${id}`, `/outbox/${id}/raw`, `/outbox/${id}/html`])
         expect((await get(path)).status, path).to.equal(404);
   });
 });
 
-describe("who may see the outbox", () => {
+describe("access to the outbox", () => {
   const token = "the-operators-token-of-the-outbox";
   const mail: CaughtMail = {
     ...{ id: 1, at: new Date(0), messageId: "<1@x>", attemptId: "1", subject: "Approve?", text: "secret link" },
@@ -199,7 +199,7 @@ describe("who may see the outbox", () => {
 
   const bearer = (value: string): Record<string, string> => ({ Authorization: `Bearer ${value}` });
 
-  it("outside production, whoever is on this machine, and nobody else where no token is set", async () => {
+  it("outside production without a token, only this machine may see the outbox", async () => {
     const { reached, show, ask } = await serve({ token: undefined });
     expect(await reached({})).to.equal("all");
     for (const headers of [elsewhere, bearer("undefined"), bearer("")])
@@ -208,7 +208,7 @@ describe("who may see the outbox", () => {
     expect((await show("undefined")).status).to.equal(404);
   });
 
-  it("outside production, whoever has the token from elsewhere", async () => {
+  it("outside production with a token, this machine and other machines with the token may see the outbox", async () => {
     const { reached } = await serve({});
     expect(await reached({})).to.equal("all");
     expect(await reached(elsewhere)).to.equal("nothing");
@@ -216,7 +216,7 @@ describe("who may see the outbox", () => {
     expect(await reached({ ...elsewhere, ...bearer(`${token}x`) })).to.equal("nothing");
   });
 
-  it("in production nobody where no token is set, from this machine neither, and no form is shown", async () => {
+  it("in production without a token, nobody may see the outbox, and no form is shown", async () => {
     const { reached, ask, show } = await serve({ production: true, token: undefined });
     const forged = { Cookie: `countersign_outbox=9999999999999.${"A".repeat(43)}` };
     for (const headers of [none, elsewhere, bearer(""), bearer("undefined"), forged])
@@ -226,14 +226,14 @@ describe("who may see the outbox", () => {
     expect((await show("")).status).to.equal(404);
   });
 
-  it("in production whoever has the token, from this machine too", async () => {
+  it("in production with a token, the outbox needs the token, also from this machine", async () => {
     const { reached } = await serve({ production: true });
     expect(await reached({})).to.equal("nothing");
     expect(await reached(bearer(token))).to.equal("all");
     expect(await reached({ ...elsewhere, ...bearer(token) })).to.equal("all");
   });
 
-  it("a browser by the form, whose cookie holds for twelve hours, for this token alone, and goes nowhere else", async () => {
+  it("the outbox's form sets a cookie that is valid for twelve hours and this token alone", async () => {
     const { ask, show, reached } = await serve({ production: true }, true);
     const asked = await ask("/outbox");
     expect([asked.status, asked.text.includes('<form method="post" action="/outbox">')]).to.deep.equal([404, true]);
@@ -263,7 +263,7 @@ describe("who may see the outbox", () => {
     expect(await reached({ Cookie: value })).to.equal("nothing");
   });
 
-  it("nobody by a wrong token, which is counted, until there were too many", async () => {
+  it("wrong tokens of the outbox are refused and counted, until there are too many", async () => {
     const { ask, show } = await serve({ production: true });
     for (const given of ["wrong", "", "x".repeat(5_000)]) {
       const { status, headers, text } = await show(given);
@@ -282,7 +282,7 @@ describe("who may see the outbox", () => {
     expect((await show(token)).status).to.equal(303);
   });
 
-  it("by http the cookie goes by http too", async () => {
+  it("the outbox's cookie has no Secure attribute if the service is on http", async () => {
     const { show } = await serve({});
     expect((await show(token)).headers.get("set-cookie")).to.match(/HttpOnly; SameSite=Strict$/);
   });

@@ -39,7 +39,7 @@ describe("plan limits over HTTP", () => {
     return { ask, submit, change, identity };
   }
 
-  it("let exactly as many of parallel sends through as are left; the rest stay pending and can be sent under another plan [7 402 plan_limit_reached] [8 402 upgrade_url] [8 builder pack counters never reset]", async () => {
+  it("of 10 parallel sends as many succeed as the plan has left; the others can be sent under another plan [7 402 plan_limit_reached] [8 402 upgrade_url] [8 builder pack counters never reset]", async () => {
     const { ask, submit, change, identity } = await tenant();
     const drafts = await Promise.all(Array.from({ length: 10 }, async () => (await submit()).json.id as string));
     const answers = await Promise.all(drafts.map((id) => ask(`POST /v1/drafts/${id}/send`)));
@@ -71,7 +71,7 @@ describe("plan limits over HTTP", () => {
     expect((await me()).emails_sent_this_period).to.equal(1);
   });
 
-  it("are bypassed by beta_override, and hold again without it [8 beta_override]", async () => {
+  it("beta_override lifts the plan's limits, which are in force again without it [8 beta_override]", async () => {
     const { ask, submit, change } = await tenant();
     await change({ betaOverride: true });
     const send = async () => (await ask(`POST /v1/drafts/${(await submit()).json.id}/send`)).status;

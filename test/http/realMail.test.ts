@@ -35,7 +35,7 @@ if (hasCorpus("list-mail"))
     });
     after(() => service.stop());
 
-    it("is stored once, byte for byte, each conversation on a thread of its own", async () => {
+    it("real mail is stored once, byte for byte, each conversation on one thread", async () => {
       const workspace = await service.workspace();
       const { address } = await service.identity(workspace.id);
       const mails = conversations(sized(10, 60)).reverse();

@@ -9,7 +9,7 @@ import { worksInThreads } from "#test/support/sharedThreads.ts";
 
 const minimal = { name: "Rule", trigger_event: "email.received" };
 
-describe("rules over REST", () => {
+describe("rules over HTTP", () => {
   let service: InProcess;
   let ours: Workspace;
   let theirs: Workspace;
@@ -28,7 +28,7 @@ describe("rules over REST", () => {
   const plan = (workspaceId: string, name: "builder_pack" | "pro" | "agency", betaOverride = false) =>
     setPlan(service.deps, { workspaceId, plan: name, betaOverride }, operator(workspaceId));
 
-  it("are made with the defaults of the contract, and read back [4 POST /v1/rules] [4 GET /v1/rules/{id}] [2 Rule]", async () => {
+  it("a new rule has the contract's defaults [4 POST /v1/rules] [4 GET /v1/rules/{id}] [2 Rule]", async () => {
     const rule = await create({});
     expect(rule).to.deep.include({
       ...{ workspace_id: ours.id, version: 1, name: "Rule", trigger_event: "email.received" },
@@ -38,7 +38,7 @@ describe("rules over REST", () => {
     expect((await ours.ask(`GET /v1/rules/${rule.id}`)).json).to.deep.equal(rule);
   });
 
-  it("keep everything that is given, in any trigger", async () => {
+  it("a rule keeps every given field, with any trigger", async () => {
     const identity = await service.identity(ours.id);
     const made = await createAssistant(
       service.deps,
@@ -63,7 +63,7 @@ describe("rules over REST", () => {
     }
   });
 
-  it("are listed by ascending priority, ties by id, and by filter [4 GET /v1/rules]", async () => {
+  it("rules are listed by ascending priority, then id, and by filter [4 GET /v1/rules]", async () => {
     const tenant = await service.workspace();
     for (const [priority, trigger_event, status] of [
       [20, "draft.created", "active"],
@@ -88,7 +88,7 @@ describe("rules over REST", () => {
     expect((await theirs.ask("GET /v1/rules")).json.total).to.equal(0);
   });
 
-  it("change field by field, and are judged as a whole [4 PATCH /v1/rules/{rule_id}] [3 rule status]", async () => {
+  it("a changed rule keeps the fields that were not given, and is validated as a whole [4 PATCH /v1/rules/{rule_id}] [3 rule status]", async () => {
     const leaf = { field: "message.from_email", op: "equals", value: "a@b.example" };
     const rule = await create({ conditions: { operator: "AND", conditions: [leaf] } });
     const patch = (json: object) => ours.ask(`PATCH /v1/rules/${rule.id}`, { json });
@@ -110,7 +110,7 @@ describe("rules over REST", () => {
     expect((await patch({ name: null })).json.message).to.match(/^name: expected/);
   });
 
-  it("are deleted, and free their place [4 DELETE /v1/rules/{id}]", async () => {
+  it("a deleted rule is not found any more [4 DELETE /v1/rules/{id}]", async () => {
     const rule = await create({});
     const { status, json } = await ours.ask(`DELETE /v1/rules/${rule.id}`);
     expect([status, json]).to.deep.equal([200, { id: rule.id, deleted: true }]);
@@ -120,7 +120,7 @@ describe("rules over REST", () => {
     expect((await ours.ask(`GET /v1/rules/${rule.id}/evaluations`)).status).to.equal(404);
   });
 
-  it("of another workspace are not there, nor what they would be limited to [7 404 not_found]", async () => {
+  it("another workspace's rule is not found, nor its identity or assistant as a rule's limit [7 404 not_found]", async () => {
     const rule = await create({});
     for (const line of ["GET", "PATCH", "DELETE"]) {
       const answer = await theirs.ask(`${line} /v1/rules/${rule.id}`, line === "PATCH" ? { json: { name: "x" } } : {});
@@ -158,7 +158,7 @@ describe("rules over REST", () => {
     return list;
   };
 
-  it("answer validation for a trigger that is none and for over 10 KB, else invalid_request [7 422 validation] [8 rule conditions and actions]", async () => {
+  it("a rule with an unknown trigger or over 10 KB is refused as validation, other faults as invalid_request [7 422 validation] [8 rule conditions and actions]", async () => {
     const answer = async (json: object) => {
       const { status, json: body } = await ours.ask("POST /v1/rules", { json: { ...minimal, ...json } });
       return status === 200 ? "200" : `${status} ${body.error} ${body.message}`;
@@ -188,7 +188,7 @@ describe("rules over REST", () => {
     expect(tried.json.message).to.match(/^rule\.trigger_event: expected one of/);
   });
 
-  it("keep the secrets of their actions, and show them masked [d7 secrets]", async () => {
+  it("the secrets of a rule's actions are stored sealed and shown masked [d7 secrets]", async () => {
     const telegram = {
       type: "notify_channel",
       channel: "telegram",
@@ -218,7 +218,7 @@ describe("rules over REST", () => {
     );
   });
 
-  it("are as many as the plan allows, also when made at once [7 402 plan_limit_reached] [8 rules] [8 beta_override]", async () => {
+  it("rules are limited by the plan, also when made in parallel [7 402 plan_limit_reached] [8 rules] [8 beta_override]", async () => {
     const tenant = await service.workspace();
     await plan(tenant.id, "builder_pack");
     const none = await tenant.ask("POST /v1/rules", { json: minimal });
@@ -238,7 +238,7 @@ describe("rules over REST", () => {
     expect((await tenant.ask("POST /v1/rules", { json: minimal })).status, "beta_override").to.equal(200);
   });
 
-  it("need their scopes [5 scopes]", async () => {
+  it("rules need read:rules to be read and tested, and write:rules to be changed [5 scopes]", async () => {
     const rule = await create({});
     const reader = await ours.keyOf(["read:rules"]);
     const writer = await ours.keyOf(["write:rules"]);
@@ -257,7 +257,7 @@ describe("rules over REST", () => {
     expect((await ours.ask("POST /v1/rules", { key: writer, json: minimal })).status).to.equal(200);
   });
 
-  it("are tried on what happened before, and do nothing [d9 POST /v1/rules/test] [d9 back-test]", async () => {
+  it("a back-test evaluates a rule on past events and changes nothing [d9 POST /v1/rules/test] [d9 back-test]", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
     const id = randomUUID();
@@ -292,7 +292,7 @@ describe("rules over REST", () => {
     }
   });
 
-  it("look through long mail in a thread, when it comes and when they are tried, and only for what they ask", async () => {
+  it("a rule on long text is evaluated in a worker thread, when mail arrives and in a back-test", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
     const conditions = {
@@ -325,7 +325,7 @@ describe("rules over REST", () => {
     expect(await worksInThreads(() => deliver("short", "high"))).to.deep.equal([]);
   });
 
-  it("warn of a grant that a stranger's own words bring about, and of no other [d14 grants]", async () => {
+  it("a rule warns if it lets a stranger's own text grant automatic approval [d14 grants]", async () => {
     const written = {
       conditions: { operator: "AND", conditions: [{ field: "thread.subject", op: "not_contains", value: "x" }] },
     };
@@ -344,7 +344,7 @@ describe("rules over REST", () => {
     expect((await create(grant)).warnings).to.deep.equal([]);
   });
 
-  it("are tried against who would be answered, and say why not [d14 grants] [d9 back-test]", async () => {
+  it("a back-test suppresses an approval if a recipient is not covered, and names the recipient [d14 grants] [d9 back-test]", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
     const { authenticator } = service.deps;
@@ -372,7 +372,7 @@ describe("rules over REST", () => {
     }
   });
 
-  it("are tried on the events that happened, whatever became of their drafts since [d9 back-test]", async () => {
+  it("a back-test evaluates the events that happened, whatever the drafts' status is now [d9 back-test]", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
     const [first, second] = [`${randomUUID()}@x`, `${randomUUID()}@x`];

@@ -72,7 +72,7 @@ describe("mail that SendGrid posts", () => {
   };
   const received = () => readEvents<InboxEvent>(service.store, inboxStream(identity.id));
 
-  it("comes to its identity, byte for byte, with its sender's address and envelope", async () => {
+  it("a posted mail is filed with its identity, byte for byte, with the sending server's address and its envelope", async () => {
     const raw = Buffer.concat([Buffer.from(mail({ id: "latin@x.example" })), Buffer.from([0xe9, 0x00, 0xff, 0x0a])]);
     const { status } = await post(inboundPost({ raw, to: [identity.address], ip: "198.51.100.7" }));
     expect(status).to.equal(200);
@@ -86,7 +86,7 @@ describe("mail that SendGrid posts", () => {
     expect((await workspace.ask("GET /v1/threads")).json.total).to.equal(1);
   });
 
-  it("needs the secret, an older one for the time of a change too: any other path is unknown", async () => {
+  it("a post needs the secret or the older one in its path; any other path is answered 404", async () => {
     const form = inboundPost({ raw: mail({ id: "stranger@x.example" }), to: [identity.address] });
     const before = (await received()).length;
     const unknown = await post(form, "/hooks/nothing");
@@ -101,7 +101,7 @@ describe("mail that SendGrid posts", () => {
     await filed(before + 1);
   });
 
-  it("goes to each recipient once; an address that nobody has is kept, an approval's reply decides nothing, a disabled identity's is held", async () => {
+  it("a posted mail is delivered to each recipient once; mail to unknown addresses is kept for the operator", async () => {
     const disabled = await service.identity(workspace.id);
     await workspace.ask(`PATCH /v1/identities/${disabled.id}`, { json: { status: "disabled" } });
     const approvals = service.deps.settings.approvalsFrom;
@@ -122,7 +122,7 @@ describe("mail that SendGrid posts", () => {
     ]);
   });
 
-  it("comes again, many times at once: the message is there once, and what is kept for nobody too", async () => {
+  it("a mail that is posted many times in parallel is filed once, and kept once for an unknown address", async () => {
     const raw = mail({ id: "again@x.example" });
     const to = [identity.address, "again@agents.localhost"];
     const many = sized(12, 50);
@@ -141,7 +141,7 @@ describe("mail that SendGrid posts", () => {
   const without = (name: string): FormField[] => whole().filter(([each]) => each !== name);
   const envelope = (value: string): FormPost => formPost([...without("envelope"), ["envelope", value]]);
 
-  it("is kept whole and told of where it cannot be delivered, and never refused", async () => {
+  it("a post that cannot be read is answered 200 and quarantined once, with the reason and its bytes", async () => {
     const cases: [why: RegExp, form: FormPost][] = [
       [/no field email$/, formPost(without("email"))],
       [/parsed mail instead .*send_raw/, formPost([...without("email"), ["text", "Hello"], ["headers", "From: x"]])],
@@ -207,7 +207,7 @@ describe("mail that SendGrid posts", () => {
     }
   });
 
-  it("is listed for the operator where it is in nobody's inbox, with its bytes", async () => {
+  it("the operator can list the mail that is in no inbox and read its bytes", async () => {
     const run = (...args: string[]) => runHere("inbound", args, { NODE_ENV: "test", ...settingsOn(service.urls) });
     const turned = "My \u202eredro\u200b";
     const subject = `=?utf-8?B?${Buffer.from(turned).toString("base64")}?=`;
@@ -239,7 +239,7 @@ describe("mail that SendGrid posts", () => {
       expect((await run(...wrong)).code, wrong.join(" ")).to.equal(1);
   });
 
-  it("is no place for a sender's own fields, though the boundary is always the same and can be written into a mail", async () => {
+  it("a mail that contains the form's boundary cannot add fields to the post: it is quarantined", async () => {
     const field = (name: string, value: string) =>
       `--xYzZY\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
     const own = field("envelope", JSON.stringify({ to: [identity.address], from: "ceo@bank.example" }));
@@ -262,7 +262,7 @@ describe("mail that SendGrid posts", () => {
     expect(await received()).to.have.length(before);
   });
 
-  it("is read whatever the order of its fields, their part's headers, and what of the boundary stands in it", async () => {
+  it("a post is read in any order of its fields, with any headers of its parts and text like the boundary", async () => {
     const tricky = Buffer.from(
       `${mail({ id: "tricky@x.example" })}\r\n--xYzZ\r\n-xYzZY--\n--xYzZY\n \r\n --xYzZY--\r\n\r\nname="envelope"\r\n`,
     );
@@ -293,7 +293,7 @@ describe("mail that SendGrid posts", () => {
     await filed((await received()).length);
   });
 
-  it("proves nothing by where it came from without its sender's address", async () => {
+  it("a posted mail without the sending server's address is authenticated as from a relay", async () => {
     const form = formPost(
       inboundFields({ raw: mail({ id: "noip@x.example" }), to: [identity.address], ip: "unknown" }),
     );
@@ -301,7 +301,7 @@ describe("mail that SendGrid posts", () => {
     expect((await received()).at(-1)?.data.remote).to.include({ relay: true });
   });
 
-  it("is answered 503 while it cannot be stored, and taken when it comes again", async () => {
+  it("a post is answered 503 while it cannot be stored, and accepted when it is posted again", async () => {
     const form = inboundPost({ raw: mail({ id: "away@x.example" }), to: [identity.address, "away@agents.localhost"] });
     const { put } = service.deps.blobs;
     const before = (await received()).length;
@@ -318,7 +318,7 @@ describe("mail that SendGrid posts", () => {
     expect(await received()).to.have.length(before + 1);
   });
 
-  it("comes again where it was stored and nobody could be told: the message is there once", async () => {
+  it("a mail that was stored but answered 503 is filed once when it is posted again", async () => {
     const form = inboundPost({
       raw: mail({ id: "untold@x.example" }),
       to: [identity.address, "untold@agents.localhost"],
@@ -345,41 +345,37 @@ describe("mail that SendGrid posts", () => {
     expect((await strays()).filter(({ data }) => data.envelope?.to === "untold@agents.localhost")).to.have.length(1);
   });
 
-  itInFull(
-    "is there once where the service is killed before it answers, and posted again to the next one",
-    async () => {
-      const form = () => inboundPost({ raw: mail({ id: "killed@x.example" }), to: [address] });
-      const env = { SENDGRID_INBOUND_SECRET: secret, CRASH_AT: "inbound:received" };
-      const database = await createTestDatabase({ readModels: true });
-      let child = await startService({ env, database });
-      const { apiKey, dataDir } = child;
-      const ask = (line: string, json?: object) => asking(child.url, apiKey!)(line, json && { json });
-      const domain = (await ask("GET /v1/domains")).json.data[0];
-      const { address } = await ask("POST /v1/identities", {
-        domain_id: domain.id,
-        local_part: "killed",
-        display_name: "K",
-      }).then(({ json }) => ({ address: json.email_address }));
-      const send = () => fetch(`${child.url}/hooks/sendgrid/inbound/${secret}`, { method: "POST", ...asInit(form()) });
-      const first = await send().then(
-        ({ status }) => status,
-        () => "gone",
-      );
-      expect(first).to.equal("gone");
-      child = await startService({ env: { ...env, CRASH_AT: "" }, database, dataDir });
-      expect((await send()).status).to.equal(200);
-      const entries = async (): Promise<any[]> => (await ask("GET /v1/inbound")).json.data;
-      await until(
-        async () =>
-          (await entries()).length === 2 && (await entries()).every((each) => each.disposition !== "received"),
-      );
-      expect((await entries()).map(({ disposition }) => disposition)).to.deep.equal(["duplicate", "threaded"]);
-      await child.stop();
-      await database.drop();
-    },
-  );
+  itInFull("a mail that is posted again after the service was killed before its answer is filed once", async () => {
+    const form = () => inboundPost({ raw: mail({ id: "killed@x.example" }), to: [address] });
+    const env = { SENDGRID_INBOUND_SECRET: secret, CRASH_AT: "inbound:received" };
+    const database = await createTestDatabase({ readModels: true });
+    let child = await startService({ env, database });
+    const { apiKey, dataDir } = child;
+    const ask = (line: string, json?: object) => asking(child.url, apiKey!)(line, json && { json });
+    const domain = (await ask("GET /v1/domains")).json.data[0];
+    const { address } = await ask("POST /v1/identities", {
+      domain_id: domain.id,
+      local_part: "killed",
+      display_name: "K",
+    }).then(({ json }) => ({ address: json.email_address }));
+    const send = () => fetch(`${child.url}/hooks/sendgrid/inbound/${secret}`, { method: "POST", ...asInit(form()) });
+    const first = await send().then(
+      ({ status }) => status,
+      () => "gone",
+    );
+    expect(first).to.equal("gone");
+    child = await startService({ env: { ...env, CRASH_AT: "" }, database, dataDir });
+    expect((await send()).status).to.equal(200);
+    const entries = async (): Promise<any[]> => (await ask("GET /v1/inbound")).json.data;
+    await until(
+      async () => (await entries()).length === 2 && (await entries()).every((each) => each.disposition !== "received"),
+    );
+    expect((await entries()).map(({ disposition }) => disposition)).to.deep.equal(["duplicate", "threaded"]);
+    await child.stop();
+    await database.drop();
+  });
 
-  it("that breaks off on its way is not acknowledged, and nothing is kept", async () => {
+  it("a post that breaks off in transit is not acknowledged, and nothing is stored", async () => {
     const { body, headers } = inboundPost({ raw: mail({ id: "cut@x.example" }), to: [identity.address] });
     const before = [(await received()).length, (await strays()).length];
     const { port } = new URL(service.url);
@@ -396,7 +392,7 @@ describe("mail that SendGrid posts", () => {
     expect([(await received()).length, (await strays()).length]).to.deep.equal(before);
   });
 
-  describe("beside the same mail by SMTP", () => {
+  describe("the same mail by SendGrid and by SMTP", () => {
     const ip = "192.0.2.7";
     const from = "ann@customer.example";
 
@@ -475,7 +471,7 @@ describe("mail that SendGrid posts", () => {
       return [{ name: "signed in iso-8859-1", raw: signed }, ...[...few, ...own].map(crlf)];
     }
 
-    it("becomes the same message on the same thread, with the same authentication", async () => {
+    it("a mail by SendGrid becomes the same message, thread and authentication result as by SMTP", async () => {
       const [posted, sent] = [await service.identity(workspace.id), await service.identity(workspace.id)];
       const mails = await sample();
       for (const { name, raw } of mails) {

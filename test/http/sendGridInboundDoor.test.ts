@@ -21,7 +21,7 @@ const megabyte = 1024 * 1024;
 /** As usual, but smaller. */
 const limits = { maxBytes: 400_000, maxHeldBytes: 1_280_000, maxAtWorkBytes: 480_000 };
 
-describe("the door for SendGrid's posts", () => {
+describe("the hook for SendGrid's posts", () => {
   const servers: Server[] = [];
   after(() => {
     for (const server of servers) {
@@ -75,7 +75,7 @@ describe("the door for SendGrid's posts", () => {
 
   const form = () => inboundPost({ raw: "Subject: Hello\r\n\r\nHello", to: ["support@agents.localhost"] });
 
-  it("takes signed posts alone where there is a key, and needs the secret too", async () => {
+  it("a post needs the secret, and a valid signature if a key is configured", async () => {
     const policy = securityPolicy();
     const { post, taken, told } = await open({ publicKey: policy.publicKey });
     const now = Date.now();
@@ -111,14 +111,14 @@ describe("the door for SendGrid's posts", () => {
     expect(told).to.deep.equal(["a post of inbound mail from SendGrid has the secret but no valid signature"]);
   });
 
-  it("asks to come again where it has no secret though SendGrid is the provider; otherwise it is no path", async () => {
+  it("without a secret a post is answered 503 if SendGrid is the provider, and otherwise 404", async () => {
     const forgotten = await open({ secrets: [] });
     expect([await forgotten.post(form()), forgotten.taken.length, forgotten.told.length]).to.deep.equal([503, 0, 1]);
     const elsewhere = await open({ secrets: [], isExpected: false });
     expect([await elsewhere.post(form()), elsewhere.unknown.count]).to.deep.equal([404, 1]);
   });
 
-  it("asks to come again while there is no room on the disk, and where taking fails", async () => {
+  it("a post is answered 503 while the disk is full and when it cannot be stored", async () => {
     let isFull = true;
     const full = await open({ isDiskFull: () => isFull });
     expect([await full.post(form()), full.taken.length]).to.deep.equal([503, 0]);
@@ -129,7 +129,7 @@ describe("the door for SendGrid's posts", () => {
     expect(failing.told, "once in a while").to.have.length(1);
   });
 
-  it("holds nothing of what strangers send, and a few large posts at one moment", async () => {
+  it("the hook buffers no post with a wrong secret, and only a few large posts at a time", async () => {
     const { port, post, taken } = await open({ limits });
     const stranger = { path: "wrong-secret-of-theirs", announced: 39 * megabyte, sent: megabyte };
     const strangers = Array.from({ length: 4 }, () => begin(port, stranger));
@@ -144,7 +144,7 @@ describe("the door for SendGrid's posts", () => {
     expect((taken.at(-1)!.mail as { raw: Buffer }).raw.equals(email)).to.equal(true);
   });
 
-  it("takes as much as SendGrid posts, and asks to come again with what is above the limit", async () => {
+  it("a post of SendGrid's largest size is accepted; a larger one is answered 503", async () => {
     const scale = inFull ? megabyte : 10_000;
     const { post, taken, told } = await open(inFull ? {} : { limits });
     const raw = Buffer.alloc(30 * scale, "0123456789abcdef\r\n");
@@ -157,7 +157,7 @@ describe("the door for SendGrid's posts", () => {
     ]);
   });
 
-  it("lets go of a post that does not come to its end, before the server would answer 408", async () => {
+  it("a post that stalls is disconnected without an answer", async () => {
     const { port, taken } = await open({ patienceMs: 100 });
     const { socket, said } = begin(port);
     await once(socket, "close");

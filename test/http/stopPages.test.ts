@@ -2,8 +2,8 @@ import { expect } from "chai";
 import * as pages from "#src/http/stopPages/pages.ts";
 import { stopLink } from "./approvalPages/examples.ts";
 
-describe("the pages that stop mail", () => {
-  it("let no workspace end the quotes around its name, and go on as if the page said it", () => {
+describe("the unsubscribe pages", () => {
+  it("a workspace's name with quotes cannot break out of the quotes around it on the unsubscribe pages", () => {
     const workspaceName = "Harbour”. Your mailbox is full: call “+46 31 123";
     for (const stopped of [true, false]) {
       const link = { ...stopLink, workspaceName, stopped };

@@ -20,7 +20,7 @@ import type { StripeEvent } from "#test/support/stripe/model.ts";
 
 const nextSecret = "whsec_nextnextnextnextnext";
 
-describe("billing through Stripe, over our own mock of its API", () => {
+describe("billing through Stripe, against a mock of its API", () => {
   let mock: MockStripe;
   let service: InProcess;
   before(async () => {
@@ -91,7 +91,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   };
 
-  it("opens a checkout with a trial and the card upfront, and what it brought is the plan, once Stripe says so [4 POST /v1/billing/checkout] [2 Subscription] [d10 checkout]", async () => {
+  it("a checkout has a trial and asks for the card; the plan changes when Stripe reports it as completed [4 POST /v1/billing/checkout] [2 Subscription] [d10 checkout]", async () => {
     const { workspaceId, checkout, sessions, planIs, customerId } = await tenant();
     const { status, json } = await checkout("agency", "annual");
     expect([status, Object.keys(json)]).to.deep.equal([200, ["checkout_url"]]);
@@ -115,7 +115,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect(text).to.not.contain("http-equiv").and.not.contain("Harbour").and.not.contain(workspaceId);
   });
 
-  it("finds out by the page that a checkout was finished, where the news of it was lost; until Stripe can be asked it says so [d10 checkout]", async () => {
+  it("the billing page asks Stripe for a finished checkout whose webhook was lost, and says so while it waits [d10 checkout]", async () => {
     const { checkout, sessions, planIs } = await tenant();
     await checkout();
     const [session] = sessions();
@@ -131,7 +131,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect((await page(`?session_id=${session!.id}`)).text).to.contain("Your plan is Pro");
   });
 
-  it("has one checkout that can be finished, however many were opened at once [d10 checkout]", async () => {
+  it("of parallel checkouts one can be finished; after that no other is opened [d10 checkout]", async () => {
     const { checkout, sessions, planIs } = await tenant();
     const answers = await Promise.all(["pro", "agency", "pro", "agency"].map((plan) => checkout(plan)));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
@@ -156,7 +156,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect(sessions().filter(({ status }) => status === "complete")).to.have.lengthOf(1);
   });
 
-  it("offers a trial once, and a checkout again after the subscription has ended [d10 checkout]", async () => {
+  it("a trial is offered once; after the subscription ended a checkout without a trial can be opened [d10 checkout]", async () => {
     const { checkout, sessions, planIs } = await tenant();
     await checkout();
     const { id } = mock.model.completeCheckout(sessions()[0]!.id);
@@ -174,7 +174,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     await planIs({ plan: "pro", plan_status: "active" });
   });
 
-  it("offers no second trial where one has ended before anybody heard of it [d10 checkout]", async () => {
+  it("no second trial is offered if the first one ended and its webhooks were lost [d10 checkout]", async () => {
     const { checkout, sessions } = await tenant();
     await checkout();
     mock.model.cancel(mock.model.completeCheckout(sessions()[0]!.id).id);
@@ -186,7 +186,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     ]);
   });
 
-  it("makes another customer where Stripe has deleted one, or knows none, and nobody heard of it [d10 customer]", async () => {
+  it("a new customer is made if Stripe has deleted the old one or does not know it [d10 customer]", async () => {
     const ways: ((customerId: string) => void)[] = [
       (customerId) => mock.model.deleteCustomer(customerId),
       (customerId) => void mock.model.customers.delete(customerId),
@@ -214,7 +214,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     }
   });
 
-  it("repeats a checkout under an Idempotency-Key without a second one", async () => {
+  it("a checkout that is repeated under one Idempotency-Key opens one session", async () => {
     const { ask, sessions } = await tenant();
     const once = { json: { plan: "pro", interval: "monthly" }, headers: { "Idempotency-Key": "the same" } };
     const [first, second] = [
@@ -225,7 +225,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect(sessions()).to.have.lengthOf(1);
   });
 
-  it("opens another page where a run was cut off and is repeated, and ends the first one's", async () => {
+  it("a repeated checkout whose first run was interrupted opens a new session and expires the first one", async () => {
     const { workspaceId, sessions } = await tenant();
     const wanted = { workspaceId, plan: "pro", interval: "monthly" } as const;
     const cause = { ...operator(workspaceId), operation: crypto.randomUUID() };
@@ -235,7 +235,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect(sessions().map(({ status }) => status)).to.deep.equal(["expired", "open"]);
   });
 
-  it("opens the portal [4 POST /v1/billing/portal]", async () => {
+  it("the portal opens for the workspace's customer [4 POST /v1/billing/portal]", async () => {
     const { portal, customerId } = await tenant();
     const { status, json } = await portal();
     expect([status, json]).to.deep.equal([
@@ -246,7 +246,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect(asked.parameters).to.deep.equal({ customer: customerId, return_url: "http://localhost:8080/billing" });
   });
 
-  it("has no customer at first, and says so [7 422 stripe_customer_missing] [d10 customer]", async () => {
+  it("checkout and portal are refused until the workspace has a customer at Stripe [7 422 stripe_customer_missing] [d10 customer]", async () => {
     mock.breakDown(/^POST \/v1\/customers$/, { status: 503, body: "" });
     const { workspaceId, checkout, portal } = await newWorkspace();
     for (const { status, json } of [await checkout(), await portal()])
@@ -270,7 +270,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     ["answers with 10 MB", { status: 200, body: `"${"x".repeat(10_000_000)}"` }],
     ["refuses", { status: 400, body: '{"error":{"type":"invalid_request_error","code":"resource_missing"}}' }],
   ];
-  it("is 502 where Stripe is down, slow, too busy or not itself, at each call, and nothing is lost [7 502 stripe_error]", async () => {
+  it("any fault of Stripe is answered 502, and a later checkout succeeds [7 502 stripe_error]", async () => {
     const { checkout, portal, sessions } = await tenant();
     expect((await checkout()).status).to.equal(200);
     for (const [what, fault] of faults) {
@@ -288,7 +288,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect(sessions().filter(({ status }) => status === "open")).to.have.lengthOf(1);
   });
 
-  it("waits for Stripe only so long, whatever it is asked [7 502 stripe_error]", async () => {
+  it("a request to Stripe that is not answered in time is answered stripe_error [7 502 stripe_error]", async () => {
     const payments = service.deps.payments;
     const never = askProcessor({ payments }, () => new Promise(() => {}), { withinMs: 20 });
     expect(await never.catch(({ code }) => code)).to.equal("stripe_error");
@@ -302,7 +302,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
         .filter(({ type }) => type === "ProcessorEventNoticed")
         .map(({ data }) => [data.eventId, data.workspaceId]);
 
-    it("records what Stripe signed, once, with either secret [d10 hooks]", async () => {
+    it("a signed call of Stripe is recorded once, with either secret [d10 hooks]", async () => {
       const { customerId, workspaceId } = await tenant();
       const news = mock.model.tell("customer.updated", { object: "customer", id: customerId });
       expect(await deliver(news, { secret: nextSecret })).to.equal(200);
@@ -312,14 +312,14 @@ describe("billing through Stripe, over our own mock of its API", () => {
       expect((await noticed(customerId)).filter(([id]) => id === news.id)).to.deep.equal([[news.id, workspaceId]]);
     });
 
-    it("notices what is about nobody's customer, and answers 200 [d10 hooks]", async () => {
+    it("a call about an unknown customer is recorded and answered 200 [d10 hooks]", async () => {
       const news = mock.model.tell("customer.updated", { object: "customer", id: "cus_of_nobody" });
       expect(await deliver(news)).to.equal(200);
       expect(await noticed("cus_of_nobody")).to.deep.equal([[news.id, null]]);
       expect(await deliver(mock.model.tell("price.updated", { object: "price", id: "price_1" }))).to.equal(200);
     });
 
-    it("refuses what is forged, changed, old, cut, too large, compressed or unsigned, and records nothing [d10 hooks]", async () => {
+    it("a forged, changed, old, cut, too large, compressed or unsigned call is refused and not recorded [d10 hooks]", async () => {
       const { customerId } = await tenant();
       const news = mock.model.tell("customer.deleted", { object: "customer", id: customerId });
       const { body, signature } = signedCall(news);
@@ -349,7 +349,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     });
   });
 
-  it("/billing shows the plans and how to change them, and nothing of any workspace [d10 page]", async () => {
+  it("/billing shows the plans and how to change them, without a script [d10 page]", async () => {
     const { status, headers, text } = await page();
     expect(status).to.equal(200);
     for (const words of [
@@ -368,7 +368,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect(text).to.not.contain("<script");
   });
 
-  it("/billing asks Stripe for a few checkouts at once and no more, whatever strangers make up [d10 page]", async () => {
+  it("/billing asks Stripe for at most four checkouts at a time, whatever ids strangers invent [d10 page]", async () => {
     mock.breakDown(/^GET \/v1\/checkout/, "silence");
     const before = mock.calls.length;
     const ids = [1, 2, 3, 4, 5].map((digit) => `cs_test_${String(digit).repeat(30)}`);
@@ -382,7 +382,7 @@ describe("billing through Stripe, over our own mock of its API", () => {
     expect((await page(`?session_id=${ids[0]}`)).status).to.equal(404);
   });
 
-  it("/billing knows no checkout that there is not, nor one of somebody else's, and asks Stripe for none that cannot be one [d10 page]", async () => {
+  it("/billing answers 404 for an unknown or foreign checkout, and asks Stripe for no malformed id [d10 page]", async () => {
     const foreign = mock.model.openCheckout({
       ...{ customer: mock.model.createCustomer().id, client_reference_id: "x", success_url: "", metadata: {} },
       ...{ price: "price_other", trialDays: null, subscriptionMetadata: {} },

@@ -28,7 +28,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
   };
   const usage = async () => (await workspace.ask("GET /v1/workspaces/me")).json.emails_sent_this_period;
 
-  it("leave as any mail, are counted, and the task says so [4 POST /v1/identities/{id}/test-email]", async () => {
+  it("a test mail is sent as any mail, counts towards the plan, and its task succeeds [4 POST /v1/identities/{id}/test-email]", async () => {
     const before = await usage();
     const recipient = `${randomUUID()}@office.example`;
     const { status, json } = await test(identity.id, { recipient_email: recipient });
@@ -47,7 +47,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     expect(draft.decided_by.kind).to.equal("api_key");
   });
 
-  it("are no thread of a customer's, until somebody answers", async () => {
+  it("a test mail's thread is not listed until somebody answers it", async () => {
     const { json } = await test();
     await finished(json.task_id);
     const { thread_id } = (await workspace.ask(`GET /v1/drafts/${json.task_id}`)).json;
@@ -61,7 +61,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     expect(await listed()).to.equal(true);
   });
 
-  it("need an active identity, of this workspace, and an address [7 422 identity_not_active]", async () => {
+  it("a test mail needs an active identity of this workspace and one address [7 422 identity_not_active]", async () => {
     const disabled = await service.identity(workspace.id, { status: "disabled" });
     expect((await test(disabled.id)).json.error).to.equal("identity_not_active");
     expect((await test(disabled.id)).status).to.equal(422);
@@ -80,7 +80,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     }
   });
 
-  it("wait for a person where the identity requires one, and fail when rejected", async () => {
+  it("a test mail waits for approval if the identity requires a person, and its task fails when it is rejected", async () => {
     const guarded = await service.identity(workspace.id, { requireHumanApproval: true });
     const { json } = await test(guarded.id);
     expect(await taskOf(json.task_id)).to.include({ status: "pending", finished_at: null, error: null });
@@ -88,14 +88,14 @@ describe("test mails and their tasks [d6 test-email]", () => {
     expect(await finished(json.task_id)).to.include({ status: "failed", error: "rejected: not now" });
   });
 
-  it("are refused while sending is paused", async () => {
+  it("a test mail is refused while sending is paused", async () => {
     await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
     expect((await test()).json.error).to.equal("sending_paused");
     await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
     expect((await test()).status).to.equal(202);
   });
 
-  it("are nobody else's, and other drafts are no tasks", async () => {
+  it("another workspace's task is not found, nor is a draft that is no test mail", async () => {
     const { json } = await test();
     const stranger = await service.workspace();
     expect((await stranger.ask(`GET /v1/tasks/${json.task_id}`)).status).to.equal(404);
@@ -108,7 +108,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     }
   });
 
-  it("are at most 10 a minute a key [8 POST /identities/{id}/test-email]", async () => {
+  it("test mails are limited to 10 a minute and key [8 POST /identities/{id}/test-email]", async () => {
     const { id, key } = await service.workspace();
     const path = `POST /v1/identities/${(await service.identity(id)).id}/test-email`;
     // The instance that is asked: with the limit there is, where nothing else is set.
@@ -127,7 +127,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     }
   });
 
-  it("need write:identities, their tasks read:identities [5 scopes]", async () => {
+  it("a test mail needs write:identities, and its task read:identities [5 scopes]", async () => {
     const [reader, writer] = [await workspace.keyOf(["read:identities"]), await workspace.keyOf(["write:identities"])];
     await service.caughtUp();
     expect((await test(identity.id, undefined, reader)).json.error).to.equal("insufficient_scope");
@@ -138,7 +138,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     expect((await workspace.ask(path, { key: reader })).status).to.equal(200);
   });
 
-  describe("of notifications to approvers", () => {
+  describe("test notifications to approvers", () => {
     const email = (to: string) => ({ type: "email", config: { to } }) as const;
     const slack = { type: "slack", config: { webhook_url: "https://hooks.slack.com/services/T/B/X" } } as const;
     const notify = (id: string, json: unknown = {}, of = workspace) =>
@@ -146,7 +146,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     const mailsTo = async (to: string) =>
       (await service.outbox.newest(50)).filter(({ envelope }) => envelope.to.includes(to));
 
-    it("come to the approver's mailbox, decide nothing, and count as no mail of the plan", async () => {
+    it("a test notification arrives in the approver's mailbox, has no approval link and is not counted", async () => {
       const before = await usage();
       const to = `${randomUUID()}@office.example`;
       const identity = await service.identity(workspace.id, { approvalChannel: email(to) });
@@ -160,7 +160,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
       expect(await usage()).to.equal(before);
     });
 
-    it("go through the channel that is named, and are tried again with the provider's words", async () => {
+    it("a test notification uses the named channel and is retried; its task shows the provider's error", async () => {
       const approvers = { approvalChannel: email("ann@office.example"), secondaryApprovalChannel: slack };
       const identity = await service.identity(workspace.id, approvers);
       const asked = chat.told.length;
@@ -175,7 +175,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
       expect(chat.told.at(-1)?.lines.join(" ")).to.include(identity.address);
     });
 
-    it("never go to a channel that was set after they were asked for", async () => {
+    it("a test notification fails if the channel was changed after it was asked for", async () => {
       const identity = await service.identity(workspace.id, { approvalChannel: slack });
       chat.channel.tell = async () => ({ reached: false, error: "busy", again: true });
       const { json } = await notify(identity.id);
@@ -193,7 +193,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
       expect([chat.told.length, await mailsTo(other)]).to.deep.equal([told, []]);
     });
 
-    it("do not leave while sending is paused, and say so", async () => {
+    it("a test notification fails while sending is paused, and its task says so", async () => {
       const identity = await service.identity(workspace.id, { approvalChannel: slack });
       await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
       const { json } = await notify(identity.id);
@@ -201,7 +201,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
       await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
     });
 
-    it("fail at once where a later try cannot help", async () => {
+    it("a test notification fails at once if a retry cannot help", async () => {
       const identity = await service.identity(workspace.id, { approvalChannel: slack });
       chat.channel.tell = async () => ({ reached: false, error: "channel_is_archived", again: false });
       const { json } = await notify(identity.id);
@@ -209,7 +209,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
       chat.channel.tell = tell!;
     });
 
-    it("need a channel, and an identity of this workspace; their tasks are nobody else's", async () => {
+    it("a test notification needs a channel and an identity of this workspace; its task belongs to that workspace", async () => {
       const none = await service.identity(workspace.id);
       const { status, json } = await notify(none.id);
       expect([status, json.error, json.field]).to.deep.equal([422, "invalid_request", "channel"]);

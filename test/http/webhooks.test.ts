@@ -29,7 +29,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     return json;
   };
 
-  it("are created, read, listed, changed and deleted; the secret is shown once", async () => {
+  it("webhooks are created, read, listed, changed and deleted; the secret is shown once", async () => {
     const identity = await service.identity(workspace.id);
     const made = await make({ identity_ids: [identity.id], description: "our queue" });
     const { secret, ...webhook } = made;
@@ -58,7 +58,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     expect((await workspace.ask("GET /v1/webhooks")).json.total).to.equal(1);
   });
 
-  it("keep their secrets sealed in the log and out of every other answer", async () => {
+  it("a webhook's secrets are sealed in the log and in no answer except the one that made them", async () => {
     const { id, secret } = await make();
     const rotated = await workspace.ask(`POST /v1/webhooks/${id}/rotate-secret`);
     expect(rotated.json.secret)
@@ -124,7 +124,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     ].map((host): [string, RegExp] => [`https://${host}/hook`, /public internet/]),
   ];
   for (const [target, reason] of refused) {
-    it(`[7 422 invalid_request] refuse ${target.slice(0, 60)} [d11 private addresses]`, async () => {
+    it(`[7 422 invalid_request] a webhook to ${target.slice(0, 60)} is refused [d11 private addresses]`, async () => {
       const created = await workspace.ask("POST /v1/webhooks", { json: { url: target, events: ["draft.stale"] } });
       expect([created.status, created.json.error], created.text).to.deep.equal([422, "invalid_request"]);
       expect(created.json.message)
@@ -133,7 +133,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     });
   }
 
-  it("refuse the same in a change, and take what the operator allows [d11 WEBHOOK_ALLOWED_HOSTS]", async () => {
+  it("a webhook cannot be changed to a private address; hosts that the operator allows are accepted [d11 WEBHOOK_ALLOWED_HOSTS]", async () => {
     const { id } = await make();
     const changed = await workspace.ask(`PATCH /v1/webhooks/${id}`, { json: { url: "https://127.0.0.2/" } });
     expect(changed.status).to.equal(422);
@@ -145,7 +145,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     }
   });
 
-  it("[7 422 invalid_request] name what is wrong with a body", async () => {
+  it("[7 422 invalid_request] a refused webhook names the field that is wrong", async () => {
     const bodies: [object, RegExp][] = [
       [{ events: ["draft.stale"] }, /^url: required/],
       [{ url }, /^events: required/],
@@ -172,7 +172,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     }
   });
 
-  it("are at most 20 in a workspace, also when asked for at once; a deleted one makes room", async () => {
+  it("a workspace has at most 20 webhooks, also when made in parallel; a deleted one makes room", async () => {
     const json = { url, events: ["draft.stale"] };
     const answers = await Promise.all(Array.from({ length: 25 }, () => workspace.ask("POST /v1/webhooks", { json })));
     expect(answers.filter(({ status }) => status === 200)).to.have.length(20);
@@ -182,7 +182,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     await make();
   });
 
-  it("[5 scopes] are another workspace's business nowhere, and need their scopes", async () => {
+  it("[5 scopes] another workspace's webhook is not found, and every route needs its scope", async () => {
     const { id } = await make();
     const other = await service.workspace();
     const key = await workspace.keyOf(["read:events", "write:drafts"]);
@@ -206,7 +206,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     }
   });
 
-  it("are tested and retried on demand, and the list says what was tried [d11 deliveries]", async () => {
+  it("a webhook is tested and retried on demand, and its deliveries list each attempt [d11 deliveries]", async () => {
     let status = 500;
     const receiver = await startReceiver(() => status);
     const { id, secret } = await make({ url: receiver.url });
@@ -242,7 +242,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     await receiver.stop();
   });
 
-  it("tell only of identities they were made for, and of what happened after they were made", async () => {
+  it("a webhook is called only for its identities, and for events after it was made", async () => {
     const receiver = await startReceiver();
     const [wanted, unwanted] = [await service.identity(workspace.id), await service.identity(workspace.id)];
     const old = await begunDraft(service.deps, workspace.id, { identityId: wanted.id });

@@ -4,7 +4,7 @@ import { setPlan } from "#src/commands/workspaces.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http workspaces/me", () => {
+describe("workspaces/me over HTTP", () => {
   let service: Nouns;
   let tenant: Tenant;
   before(async () => {
@@ -15,7 +15,7 @@ describe("http workspaces/me", () => {
 
   const patch = (json: unknown, ask = tenant.ask) => ask("PATCH /v1/workspaces/me", { json });
 
-  it("is the key's workspace, in the contract's fields", async () => {
+  it("workspaces/me is the key's workspace, with the contract's fields", async () => {
     const { status, json } = await tenant.ask("GET /v1/workspaces/me");
     expect(status).to.equal(200);
     expect(json).to.have.keys(
@@ -43,7 +43,7 @@ describe("http workspaces/me", () => {
     expect(Date.parse(json.current_period_end)).to.be.greaterThan(Date.now());
   });
 
-  it("is renamed, paused and resumed; what is not given stays [4 PATCH /v1/workspaces/me]", async () => {
+  it("a workspace is renamed, paused and resumed; the fields that are not given stay [4 PATCH /v1/workspaces/me]", async () => {
     expect((await patch({ name: "Acme" })).json).to.include({ name: "Acme", sending_paused: false });
     expect((await patch({ sending_paused: true })).json).to.include({ name: "Acme", sending_paused: true });
     expect((await patch({ name: null })).json).to.include({ name: "Acme", sending_paused: true });
@@ -52,7 +52,7 @@ describe("http workspaces/me", () => {
     expect((await tenant.ask("GET /v1/workspaces/me")).json).to.include({ name: "B", sending_paused: false });
   });
 
-  it("keeps its slug and never touches another workspace", async () => {
+  it("a renamed workspace keeps its slug, and no other workspace changes", async () => {
     const other = await service.workspace();
     const before = (await other.ask("GET /v1/workspaces/me")).json;
     const { json } = await patch({ name: "Renamed" });
@@ -68,21 +68,21 @@ describe("http workspaces/me", () => {
     ["its plan", { plan: "agency" }, "plan"],
     ["its override", { beta_override: true }, "beta_override"],
   ] as const) {
-    it(`refuses ${what}`, async () => {
+    it(`a change of a workspace with ${what} is refused`, async () => {
       const { status, json } = await patch(body);
       expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
       expect(json.message).to.contain(field);
     });
   }
 
-  it("needs its scopes", async () => {
+  it("renaming a workspace needs write:workspace", async () => {
     const reader = await service.workspace({ scopes: ["read:workspace"] });
     expect((await reader.ask("GET /v1/workspaces/me")).status).to.equal(200);
     const refused = await patch({ name: "x" }, reader.ask);
     expect([refused.status, refused.json.error]).to.deep.equal([401, "insufficient_scope"]);
   });
 
-  it("counts what was sent in its period", async () => {
+  it("a workspace counts the mails sent in its period", async () => {
     const { workspaceId, ask } = await service.workspace({ plan: "builder_pack" });
     const sent = async () => (await ask("GET /v1/workspaces/me")).json;
     expect(await sent()).to.include({
@@ -106,7 +106,7 @@ describe("http workspaces/me", () => {
     expect(await sent()).to.include({ plan: "pro", emails_sent_this_period: 0 });
   });
 
-  it("counts inbound mail that was stored for an agent, in its period", async () => {
+  it("a workspace counts each inbound mail of its period once", async () => {
     const { workspaceId, ask } = await service.workspace();
     const { deps } = service;
     const received = async () => (await ask("GET /v1/workspaces/me")).json.inbound_received_this_period;
@@ -119,7 +119,7 @@ describe("http workspaces/me", () => {
     expect(await received()).to.equal(1);
   });
 
-  it("shows the fields of trial and period as the payment processor has them [2 Workspace]", async () => {
+  it("a workspace shows its trial and period as the payment processor has them [2 Workspace]", async () => {
     const { workspaceId, ask } = await service.workspace({ plan: "builder_pack" });
     const times = { ...period("2026-01-02", "2026-02-02"), trialEndsAt: "2026-02-01T00:00:00.000Z" };
     const set = { workspaceId, plan: "pro", planStatus: "trialing", ...times } as const;

@@ -4,7 +4,7 @@ import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("threads are found as a person expects", () => {
+describe("search of threads", () => {
   let service: InProcess;
   let workspace: Workspace;
   let to: { id: string; address: string };
@@ -38,7 +38,7 @@ describe("threads are found as a person expects", () => {
   const q = (text: string) => found(`q=${encodeURIComponent(text)}`);
   const contact = (text: string) => found(`contact=${encodeURIComponent(text)}`);
 
-  it("by q: accents, parts of words, addresses, several words, phrases, exclusions [4 GET /v1/threads]", async () => {
+  it("q finds threads by words with accents, parts of words, addresses, phrases and exclusions [4 GET /v1/threads]", async () => {
     for (const [text, subjects] of [
       ["cafe", "C"],
       ["CAFÉ", "C"],
@@ -69,7 +69,7 @@ describe("threads are found as a person expects", () => {
       expect((await q(text)).join(""), text).to.equal(subjects);
   });
 
-  it("by contact: a part of the sender's address or name, in any case and accent [4 GET /v1/threads]", async () => {
+  it("contact finds threads by a part of the sender's address or name, in any case and accent [4 GET /v1/threads]", async () => {
     for (const [text, subjects] of [
       ["muller", "S"],
       ["jurgen MÜL", "S"],
@@ -87,7 +87,7 @@ describe("threads are found as a person expects", () => {
     expect(await found("contact=ann&q=broken")).to.deep.equal(["D"]);
   });
 
-  it("takes signs for what they are, and is never in error", async () => {
+  it("punctuation, operators and long texts in a search are never an error, and match literally", async () => {
     for (const text of [
       "%",
       "_",
@@ -121,20 +121,20 @@ describe("threads are found as a person expects", () => {
     expect(await q("dis%nt")).to.deep.equal([]);
   });
 
-  it("pages over what was found, and says how many there are", async () => {
+  it("a search returns pages and the total number of threads found", async () => {
     const { json } = await workspace.ask(`GET /v1/threads?identity_id=${to.id}&q=late&limit=1&offset=1`);
     expect([json.total, json.data.length]).to.deep.equal([2, 1]);
     const beyond = await workspace.ask(`GET /v1/threads?identity_id=${to.id}&q=late&offset=9`);
     expect([beyond.json.total, beyond.json.data]).to.deep.equal([2, []]);
   });
 
-  it("also where the server has no trigrams, by looking through the vocabulary", async () => {
+  it("a search finds parts of words also if the database has no trigram extension", async () => {
     await service.database.owner.query("drop extension pg_trgm cascade");
     expect(await q("rechnung")).to.deep.equal(["S"]);
     expect(await contact("urgen")).to.deep.equal(["S"]);
   });
 
-  it("by whole days, inclusive at both ends, and by moments [4 GET /v1/threads] [d5 to_date]", async () => {
+  it("from_date and to_date accept whole days, both included, and moments [4 GET /v1/threads] [d5 to_date]", async () => {
     const { json } = await workspace.ask(`GET /v1/threads?identity_id=${to.id}&limit=1`);
     const last = json.data[0].last_message_at as string;
     const day = last.slice(0, 10);
@@ -146,7 +146,7 @@ describe("threads are found as a person expects", () => {
     expect(await has(`to_date=${before}`)).to.equal(false);
   });
 
-  it("by urgency, then by the last message, and counts each combination right [4 GET /v1/threads] [d5 sort]", async () => {
+  it("threads are sorted by urgency, and each combination of filters has the right total [4 GET /v1/threads] [d5 sort]", async () => {
     const listed = async (query: string) =>
       (await workspace.ask(`GET /v1/threads?identity_id=${to.id}&${query}`)).json as { data: any[]; total: number };
     const ids = (await listed("")).data.map((thread) => thread.id);
@@ -174,7 +174,7 @@ describe("threads are found as a person expects", () => {
     const all = (await workspace.ask("GET /v1/threads?limit=100")).json;
     expect(all.total).to.equal(all.data.length);
   });
-  it("leaves counts and words as a replay makes them [d5 read models]", async () => {
+  it("threads, search and drafts are the same after a replay [d5 read models]", async () => {
     const { database, deps } = service;
     const replay = { store: deps.store, database, tablesSql: tablesFile, signal: new AbortController().signal };
     for (const projection of projections.filter(({ name }) => ["threads", "search", "drafts"].includes(name))) {
