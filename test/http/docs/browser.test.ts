@@ -78,7 +78,7 @@ describe("the documentation", () => {
     for (const [turn, window] of windows.entries()) {
       const script = window.script !== false;
       const where = `on a ${window.size} window in ${window.colours} colours${script ? "" : ", without a script"}`;
-      it(`the documentation asks no other host, has no fault and is not too wide, ${where}`, async () => {
+      it(`a page of the documentation asks no other host, has no fault and is not too wide, ${where}`, async () => {
         for (const path of rotated(paths, turn, 1)) {
           const { page, elsewhere, complaints, close } = await open(path, window);
           expect(await sidewaysScroll(page), path).to.deep.equal([]);
@@ -90,7 +90,7 @@ describe("the documentation", () => {
       });
     }
 
-    it("/docs shows what a beginner needs, and leads to a call with its samples", async () => {
+    it("/docs shows what a beginner needs, and links to a call with its samples", async () => {
       const { page, close } = await open("/docs", { size: "desktop", colours: "light" });
       await page.getByRole("heading", { name: "Ten minutes to your first reply" }).waitFor();
       for (const shown of ["read:audit", "stale_draft", "DraftMarkedStale", "webhook-signature", "Idempotency-Key"]) {
@@ -117,7 +117,7 @@ describe("the documentation", () => {
     });
   });
 
-  it("has samples of every operation in three languages", () => {
+  it("every operation of the API has samples in three languages", () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         const labels = operation["x-codeSamples"].map(({ label }: { label: string }) => label);
@@ -135,7 +135,7 @@ describe("the documentation", () => {
     ["delete", "/v1/api-keys/{key_id}", "deleted"],
   ] as const;
   for (const [turn, [label, { command, args, check }]] of Object.entries(runners).entries()) {
-    it(`has samples that run as they stand: ${label}`, async function () {
+    it(`the ${label} samples of the documentation run unchanged`, async function () {
       if (!(await run(command, check).then(Boolean, () => false))) this.skip();
       const directory = await mkdtemp(join(tmpdir(), "countersign-samples-"));
       const { id } = (await workspace.ask("POST /v1/api-keys", { json: { name: "to read" } })).json;

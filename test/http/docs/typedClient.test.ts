@@ -14,7 +14,7 @@ describe("/openapi.json, for a typed client", () => {
   );
   const at = (steps: readonly string[]): any => steps.reduce<any>((inner, step) => inner?.[step], document);
 
-  it("has no reference that leads nowhere, nor out of the document", () => {
+  it("every reference in /openapi.json leads to a place in the same document", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(
       ([, target]) => target as string,
     );
@@ -25,7 +25,7 @@ describe("/openapi.json, for a typed client", () => {
     expect(dead).to.deep.equal([]);
   });
 
-  it("names each operation once, and each schema by a word", () => {
+  it("/openapi.json gives each operation its own name, and names each schema by a word", () => {
     const names = operations.map(({ operation }) => operation.operationId);
     expect(new Set(names).size).to.equal(operations.length);
     expect([...names, ...Object.keys(document.components.schemas)].filter((name) => !/^\w+$/.test(name))).to.deep.equal(
@@ -33,7 +33,7 @@ describe("/openapi.json, for a typed client", () => {
     );
   });
 
-  it("declares each parameter of a path, and answers of each operation", () => {
+  it("/openapi.json declares each path parameter, and a successful answer of each operation", () => {
     for (const { path, line, operation } of operations) {
       const declared = operation.parameters.filter((each: Json) => each.in === "path").map((each: Json) => each.name);
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -45,7 +45,7 @@ describe("/openapi.json, for a typed client", () => {
     }
   });
 
-  it("has what the page about it names", () => {
+  it("/openapi.json has the path that the page about MCP shows to authors of typed clients", () => {
     const page = readFileSync(new URL("../../../src/http/docs/mcp.md", import.meta.url), "utf8");
     const steps = /^type Thread = paths((?:\["[^"]+"\])+);$/m.exec(page)?.[1] ?? "";
     const found = at(["paths", ...[...steps.matchAll(/\["([^"]+)"\]/g)].map(([, step]) => step as string)]);

@@ -5,7 +5,7 @@ import { EncodedFile } from "#src/http/framework/body/encodedFile.ts";
 import { validKey } from "./support.ts";
 import { draft, known, useToys } from "./toys.ts";
 
-describe("bodies of the http framework", () => {
+describe("http framework: request bodies", () => {
   const toys = useToys();
   const { ask, refused } = toys;
   const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
@@ -14,7 +14,7 @@ describe("bodies of the http framework", () => {
     headers: { "Content-Type": type },
   });
 
-  it("are taken as they are, up to each bound", async () => {
+  it("a request body whose fields are all at their size limits is accepted unchanged", async () => {
     const full = {
       ...draft,
       body_text: "é".repeat(131_072),
@@ -33,7 +33,7 @@ describe("bodies of the http framework", () => {
   });
 
   const one = (field: string, value: unknown): [string, unknown, string] => [
-    field,
+    `${field} ${JSON.stringify(value).slice(0, 30)}`,
     { ...draft, [field]: value },
     field,
   ];
@@ -55,20 +55,20 @@ describe("bodies of the http framework", () => {
     one("subject_override", "a\r\nBcc: evil@example.com"),
     one("subject_override", "a\nb"),
     one("subject_override", "x".repeat(999)),
-    ["NUL", { ...draft, body_text: "a\0b" }, "body_text"],
-    ["NUL in metadata", { ...draft, metadata: { a: ["x", "\0"] } }, "metadata.a[1]"],
-    ["half a character", { ...draft, body_text: "\ud800" }, "body_text"],
-    ["missing", { body_text: "x" }, "thread_id: required"],
-    ["no body", { ...draft, body_text: undefined }, "at least one of body_text and body_html"],
-    ["an empty body", { ...draft, body_text: "" }, "at least one of body_text and body_html"],
+    ["a NUL", { ...draft, body_text: "a\0b" }, "body_text"],
+    ["a NUL in metadata", { ...draft, metadata: { a: ["x", "\0"] } }, "metadata.a[1]"],
+    ["half a character in a text", { ...draft, body_text: "\ud800" }, "body_text"],
+    ["no thread_id", { body_text: "x" }, "thread_id: required"],
+    ["no text", { ...draft, body_text: undefined }, "at least one of body_text and body_html"],
+    ["an empty text", { ...draft, body_text: "" }, "at least one of body_text and body_html"],
     [
       "51 copies",
       { ...draft, cc: Array.from({ length: 51 }, (_, index) => `p${index}@example.com`) },
       "cc: expected an array of at most 50 elements",
     ],
-    ["an array", [draft], "body: expected an object"],
-    ["null", null, "body: expected an object"],
-    ["a string", "x", "body: expected an object"],
+    ["an array in place of the object", [draft], "body: expected an object"],
+    ["null in place of the object", null, "body: expected an object"],
+    ["a string in place of the object", "x", "body: expected an object"],
     [
       "too many attachments",
       { ...draft, attachments: Array(11).fill({ filename: "a", content_type: "b", content: "" }) },
@@ -103,12 +103,12 @@ describe("bodies of the http framework", () => {
     ]);
   }
   for (const [what, json, names] of wrong) {
-    it(`refuse ${what} as ${names}`, async () => {
+    it(`a request body with ${what} is refused with "${names}"`, async () => {
       expect((await refused("POST /v1/drafts", { json }, [422, "invalid_request"])).message).to.contain(names);
     });
   }
 
-  it("refuse what is no JSON in UTF-8", async () => {
+  it("a request body that is not plain JSON in UTF-8 is refused", async () => {
     await refused("POST /v1/drafts", post("{"), [422, "invalid_request"]);
     await refused("POST /v1/drafts", post("{} x"), [422, "invalid_request"]);
     await refused("POST /v1/drafts", post(Buffer.from([0x22, 0xff, 0x22])), [422, "invalid_request"]);
@@ -124,7 +124,7 @@ describe("bodies of the http framework", () => {
     );
   });
 
-  it("refuse depth beyond 32, however deep, without falling over", async () => {
+  it("a request body nested deeper than 32 levels is refused, even at 400,000 levels", async () => {
     const deep = (depth: number) => post(JSON.stringify(draft).replace("}", `,"metadata":${nested(depth)}}`));
     expect((await refused("POST /v1/drafts", deep(32), [422, "invalid_request"])).message).to.contain(
       "at most 32 levels deep",
@@ -133,7 +133,7 @@ describe("bodies of the http framework", () => {
     await refused("POST /v1/drafts", post(`${"[".repeat(400_000)}${"]".repeat(400_000)}`), [422, "invalid_request"]);
   });
 
-  it("refuse more than 20,000 values, naming the field", async () => {
+  it("a request body of more than 20,000 JSON values is refused, and the refusal names the field", async () => {
     const many = `{"metadata":{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":0`).join()}}}`;
     const { message, field } = await refused("POST /v1/drafts", post(many), [422, "invalid_request"]);
     expect([message, field]).to.deep.equal(["metadata: expected a body of at most 20000 JSON values", "metadata"]);
@@ -142,7 +142,7 @@ describe("bodies of the http framework", () => {
     expect(whole.message).to.equal("body: expected a body of at most 20000 JSON values");
   });
 
-  it("above 256 KB are taken and refused as smaller ones are, in the same words", async () => {
+  it("a request body above 256 KB is accepted or refused in the same words as a smaller one", async () => {
     const html = "é".repeat(131_072);
     const large = { ...draft, body_text: html, body_html: html };
     const { json } = await ask("POST /v1/drafts", { json: large });
@@ -171,7 +171,7 @@ describe("bodies of the http framework", () => {
     }
   });
 
-  it("above 256 KB are parsed, decoded and hashed by another thread, smaller ones by none", async () => {
+  it("request bodies above 256 KB are parsed, decoded and hashed by another thread, smaller ones are not", async () => {
     const parser = createBodyParser();
     const parsed = async (bytes: number, content: string) => {
       const block = new Uint8Array(Buffer.from(JSON.stringify({ text: "x".repeat(bytes), files: [{ content }, {}] })));
@@ -192,7 +192,7 @@ describe("bodies of the http framework", () => {
     await parser.close();
   });
 
-  it("refuse __proto__ wherever it stands, as an unknown field", async () => {
+  it("the key __proto__ anywhere in a request body is refused as an unknown field", async () => {
     const text = JSON.stringify(draft);
     for (const body of [
       text.replace("{", '{"__proto__":{"admin":true},'),
@@ -205,7 +205,7 @@ describe("bodies of the http framework", () => {
     expect(({} as { admin?: boolean }).admin).to.equal(undefined);
   });
 
-  it("over the limit are 413, declared or chunked", async () => {
+  it("a request body over the limit is refused with 413, whether its length is declared or it is chunked", async () => {
     await refused("POST /v1/drafts", post("x".repeat(1024 * 1024 + 1)), [413, "payload_too_large"]);
     const stream = new Blob(["x".repeat(3_000_000)]).stream();
     const chunked = await fetch(`${toys.service.url}/v1/drafts`, {
@@ -218,14 +218,14 @@ describe("bodies of the http framework", () => {
     expect((await ask("GET /v1/open")).status).to.equal(200);
   });
 
-  it("may be missing where none is needed, but hold nothing unknown", async () => {
+  it("a DELETE needs no request body, but a body with an unknown field is refused", async () => {
     expect((await ask(`DELETE /v1/toys/${known}`)).json).to.deep.equal({ id: known, deleted: true });
     expect((await ask(`DELETE /v1/toys/${known}`, { json: {} })).status).to.equal(200);
     const { message } = await refused(`DELETE /v1/toys/${known}`, { json: { force: true } }, [422, "invalid_request"]);
     expect(message).to.equal("force: unknown field: expected none");
   });
 
-  it("edit with null, and choose a channel by its type", async () => {
+  it("null in a request body clears a field, and a channel's type decides which config fields are valid", async () => {
     expect(
       (await ask(`PATCH /v1/drafts/${known}`, { json: { body_html: null, subject_override: null } })).json.seen,
     ).to.deep.equal({ body_html: null, subject_override: null });

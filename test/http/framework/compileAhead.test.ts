@@ -7,7 +7,7 @@ import { realRoutes } from "#test/support/realRoutes.ts";
 describe("schemas that are compiled ahead", () => {
   const never = new AbortController().signal;
 
-  it("are those of path, query and body, each in a turn of its own", async () => {
+  it("schemas of path, query and body are compiled ahead, one per turn of the event loop", async () => {
     let compiled = 0;
     let turns = 0;
     const mostATurn: number[] = [];
@@ -23,7 +23,7 @@ describe("schemas that are compiled ahead", () => {
     for (const { checkParams, compile } of realRoutes()) expect(compile).to.have.length(2 * (checkParams ? 3 : 2));
   });
 
-  it("judge from then on as they were at that moment", async () => {
+  it("a schema that changes after it was compiled ahead still validates as before the change", async () => {
     const name = { ...Type.String() };
     const body = Type.Object({ name }, { additionalProperties: false });
     const made = route(
@@ -36,7 +36,7 @@ describe("schemas that are compiled ahead", () => {
     expect(() => made.checkBody({ name: "a" })).not.to.throw();
   });
 
-  it("are left when the service closes, and one that cannot be compiled keeps no other from it", async () => {
+  it("compiling ahead ends when the service closes, and continues after a schema that cannot be compiled", async () => {
     const closing = new AbortController();
     const done: string[] = [];
     const fails = () => {

@@ -19,8 +19,8 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(10);
 }
 
-describe("a connection", () => {
-  it("that goes takes with it the requests behind the one that is answered: their keys can be revoked, and all are logged", async () => {
+describe("HTTP connections", () => {
+  it("the end of a connection ends all its pipelined requests: each is logged as 499, and their key can be revoked", async () => {
     let entered = 0;
     const park = route(
       "GET /v1/parked",
@@ -44,7 +44,7 @@ describe("a connection", () => {
     await service.close();
   });
 
-  it("that goes before a stream has begun ends the stream", async () => {
+  it("the end of a connection before its streamed answer has begun ends the stream", async () => {
     const [entered, gate] = [barrier(), barrier()];
     const stream = new PassThrough();
     const follow = route(
@@ -66,7 +66,7 @@ describe("a connection", () => {
     await service.close();
   });
 
-  it("may owe some answers, which come in order; one that asks for far more is closed, and nothing of the rest is done", async () => {
+  it("100 pipelined requests are answered in order; a connection with 300 is closed after at most 100 answers", async () => {
     const answered: string[] = [];
     const server = await listen(({ url }, response) => {
       answered.push(url!);
@@ -93,7 +93,7 @@ describe("a connection", () => {
     await server.close();
   });
 
-  it("whose body ends after its answer waits for the next request like any other, and then for that one's answer", async () => {
+  it("a connection whose request body ends after the answer waits for the next request with the idle timeout", async () => {
     let kept: Socket | undefined;
     const server = await listen((request, response) => {
       kept = request.socket;
@@ -113,14 +113,14 @@ describe("a connection", () => {
     await server.close();
   });
 
-  it("that ends with its answer announces no time in which it waits", async () => {
+  it("an answer with Connection: close has no Keep-Alive header", async () => {
     const server = await listen((_, response) => response.end("here"), here);
     const received = await rawExchange(server.port, get("/", "Connection: close\r\n"));
     expect(received).to.contain("Connection: close").and.not.to.contain("Keep-Alive");
     await server.close();
   });
 
-  it("gets its answer to the end when the service closes, although its client reads slowly", async () => {
+  it("a large answer is sent to its end when the service closes, although the client reads slowly", async () => {
     const bytes = 50_000_000;
     const begun = barrier();
     const server = await listen((_, response) => {

@@ -80,31 +80,31 @@ describe("the service's own OpenAPI document", () => {
     })),
   );
 
-  it("and the router have no difference [9 /v1 prefix]", () => {
+  it("the OpenAPI document and the router have the same routes, all under /v1 [9 /v1 prefix]", () => {
     const lines = operations.map(({ line }) => line).sort();
     expect(mountedRoutes().sort()).to.deep.equal(lines);
     for (const line of lines) expect(line).to.match(/^[A-Z]+ \/v1\//);
   });
 
-  it("is valid OpenAPI 3.1, every schema valid JSON Schema 2020-12", () => {
+  it("the OpenAPI document is valid OpenAPI 3.1, and each of its schemas is valid JSON Schema 2020-12", () => {
     expect(document.openapi).to.match(/^3\.1\./);
     expect(faultsOf(JSON.parse(JSON.stringify(document)))).to.deep.equal([]);
   });
 
-  it("is not all that is judged by a schema: what tools of MCP take is valid JSON Schema 2020-12 too", () => {
+  it("the input schema of every MCP tool is valid JSON Schema 2020-12", () => {
     const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false });
     for (const { name, input } of tools)
       expect(ajv.validateSchema(JSON.parse(JSON.stringify(input))), `${name}: ${ajv.errorsText()}`).to.equal(true);
   });
 
-  it("refers to nothing that it does not have", () => {
+  it("every reference in the service's OpenAPI document leads to an object in it", () => {
     for (const [, at] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
       const found = (at as string).split("/").reduce((node: Json | undefined, step) => node?.[step], document as Json);
       expect(found, at).to.be.an("object");
     }
   });
 
-  it("has an example of every body that the body's own schema takes", () => {
+  it("the example of every request body is valid by that body's own schema", () => {
     const { schemas } = document.components;
     const ajv = new Ajv2020({ strict: false });
     for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, { type: "string", validate: test });
@@ -117,7 +117,7 @@ describe("the service's own OpenAPI document", () => {
     }
   });
 
-  it("says of every operation which key it needs and which errors it may answer, 429 with Retry-After", () => {
+  it("every operation documents its scope and its errors, and 429 and 503 have Retry-After", () => {
     for (const { line, operation } of operations) {
       expect(operation["x-scope"], line).to.be.oneOf([...Object.keys(scopes), "any"]);
       expect(Object.keys(operation.responses), line).to.include.members(["401", "422", "429", "500", "503"]);
@@ -127,7 +127,7 @@ describe("the service's own OpenAPI document", () => {
     }
   });
 
-  it("begins with what an agent's author has to know: every scope, error, event and type of a history", () => {
+  it("the description of the OpenAPI document names every scope, error and public event type", () => {
     const text = introduction();
     expect(document.info.description).to.equal(text);
     expect(text).not.to.contain("{{").and.not.to.contain("undefined");

@@ -10,7 +10,7 @@ type Work = Parameters<typeof answer<string>>[2];
 
 const text = (words: string, status = 200): Reply => new Reply({ bytes: Buffer.from(words) }, status, {});
 
-describe("a door", () => {
+describe("the HTTP door", () => {
   let close: () => void = () => {};
   afterEach(() => close());
 
@@ -53,7 +53,7 @@ describe("a door", () => {
     return { ask, inFlight, noted, interrupted };
   }
 
-  it("judges the origin, then whether it can look up, then the credential, and knows all ended rights before it answers", async () => {
+  it("the door checks origin, readable state and credential, and reads all revocations before it answers", async () => {
     const { ask, noted } = await served(async ({ who }) => {
       noted.push("work");
       return text(who);
@@ -62,7 +62,7 @@ describe("a door", () => {
     expect(noted).to.deep.equal(["origin", "readable", "credential", "work", "up to date"]);
   });
 
-  it("does no work for a request that it refuses", async () => {
+  it("a request that the door refuses does no work", async () => {
     let worked = 0;
     const refuse = () => {
       throw new Error("not from here");
@@ -81,7 +81,7 @@ describe("a door", () => {
     expect(worked).to.equal(0);
   });
 
-  it("leaves a request to the next door that it neither admits nor refuses", async () => {
+  it("a request that a door neither admits nor refuses goes to the next door", async () => {
     const { ask } = await served(async () => text("done"), {
       credential: async () => {
         throw new Error("signed out");
@@ -91,7 +91,7 @@ describe("a door", () => {
     expect(await ask()).to.deep.equal([200, "the next door"]);
   });
 
-  it("does nothing under a right that has ended already", async () => {
+  it("a request whose right has already ended is refused and does no work", async () => {
     let worked = 0;
     const { ask, inFlight } = await served(async () => {
       worked += 1;
@@ -101,7 +101,7 @@ describe("a door", () => {
     expect([await ask(), worked]).to.deep.equal([[401, "ended"], 0]);
   });
 
-  it("answers at once when the right ends, while the request stays in flight until its work is over", async () => {
+  it("a request whose right ends is refused at once, and stays in flight until its work is over", async () => {
     let begun = () => {};
     const working = new Promise<void>((resolve) => {
       begun = resolve;
@@ -131,12 +131,12 @@ describe("a door", () => {
     expect(stream.destroyed).to.equal(true);
   });
 
-  it("sends no answer that was made before the right ended on another instance", async () => {
+  it("an answer made before its right ended on another instance is not sent", async () => {
     const { ask, inFlight } = await served(async () => text("secret"), { upToDate: () => inFlight.revoke("key-1") });
     expect(await ask()).to.deep.equal([401, "ended"]);
   });
 
-  it("sends no refusal either that was made before the right ended on another instance", async () => {
+  it("a refusal made before its right ended on another instance is not sent", async () => {
     const { ask, inFlight } = await served(
       async () => {
         throw new Error("draft 7 is stale");
@@ -146,7 +146,7 @@ describe("a door", () => {
     expect(await ask()).to.deep.equal([401, "ended"]);
   });
 
-  it("closes the connection where an answer breaks off after its first byte", async () => {
+  it("an answer that fails after its first byte closes the connection", async () => {
     const fault = new Error("the disk is gone");
     const { ask, interrupted } = await served(async ({ response }) => {
       response.write("the first half");
@@ -157,14 +157,14 @@ describe("a door", () => {
     expect(interrupted).to.deep.equal([fault]);
   });
 
-  it("refuses in its own way a body that could not be read on the way to it", async () => {
+  it("a body that a body parser could not read is refused in the door's own form", async () => {
     const { ask } = await served(async () => text("done"));
     expect(
       await ask({ method: "POST", body: "more than ten bytes", headers: { "Content-Type": "text/plain" } }),
     ).to.deep.equal([422, "refused: request entity too large"]);
   });
 
-  it("admits without answering, for a library that writes by itself", async () => {
+  it("a door admits a request for a library that writes the answer, and its signal aborts when the right ends", async () => {
     const inFlight = createInFlight();
     const door: Door<string> = {
       credential: async () => "key-2",

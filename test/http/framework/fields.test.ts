@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("a refusal over REST", () => {
+describe("http: refusals and their fields", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
@@ -39,7 +39,7 @@ describe("a refusal over REST", () => {
   });
 
   for (const [line, field, json, status] of cases) {
-    it(`of ${line} names ${field}, in the sentence and beside it [d0 message names the field]`, async () => {
+    it(`a refusal of ${line} names ${field}, in its message and in its field [d0 message names the field]`, async () => {
       const given = json();
       if (given && "domain_id" in given) given.domain_id = (await workspace.ask("GET /v1/domains")).json.data[0].id;
       const asked = await workspace.ask(line.replace("{id}", identity.id), given && { json: given });
@@ -48,7 +48,7 @@ describe("a refusal over REST", () => {
     });
   }
 
-  it("is none for null, which a draft shows where it has nothing; an empty subject is one [4 POST /v1/drafts]", async () => {
+  it("a draft may have null in an optional field, but an empty subject is refused [4 POST /v1/drafts]", async () => {
     const nothing = { body_html: null, subject_override: null, rationale: null, metadata: null };
     const made = await workspace.ask("POST /v1/drafts", { json: { ...ids, ...body, ...nothing } });
     expect(made.status, made.text).to.equal(201);
@@ -76,7 +76,7 @@ describe("a refusal over REST", () => {
     expect([rejected.status, rejected.json.reason]).to.deep.equal([200, null]);
   });
 
-  it("to send says what has to be done about the identity [7 422 identity_not_active]", async () => {
+  it("a refused send says that its identity has to be active or is deleted [7 422 identity_not_active]", async () => {
     const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...ids, ...body } });
     const refused = async () => (await workspace.ask(`POST /v1/drafts/${draft.id}/send`)).json.message;
     await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });

@@ -9,7 +9,7 @@ describe("http framework", () => {
   const { ask, refused } = toys;
 
   describe("answers", () => {
-    it("are JSON that nobody keeps, under the request's id", async () => {
+    it("an answer is JSON with no-store, strict security headers and the request's id", async () => {
       const answer = await ask("GET /v1/toys");
       expect(answer.status).to.equal(200);
       expect(answer.headers.get("content-type")).to.equal("application/json; charset=utf-8");
@@ -19,7 +19,7 @@ describe("http framework", () => {
       expect(answer.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
     });
 
-    it("echo a sane X-Request-Id and replace any other", async () => {
+    it("an answer repeats a well-formed X-Request-Id and replaces any other", async () => {
       expect(
         (await ask("GET /v1/open", { headers: { "X-Request-Id": "abc-123" } })).headers.get("x-request-id"),
       ).to.equal("abc-123");
@@ -30,7 +30,7 @@ describe("http framework", () => {
       }
     });
 
-    it("carry the actor, the cause and what was loaded to the handler", async () => {
+    it("a route's handler gets the actor, the cause and the loaded resource", async () => {
       const { json } = await ask(`GET /v1/toys/${known.toUpperCase()}`, {
         headers: { "X-Request-Id": "r1", "User-Agent": "agent/1" },
       });
@@ -39,19 +39,19 @@ describe("http framework", () => {
       expect(json.seen.cause.workspaceId).to.equal(workspaceId);
     });
 
-    it("take their status from the route, and bytes as they are", async () => {
+    it("an answer has its route's status, and bytes are sent unchanged", async () => {
       expect((await ask("POST /v1/drafts", { json: draft })).status).to.equal(201);
       const raw = await fetch(`${toys.service.url}/v1/raw`, { headers: { Authorization: `Bearer ${validKey}` } });
       expect(raw.headers.get("content-type")).to.equal("message/rfc822");
       expect([...new Uint8Array(await raw.arrayBuffer())]).to.deep.equal([1, 2, 255]);
     });
 
-    it("that are not as documented are a 500 under test, and logged", async () => {
+    it("an answer with an undocumented field becomes a 500 under test, and the field is logged", async () => {
       await refused("GET /v1/undocumented", {}, [500, "internal_error"]);
       expect(JSON.stringify(toys.service.logs)).to.contain("password: unknown field");
     });
 
-    it("with a status or an error that the route does not name are a 500 under test, and logged", async () => {
+    it("an answer with an undocumented status or error becomes a 500 under test, and is logged", async () => {
       await refused("GET /v1/undocumented-error", {}, [500, "internal_error"]);
       expect(JSON.stringify(toys.service.logs)).to.contain(
         "answered 422 invalid_status, which its route does not list among its errors",
@@ -60,22 +60,22 @@ describe("http framework", () => {
       expect(JSON.stringify(toys.service.logs)).to.contain("answered 202; its route says 200");
     });
 
-    it("about what was deleted meanwhile are 404", async () => {
+    it("an answer about a resource that was deleted meanwhile is 404", async () => {
       await refused(`PATCH /v1/gone/${known}`, {}, [404, "not_found"]);
     });
 
-    it("that cannot be written are a 500, not silence", async () => {
+    it("an answer that cannot be serialised becomes a 500", async () => {
       for (const what of ["nothing", "bigint", "header"])
         await refused(`GET /v1/unwritable/${what}`, {}, [500, "internal_error"]);
     });
 
-    it("answer HEAD like GET, without a body", async () => {
+    it("HEAD is answered like GET, without a body", async () => {
       const answer = await ask("HEAD /v1/toys");
       expect([answer.status, answer.text]).to.deep.equal([200, ""]);
     });
   });
 
-  describe("keys", () => {
+  describe("API keys", () => {
     const wrong: Record<string, string | undefined> = {
       none: undefined,
       empty: "",
@@ -90,7 +90,7 @@ describe("http framework", () => {
       oversized: `Bearer svc_live_${"a".repeat(8000)}`,
     };
 
-    it("that are missing, malformed, unknown or too long get the same 401 [5 Authorization header] [5 401 unauthorized] [7 401 unauthorized]", async () => {
+    it("a missing, malformed, unknown or too long API key gets the same 401 [5 Authorization header] [5 401 unauthorized] [7 401 unauthorized]", async () => {
       const bodies = new Set<string>();
       for (const [what, header] of Object.entries(wrong)) {
         const answer = await ask("GET /v1/toys", {
@@ -104,7 +104,7 @@ describe("http framework", () => {
       expect(bodies.size).to.equal(1);
     });
 
-    it("sent twice are 401, and a NUL is no HTTP", async () => {
+    it("two Authorization headers are answered 401, and a header with a NUL is answered 400", async () => {
       const header = `Authorization: Bearer ${validKey}\r\n`;
       const twice = await rawExchange(
         toys.service.port,
@@ -118,16 +118,16 @@ describe("http framework", () => {
       expect(withNul).to.match(/^HTTP\/1.1 400 [\s\S]*"error":"invalid_request"/);
     });
 
-    it("without the scope get insufficient_scope [7 401 insufficient_scope]", async () => {
+    it("an API key without the route's scope gets insufficient_scope [7 401 insufficient_scope]", async () => {
       const { message } = await refused("GET /v1/toys", { key: narrowKey }, [401, "insufficient_scope"]);
       expect(message).to.contain("read:threads");
     });
   });
 
-  describe("order of judgement", () => {
+  describe("order of checks", () => {
     const bad = { headers: { "Content-Type": "text/plain" }, body: "{" };
 
-    it("asks for the key before anything, then the scope, the path, query and body, and the state last", async () => {
+    it("a request's key is checked first, then scope, path, query and body, and If-Match last", async () => {
       await refused(`POST /v1/toys/none/paint?x=1`, { ...bad, key: null }, [401, "unauthorized"]);
       await refused(`POST /v1/toys/none/paint?x=1`, { ...bad, key: narrowKey }, [401, "insufficient_scope"]);
       await refused(`POST /v1/toys/none/paint?x=1`, bad, [404, "not_found"]);
@@ -142,7 +142,7 @@ describe("http framework", () => {
       ]);
     });
 
-    it("counts every authenticated request, and lets 401 go before 429 [7 429 rate_limited]", async () => {
+    it("every authenticated request is counted, and its 401 takes precedence over 429 [7 429 rate_limited]", async () => {
       const counted: string[] = [];
       const limited = await serveRoutes(routes, {
         limits: async (limit, { key }) => {
@@ -165,7 +165,7 @@ describe("http framework", () => {
       expect(counted).to.deep.equal(["read narrow", "read agent", "write agent"]);
     });
 
-    it("gives a path id that is none the very answer of one that does not exist", async () => {
+    it("a malformed id in a path gets the same 404 as an unknown id", async () => {
       const fixed = { "X-Request-Id": "same" };
       const answers = await Promise.all(
         [missing, "not-a-uuid", "%00", "%E0%A4", "..%2f..", `urn:uuid:${known}`, "x".repeat(4000)].map((id) =>
@@ -178,8 +178,8 @@ describe("http framework", () => {
     });
   });
 
-  describe("routes that do not exist", () => {
-    it("are 404, like wrong methods, other spellings and OPTIONS", async () => {
+  describe("unknown routes", () => {
+    it("an unknown route, a wrong method, another spelling and OPTIONS are answered 404", async () => {
       for (const line of [
         "GET /v1/nowhere",
         "PUT /v1/toys",
@@ -205,20 +205,20 @@ describe("http framework", () => {
         .and.not.contain(validKey);
     });
 
-    it("within /v1 ask for the key first", async () => {
+    it("an unknown route under /v1 is answered 401 without a key, elsewhere 404", async () => {
       await refused("GET /v1/nowhere", { key: null }, [401, "unauthorized"]);
       await refused("GET /nowhere", { key: null }, [404, "not_found"]);
     });
   });
 
   describe("queries", () => {
-    it("are typed, with defaults", async () => {
+    it("query parameters are converted to their types and filled with their defaults", async () => {
       const { json } = await ask(`GET /v1/toys?flag=true&limit=100&q=a%20b&kind=a&owner=${known.toUpperCase()}`);
       expect(json.seen).to.deep.equal({ flag: true, limit: 100, offset: 0, q: "a b", kind: "a", owner: known });
       expect((await ask("GET /v1/toys?")).json.seen).to.deep.equal({ limit: 20, offset: 0 });
     });
 
-    it("take a time's offset with its + as it is, which a URL reads as a space", async () => {
+    it("a + in a query parameter's time zone offset is accepted unescaped", async () => {
       for (const given of ["2026-01-01T10:00:00+02:00", "2026-01-01T10:00:00%2B02:00", "2026-01-01T10:00:00-02:00"]) {
         const { json } = await ask(`GET /v1/toys?since=${given}`);
         expect(json.seen.since).to.equal(given.replace("%2B", "+"));
@@ -248,14 +248,14 @@ describe("http framework", () => {
       ["limit[a]=1", "limit[a]"],
       ["constructor=1", "constructor"],
     ]) {
-      it(`refuse ?${query!.slice(0, 30)}`, async () => {
+      it(`the query ?${query!.slice(0, 30)} is refused with 422, and the message names the parameter`, async () => {
         expect((await refused(`GET /v1/toys?${query}`, {}, [422, "invalid_request"])).message).to.contain(names);
       });
     }
   });
 
   describe("headers", () => {
-    it("give a resource's version as its ETag and take it in If-Match", async () => {
+    it("a resource's version is its ETag, and If-Match requires that version", async () => {
       expect((await ask(`GET /v1/toys/${known}`)).headers.get("etag")).to.equal('"3"');
       const paint = async (tag: string) =>
         ask(`POST /v1/toys/${known}/paint`, { json: { color: "red" }, headers: { "If-Match": tag } });
@@ -266,7 +266,7 @@ describe("http framework", () => {
       for (const tag of ["3", '"1", "2"', '"']) expect([(await paint(tag)).status, tag]).to.deep.equal([422, tag]);
     });
 
-    it("hold an Idempotency-Key of 1 to 255 characters", async () => {
+    it("an Idempotency-Key of 1 to 255 characters is accepted, and any other is refused with 422", async () => {
       const seen: string[] = [];
       let first: Reply | undefined;
       const idempotent = await serveRoutes(routes, {
@@ -289,7 +289,7 @@ describe("http framework", () => {
   });
 
   describe("failures", () => {
-    it("carry what the caller can act on, and nothing else [7 envelope] [8 402 upgrade_url]", async () => {
+    it("a refusal has only its documented fields, such as upgrade_url and Retry-After [7 envelope] [8 402 upgrade_url]", async () => {
       const stale = await refused("GET /v1/fails/stale", {}, [409, "stale_draft"]);
       expect(stale).to.have.keys("error", "message", "request_id", "new_message_id");
       await refused("GET /v1/fails/taken", {}, [409, "invalid_request"]);
@@ -304,7 +304,7 @@ describe("http framework", () => {
       expect((await ask("GET /v1/fails/away")).headers.get("retry-after")).to.match(/^\d+$/);
     });
 
-    it("of ours say no more than that, and are logged in full", async () => {
+    it("an internal error is answered without its details, and logged in full", async () => {
       const { message } = await refused("GET /v1/fails/bug", { headers: { "X-Request-Id": "bug-1" } }, [
         500,
         "internal_error",
@@ -317,7 +317,7 @@ describe("http framework", () => {
       );
     });
 
-    it("never put keys, bodies or queries into the log", async () => {
+    it("API keys, bodies, queries and approval tokens are never logged", async () => {
       await ask("GET /v1/toys?q=topsecret");
       await ask("POST /v1/drafts", { json: { ...draft, body_text: "confidential", unknown: "confidential" } });
       await ask("GET /a/token-of-an-approval");

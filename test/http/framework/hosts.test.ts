@@ -3,7 +3,7 @@ import { pageHeaders } from "#src/html/page.ts";
 import { rawExchange, serveRoutes, validKey } from "./support.ts";
 import { routes } from "./toys.ts";
 
-describe("the name that a page is asked for under", () => {
+describe("host names of pages", () => {
   let service: Awaited<ReturnType<typeof serveRoutes>>;
   let reached: string[];
   before(async () => {
@@ -56,13 +56,13 @@ describe("the name that a page is asked for under", () => {
     ],
     ...["", "evil.example, mail.example", "mail.example/", "mail..example", "[::1", "::1:x"],
   ])
-    it(`'${host}' is not the service's: 421, before the route`, async () => {
+    it(`a page requested under the foreign host '${host}' is answered 421 before any route`, async () => {
       for (const path of [...pages, ...others]) expect((await ask(`GET ${path}`, host)).status, path).to.equal(421);
       expect((await ask("POST /a/token", host, "Content-Length: 0\r\n")).status).to.equal(421);
       expect(reached).to.deep.equal([]);
     });
 
-  it("none at all: 421", async () => {
+  it("a page requested without a Host header is answered 421", async () => {
     expect((await ask("GET /a/token", undefined)).status).to.equal(421);
     expect(reached).to.deep.equal([]);
   });
@@ -79,13 +79,13 @@ describe("the name that a page is asked for under", () => {
       "192.0.2.7",
     ],
   ])
-    it(`'${host}' is the service's, or this machine's`, async () => {
+    it(`a page requested under its own or a local host '${host}' is shown`, async () => {
       expect((await ask("GET /a/token", host)).answer).to.match(/^HTTP\/1\.1 200 .*a secret$/s);
       expect((await ask("GET /openapi.json", host)).status).to.equal(200);
       expect((await ask("GET /nowhere", host)).status).to.equal(404);
     });
 
-  it("does not matter to what has a key or looks after the service", async () => {
+  it("API routes, hooks, health and metrics are answered under any host name", async () => {
     const host = "evil.example";
     const key = `Authorization: Bearer ${validKey}\r\n`;
     expect((await ask("GET /v1/toys", host, key)).status).to.equal(200);
@@ -94,7 +94,7 @@ describe("the name that a page is asked for under", () => {
       expect((await ask(`GET ${path}`, host)).status, path).to.equal(200);
   });
 
-  it("is told in plain words, escaped and short, on a page that nothing can be made of", async () => {
+  it("the refusal of a foreign host shows it escaped and shortened, and names ALLOWED_HOSTS", async () => {
     const { answer } = await ask("GET /a/token", `<b>evil</b>\u202e${"x".repeat(300)}`);
     expect(answer).to.include("&lt;b&gt;evil").and.to.include("open it again").and.to.include("ALLOWED_HOSTS");
     expect(answer).not.to.match(/<b>evil|x{101}|a secret/);

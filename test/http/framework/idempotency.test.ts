@@ -12,8 +12,8 @@ describe("Idempotency-Key", () => {
   });
   after(() => posts.service.stop());
 
-  describe("replays the first answer [d0 Idempotency-Key]", () => {
-    it("with its status, body and headers, and does nothing again", async () => {
+  describe("replays [d0 Idempotency-Key]", () => {
+    it("a repeated POST gets the first status, body and headers again, and submits no second draft", async () => {
       const key = randomUUID();
       const json = { ...basis, body_text: "Once." };
       const first = await posts.post("/v1/drafts", key, { json });
@@ -27,7 +27,7 @@ describe("Idempotency-Key", () => {
       expect(drafts.json.data.filter(({ id }: { id: string }) => id === first.json.id)).to.have.length(1);
     });
 
-    it("also where it was a refusal, and counts it", async () => {
+    it("a repeated POST that was refused gets the same refusal, and counts against the rate limit", async () => {
       const key = randomUUID();
       const first = await posts.post("/v1/drafts", key, {
         json: { ...basis, thread_id: randomUUID(), body_text: "x" },
@@ -48,7 +48,7 @@ describe("Idempotency-Key", () => {
       );
     });
 
-    it("whatever made the record: the hash of a request is that of its method, URL, If-Match and bytes, large or small", async () => {
+    it("an idempotency record has the hash of method, URL, If-Match and bytes, for small and large bodies", async () => {
       for (const body_text of ["Soon.", "x".repeat(300_000)]) {
         const key = randomUUID();
         const json = { ...posts.basis, body_text };
@@ -65,7 +65,7 @@ describe("Idempotency-Key", () => {
       }
     });
 
-    it("on every POST that there is", async () => {
+    it("every POST route of the document replays its first answer", async () => {
       const { paths } = (await tenant.ask("GET /openapi.json")).json;
       const lines = Object.keys(paths).filter((path) => path.startsWith("/v1/") && paths[path].post);
       expect(lines.length).to.be.greaterThan(6);
@@ -80,7 +80,7 @@ describe("Idempotency-Key", () => {
       }
     });
 
-    it("for as long as the operator says, and then begins anew, with other ids", async () => {
+    it("a POST whose idempotency record has expired runs again, with other ids", async () => {
       const key = randomUUID();
       const json = { ...basis, body_text: "Daily." };
       const first = await posts.post("/v1/drafts", key, { json });
@@ -91,7 +91,7 @@ describe("Idempotency-Key", () => {
     });
   });
 
-  it("belongs to a workspace: another's is another", async () => {
+  it("the same Idempotency-Key in two workspaces makes two records", async () => {
     const key = randomUUID();
     const stranger = await posts.service.workspace();
     const made = await posts.post("/v1/api-keys", key, { json: { name: "a" } });
@@ -102,7 +102,7 @@ describe("Idempotency-Key", () => {
     expect([made.status, theirs.status, theirs.json.name]).to.deep.equal([200, 200, "b"]);
   });
 
-  it("of another body, path or version is 422 [d0 idempotency_mismatch]", async () => {
+  it("an Idempotency-Key reused with another body, path or version is refused [d0 idempotency_mismatch]", async () => {
     const [one, two] = [await posts.draft(), await posts.draft()];
     const key = randomUUID();
     await posts.post(`/v1/drafts/${one.id}/reject`, key, { json: { reason: "no" } });
@@ -120,14 +120,14 @@ describe("Idempotency-Key", () => {
     expect(await posts.eventsOf(two.id)).not.to.include("DraftRejected");
   });
 
-  it("that is malformed is 422, after the path is judged", async () => {
+  it("a malformed Idempotency-Key is refused with 422, after the path is checked", async () => {
     const { id } = await posts.draft();
     const { status, json } = await posts.post(`/v1/drafts/${id}/approve`, "x".repeat(256));
     expect([status, json.field]).to.deep.equal([422, "Idempotency-Key"]);
     expect((await posts.post(`/v1/drafts/${randomUUID()}/approve`, "x".repeat(256))).status).to.equal(404);
   });
 
-  it("in flight is 409 with Retry-After, and one of many at once runs [d0 idempotency_in_flight]", async () => {
+  it("of 20 simultaneous POSTs with one Idempotency-Key one runs, and refusals have Retry-After [d0 idempotency_in_flight]", async () => {
     const key = randomUUID();
     const json = { ...basis, body_text: "At once." };
     const answers = await Promise.all(Array.from({ length: 20 }, () => posts.post("/v1/drafts", key, { json })));
@@ -146,7 +146,7 @@ describe("Idempotency-Key", () => {
     expect(rows).to.have.length(1);
   });
 
-  it("keeps no 401: a revoked key gets no replay, the workspace's next key does", async () => {
+  it("a revoked API key gets no replay, but another key of the workspace does", async () => {
     const [old, next] = [await tenant.keyOf(["write:drafts"]), await tenant.keyOf(["write:drafts"])];
     await posts.service.caughtUp();
     const key = randomUUID();
@@ -164,7 +164,7 @@ describe("Idempotency-Key", () => {
     expect((await posts.post("/v1/drafts", key, { json, key: narrow })).json.error).to.equal("insufficient_scope");
   });
 
-  it("keeps a secret sealed, for the API key that asked and for nobody else", async () => {
+  it("a stored answer with a secret is encrypted, and replayed only to the API key that asked", async () => {
     const key = randomUUID();
     const other = await tenant.keyOf(["write:keys"]);
     await posts.service.caughtUp();

@@ -77,7 +77,7 @@ describe("runs under an Idempotency-Key", () => {
   const timeIsUp = (key: string) =>
     database.query("update work.idempotency_keys set owned_until = now() where key = $1", [key]);
 
-  it("meet the first one while it runs, and get its answer when it is there", async () => {
+  it("a POST repeated during the first run is refused with 409, and gets its answer afterwards", async () => {
     const [key, entered, gate] = [randomUUID(), barrier(), barrier()];
     run = async (_, n) => {
       entered.open();
@@ -96,7 +96,7 @@ describe("runs under an Idempotency-Key", () => {
     expect([after.json, replayed(after), runs.length]).to.deep.equal([{ n: 1 }, "true", 1]);
   });
 
-  it("take over from one whose time is up, under its operation; overtaken, it answers what they answered", async () => {
+  it("a run past its lease is taken over under the same operation, and answers with the second run's answer", async () => {
     const [key, entered, gate] = [randomUUID(), barrier(), barrier()];
     run = async ({ repeated }) => {
       if (repeated) return { by: "the second" };
@@ -122,7 +122,7 @@ describe("runs under an Idempotency-Key", () => {
     ["429", new Rejected("rate_limited", "a moment ago", { retryAfter: 1 }), 429],
     ["401", new Rejected("unauthorized", "revoked meanwhile"), 401],
   ] as const) {
-    it(`keep no ${what}: the next one runs at once, under the same operation`, async () => {
+    it(`a run that ended with ${what} is not replayed: the next runs at once under the same operation`, async () => {
       const key = randomUUID();
       run = async () => {
         throw error;
@@ -136,7 +136,7 @@ describe("runs under an Idempotency-Key", () => {
     });
   }
 
-  it("keep what is no JSON byte for byte, and an answer's own headers", async () => {
+  it("a replayed answer that is not JSON has the same bytes, status and headers", async () => {
     const key = randomUUID();
     run = async () =>
       reply({ bytes: Buffer.from([0, 255, 128]), headers: { "Content-Type": "image/x", ETag: '"7"' }, status: 202 });
@@ -158,7 +158,7 @@ describe("runs under an Idempotency-Key", () => {
     expect([...new Uint8Array(await again.arrayBuffer())]).to.deep.equal([0, 255, 128]);
   });
 
-  it("are not begun while the database is away, and answer where it goes away before their answer is kept", async () => {
+  it("a run does not start without the database, and answers if the database is lost before its answer is stored", async () => {
     const key = randomUUID();
     away = true;
     expect((await post(key)).status).to.equal(503);
@@ -178,20 +178,20 @@ describe("runs under an Idempotency-Key", () => {
     expect(runs.map(({ repeated }) => repeated)).to.deep.equal([false, true]);
   });
 
-  it("have no body over the limit: 413, and the key is free", async () => {
+  it("a body over the limit is refused with 413, and its Idempotency-Key stays unused", async () => {
     const key = randomUUID();
     expect((await post(key, "x".repeat(200))).status).to.equal(413);
     expect((await post(key)).json).to.deep.equal({ n: 1 });
   });
 
-  describe("that draw a secret", () => {
+  describe("runs that generate a secret", () => {
     const ask = (key: string): Promise<HttpAnswer> =>
       service.ask("POST /v1/secrets", { json: { n: 1 }, headers: { "Idempotency-Key": key } });
     const kept = async (key: string) =>
       (await database.query<{ secret: Buffer }>("select secret from work.idempotency_keys where key = $1", [key]))
         .rows[0]!.secret;
 
-    it("are given the one that is kept, sealed, before anything is done with it", async () => {
+    it("a generated secret is stored encrypted before the run uses it, and a repetition gets the same one", async () => {
       const key = randomUUID();
       let before: Buffer | undefined;
       run = async () => {
@@ -207,7 +207,7 @@ describe("runs under an Idempotency-Key", () => {
       expect(runs.map(({ repeated }) => repeated)).to.deep.equal([false, true]);
     });
 
-    it("are given the same one where one overtakes another", async () => {
+    it("a run that is taken over and the run that takes over answer with the same secret", async () => {
       const [key, entered, gate] = [randomUUID(), barrier(), barrier()];
       run = async ({ repeated }) => {
         if (repeated) return {};
@@ -225,7 +225,7 @@ describe("runs under an Idempotency-Key", () => {
       expect((await kept(key)).equals(first)).to.equal(true);
     });
 
-    it("draw another one under another key, and when the record has run out", async () => {
+    it("another Idempotency-Key, or an expired record, gets another secret", async () => {
       const key = randomUUID();
       run = async () => ({});
       const first = (await ask(key)).json.secret;
@@ -237,7 +237,7 @@ describe("runs under an Idempotency-Key", () => {
     });
   });
 
-  it("leave no records behind when they have run out", async () => {
+  it("expired idempotency records are deleted by a later run", async () => {
     let at = 0;
     const idempotency = createIdempotency({
       ...{ database, clock: { ...systemClock, monotonic: () => at }, hours: 1 },

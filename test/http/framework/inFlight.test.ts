@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 
 describe("requests in flight", () => {
-  it("are remembered as revoked for a day, and not for ever", () => {
+  it("a revoked key is remembered for a day, and then forgotten", () => {
     let now = 0;
     const inFlight = createInFlight({ now: () => now });
     const isDead = (id: string) => {

@@ -7,7 +7,7 @@ import type { KeyPrincipal } from "#src/http/framework/principal.ts";
 import { route } from "#src/http/framework/route.ts";
 import { keyId, serveRoutes, workspaceId } from "./support.ts";
 
-describe("keys that were looked up a moment ago", () => {
+describe("the cache of API keys", () => {
   const key: KeyPrincipal = { kind: "api_key", id: keyId, workspaceId, name: "busy", scopes: ["read:threads"] };
 
   /** A look-up that counts, over keys that come and go, at a time that is set by hand. */
@@ -23,7 +23,7 @@ describe("keys that were looked up a moment ago", () => {
     return { live, seen, find: rememberingKeys(findLive, clock) };
   }
 
-  it("are looked up again after a second, counted from before the look-up, and then are what they are", async () => {
+  it("a cached API key is looked up again one second after its last look-up", async () => {
     const { live, seen, find } = lookUps();
     live.set("hash", key);
     for (let times = 0; times < 10; times++) expect(await find("hash")).to.equal(key);
@@ -36,7 +36,7 @@ describe("keys that were looked up a moment ago", () => {
     expect(seen.asked).to.equal(2);
   });
 
-  it("are looked up again after the machine has slept, or its date was set back", async () => {
+  it("a cached API key is looked up again after the machine slept or its date was set back", async () => {
     const { live, seen, find } = lookUps();
     for (const asleepMs of [1_000, -5_000]) {
       live.set("hash", key);
@@ -47,7 +47,7 @@ describe("keys that were looked up a moment ago", () => {
     }
   });
 
-  it("are remembered alone: one that was not there works as soon as it is, and each is its own", async () => {
+  it("an unknown API key is not cached: it works as soon as it exists", async () => {
     const { live, seen, find } = lookUps();
     expect(await find("hash")).to.equal(undefined);
     live.set("hash", key);
@@ -56,7 +56,7 @@ describe("keys that were looked up a moment ago", () => {
     expect(seen.asked).to.equal(3);
   });
 
-  it("do nothing from the moment that this instance hears of their revocation", async () => {
+  it("a cached API key is refused as soon as this instance learns of its revocation", async () => {
     const { live, find } = lookUps();
     live.set("hash", key);
     const inFlight = createInFlight();

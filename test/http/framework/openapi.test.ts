@@ -92,7 +92,7 @@ describe("http documents and health", () => {
   const operation = (method: string, path: string) => document.paths[path]?.[method];
 
   describe("the OpenAPI document", () => {
-    it("has every route once, by its own name, and no other", () => {
+    it("a generated OpenAPI document has every route once, with its own operationId, and no other route", () => {
       const lines = Object.entries(document.paths).flatMap(([path, methods]) =>
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
       );
@@ -106,7 +106,7 @@ describe("http documents and health", () => {
       expect(ids).to.include("post_drafts_id_approve");
     });
 
-    it("refers to nothing that it does not have, and holds no word of our validator alone", () => {
+    it("a generated OpenAPI document resolves all references, and has no keyword of our own validator", () => {
       const text = JSON.stringify(document);
       const referred = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map((match) => match[1]!);
       expect(referred).not.to.deep.equal([]);
@@ -121,11 +121,11 @@ describe("http documents and health", () => {
       expect(document.openapi).to.equal("3.1.0");
     });
 
-    it("promises no replay under an Idempotency-Key where none is wired", () => {
+    it("an OpenAPI document of a service without idempotency does not mention Idempotency-Key", () => {
       expect(JSON.stringify(openApi(routes, info))).not.to.contain("Idempotency-Key");
     });
 
-    it("says who may ask, with what, and what may come back", () => {
+    it("a documented operation has its scope, parameters, answers and errors", () => {
       const approve = operation("post", "/v1/drafts/{id}/approve");
       expect(approve.security).to.deep.equal([{ apiKey: [] }]);
       expect(approve.description).to.contain("`write:drafts`");
@@ -154,7 +154,7 @@ describe("http documents and health", () => {
         expect(document.components.securitySchemes.apiKey.description).to.contain(scope);
     });
 
-    it("asks for no parameter or field that has a default", () => {
+    it("a parameter or field with a default is documented as optional", () => {
       const limit = operation("get", "/v1/threads").parameters.find(({ name }: { name: string }) => name === "limit");
       expect(limit.required).to.equal(false);
       expect(limit.schema).to.deep.equal({ type: "integer", minimum: 1, maximum: 100, default: 20 });
@@ -167,7 +167,7 @@ describe("http documents and health", () => {
       expect(operation("patch", "/v1/workspaces/me").requestBody.required).to.equal(false);
     });
 
-    it("refuses two schemas of one name, and the app two routes of one line", async () => {
+    it("two schemas of one name, and two routes of one line, are refused at the start", async () => {
       const twins = [Strict({ a: Type.String() }, { title: "Twin" }), Strict({ b: Type.String() }, { title: "Twin" })];
       const clash = twins.map((answers, index) => route(`GET /v1/t${index}`, { ...read, scope: null, answers }, never));
       expect(() => openApi(clash, info)).to.throw("Twin");
@@ -197,7 +197,7 @@ describe("http documents and health", () => {
     after(() => service.close());
     const ask: (typeof service)["ask"] = (line) => service.ask(line, { key: null });
 
-    it("gives the document by its ETag to those who have it already", async () => {
+    it("a client that has the OpenAPI document gets 304 by its ETag", async () => {
       const first = await ask("GET /openapi.json");
       const etag = first.headers.get("etag") as string;
       const again = await service.ask("GET /openapi.json", {
@@ -209,12 +209,12 @@ describe("http documents and health", () => {
       expect(others.text).to.equal(first.text);
     });
 
-    it("gives documents and health without a key", async () => {
+    it("the OpenAPI document and /healthz need no key", async () => {
       expect((await ask("GET /openapi.json")).json).to.deep.equal(JSON.parse(JSON.stringify(openApi(routes, info))));
       expect((await ask("GET /healthz")).json).to.deep.equal({ status: "ok" });
     });
 
-    it("has a page that loads nothing from elsewhere, and escapes what it shows", async () => {
+    it("/docs loads nothing from other hosts, and escapes the title", async () => {
       const page = await ask("GET /docs");
       expect(page.headers.get("content-type")).to.equal("text/html; charset=utf-8");
       expect(page.headers.get("content-security-policy")).to.contain("default-src 'none'; script-src 'self'");
@@ -226,7 +226,7 @@ describe("http documents and health", () => {
       }
     });
 
-    it("is ready when every part is, and names those that are not", async () => {
+    it("/readyz answers 200 if every part is ready, else 503 with the names of the others", async () => {
       state = "good";
       expect((await ask("GET /readyz")).json.status).to.equal("ready");
       for (const broken of ["bad", "throws", "hangs"] as const) {

@@ -35,7 +35,7 @@ describe("rate limits", () => {
   };
   const limited = (all: number[]): number => all.filter((status) => status === 429).length;
 
-  it("are those of the contract unless the operator sets others [d12 60/min]", () => {
+  it("rate limits are those of the contract unless the operator sets others [d12 60/min]", () => {
     const { rateLimits } = loadConfig({ NODE_ENV: "test" });
     expect(rateLimits).to.deep.equal({
       read: 60,
@@ -52,7 +52,7 @@ describe("rate limits", () => {
     expect(loadConfig({ NODE_ENV: "test", RATE_LIMIT_READ: "off" }).rateLimits.read).to.equal("off");
   });
 
-  it("have every route in the class that it is counted by [d12 classes]", () => {
+  it("every route is counted in its rate limit class [d12 classes]", () => {
     const classOf = ({ method, path }: Route): string => {
       // The back-test is a question, however long: it changes nothing.
       if (method === "GET" || path === "/v1/rules/test") return "read";
@@ -71,7 +71,7 @@ describe("rate limits", () => {
     }
   });
 
-  it("let 60 reads a minute pass, with RateLimit headers, and refuse the next [8 read endpoints] [7 429 rate_limited]", async () => {
+  it("a key's 61st read in a minute is refused, and answers have RateLimit headers [8 read endpoints] [7 429 rate_limited]", async () => {
     const { ask } = await service.workspace();
     const first = await ask("GET /v1/workspaces/me");
     expect(first.headers.get("ratelimit")).to.match(/^"read"; r=59; t=(60|59), "read of all keys"; r=299; t=(60|59)$/);
@@ -93,7 +93,7 @@ describe("rate limits", () => {
     expect(message).to.contain(`wait ${seconds} s`);
   });
 
-  it("let 20 writes a minute pass, 10 of what leaves the house, each class by itself [8 write endpoints]", async () => {
+  it("a key may write 20 times and send 10 times a minute, and each class is counted separately [8 write endpoints]", async () => {
     const { ask } = await service.workspace();
     const json = { name: "Renamed" };
     expect(limited(await statuses(ask, "PATCH /v1/workspaces/me", { times: 25, json }))).to.equal(5);
@@ -102,7 +102,7 @@ describe("rate limits", () => {
     expect((await ask("GET /v1/workspaces/me")).status).to.equal(200);
   });
 
-  it("count each key by itself, and notifications by workspace [8 POST /drafts/{id}/notify] [d0 Rate-limit headers]", async () => {
+  it("reads are counted for each key, notifications for each workspace [8 POST /drafts/{id}/notify] [d0 Rate-limit headers]", async () => {
     const tenant = await service.workspace();
     const other = await tenant.keyOf(["write:drafts", "read:threads"]);
     await service.caughtUp();
@@ -115,7 +115,7 @@ describe("rate limits", () => {
     expect((await stranger.ask(line)).status).to.equal(404);
   });
 
-  it("count all keys of a workspace together up to five times the rate of one, and no other workspace's", async () => {
+  it("all keys of a workspace together have five times the rate of one key, apart from other workspaces", async () => {
     const tenant = await service.workspace();
     const keys = await Promise.all(Array.from({ length: 6 }, () => tenant.keyOf(["write:workspace"])));
     await service.caughtUp();
@@ -131,7 +131,7 @@ describe("rate limits", () => {
     expect((await stranger.ask("PATCH /v1/workspaces/me", { json })).status).to.equal(200);
   });
 
-  it("leave a workspace's other keys their requests where one does not stop at its own limit", async () => {
+  it("a key that goes on after its limit takes no requests from the workspace's other keys", async () => {
     const tenant = await service.workspace();
     const [greedy, other] = await Promise.all([1, 2].map(() => tenant.keyOf(["write:workspace"])));
     await service.caughtUp();
@@ -141,7 +141,7 @@ describe("rate limits", () => {
     expect((await tenant.ask(line, { json, key: other! })).status).to.equal(200);
   });
 
-  it("count each call of a tool, and refuse what would be many calls in one request", async () => {
+  it("each call of an MCP tool is counted, and a batch of calls in one request is refused", async () => {
     const tenant = await service.workspace();
     const call = (body: unknown) =>
       fetch(new URL("/mcp", service.url), {
@@ -163,7 +163,7 @@ describe("rate limits", () => {
     expect(answers.filter((status) => status === 200)).to.have.length(59);
   });
 
-  it("count every authenticated request whatever its answer, after 401 and before everything else", async () => {
+  it("every authenticated request is counted whatever its answer; only 401 takes precedence over 429", async () => {
     const tenant = await service.workspace();
     const narrow = await tenant.keyOf(["read:threads"]);
     await service.caughtUp();
@@ -178,12 +178,12 @@ describe("rate limits", () => {
     expect((await ask("POST /v1/nowhere", { key: "svc_live_none" })).json.error).to.equal("unauthorized");
   });
 
-  it("count those without a key by address", async () => {
+  it("requests without a key are counted by client address", async () => {
     const all = await Promise.all(Array.from({ length: 62 }, () => fetch(`${service.url}/nowhere`)));
     expect(limited(all.map(({ status }) => status))).to.equal(2);
   });
 
-  describe("of strangers", () => {
+  describe("callers without a valid key", () => {
     const from = (address: string) => ({ "X-Forwarded-For": address });
     const get = (path: string, address: string, headers = {}) =>
       fetch(service.url + path, { headers: { ...from(address), ...headers } });
@@ -192,7 +192,7 @@ describe("rate limits", () => {
       return all.map(({ status }) => status);
     };
 
-    it("count what comes without a live key, by address, and let live keys pass from there", async () => {
+    it("requests without a valid key are limited by address, and valid keys from that address are not", async () => {
       const tenant = await service.workspace();
       expect(await thrice("/v1/threads", "192.0.2.1")).to.deep.equal([401, 401, 401]);
       for (const Authorization of ["", "Bearer x", `Bearer svc_live_${"z".repeat(32)}`]) {
@@ -206,7 +206,7 @@ describe("rate limits", () => {
       expect((await get("/v1/threads", "192.0.2.2")).status).to.equal(401);
     });
 
-    it("tell the holder of a revoked key that it is of no use any more, however often they ask, also /mcp [7 401 unauthorized]", async () => {
+    it("a revoked key gets 401 however often it is used, also at /mcp [7 401 unauthorized]", async () => {
       const tenant = await service.workspace();
       const key = await tenant.keyOf(["read:threads"]);
       await service.caughtUp();
@@ -222,13 +222,13 @@ describe("rate limits", () => {
       expect((await get("/v1/threads", "192.0.2.7", { Authorization: "Bearer svc_live_none" })).status).to.equal(429);
     });
 
-    it("count a /64 of IPv6 as one, and the next as another", async () => {
+    it("addresses of one IPv6 /64 share a limit, and the next /64 has its own", async () => {
       expect(await thrice("/v1/threads", "2001:db8:0:1::1")).to.deep.equal([401, 401, 401]);
       expect((await get("/v1/threads", "2001:db8:0:1:ffff::9")).status).to.equal(429);
       expect((await get("/v1/threads", "2001:db8:0:2::1")).status).to.equal(401);
     });
 
-    it("count approval links that there are not, and show a good one all the same", async () => {
+    it("unknown approval links are limited by address, and a valid link is still shown", async () => {
       const tenant = await service.workspace();
       const identity = await service.identity(tenant.id, {
         approvalChannel: { type: "email", config: { to: "boss@example.com" } },
@@ -259,14 +259,14 @@ describe("rate limits", () => {
       for (let n = 0; n < 5; n++) expect((await get(link!, "192.0.2.3")).status).to.equal(200);
     });
 
-    it("count documents", async () => {
+    it("requests for the documents are limited by address, and /healthz is not", async () => {
       expect(await thrice("/docs", "192.0.2.4")).to.deep.equal([200, 200, 200]);
       expect((await get("/openapi.json", "192.0.2.4")).status).to.equal(429);
       expect((await get("/openapi.json", "192.0.2.5")).status).to.equal(200);
       expect((await get("/healthz", "192.0.2.4")).status).to.equal(200);
     });
 
-    it("are remembered where they are over: no statement more for each, and none is needed without the database", async () => {
+    it("an address over its limit is refused without another statement, and 401 does not need the database", async () => {
       let statements = 0;
       let away = false;
       const counter = {
@@ -291,7 +291,7 @@ describe("rate limits", () => {
     });
   });
 
-  it("begin anew when the minute is over, by the database's clock, and leave no rows behind", async () => {
+  it("a rate limit starts again when its minute is over by the database's clock", async () => {
     const { ask } = await service.workspace();
     expect(limited(await statuses(ask, "GET /v1/threads", { times: 61 }))).to.equal(1);
     await service.database.query("update work.rate_limits set resets_at = clock_timestamp()");
@@ -301,7 +301,7 @@ describe("rate limits", () => {
     );
   });
 
-  describe("in the database", () => {
+  describe("rate limits in the database", () => {
     const setUp = async () => {
       const testDatabase = await createTestDatabase();
       const databases = [connectDatabase(testDatabase), connectDatabase(testDatabase)];
@@ -315,7 +315,7 @@ describe("rate limits", () => {
       return { database: databases[0]!, counters, close };
     };
 
-    it("each hit has a number of its own, over two instances and two keys in opposite order", async () => {
+    it("400 simultaneous hits on two keys from two instances all get different numbers", async () => {
       const { counters, close } = await setUp();
       const hits = await Promise.all(
         Array.from({ length: 400 }, async (_, n) => {
@@ -330,7 +330,7 @@ describe("rate limits", () => {
       }
     });
 
-    it("rows of windows that are long over are removed by later hits", async () => {
+    it("rows of expired rate limit windows are removed by a later hit", async () => {
       const { database, close } = await setUp();
       let at = 0;
       const counter = createHitCounter({
@@ -349,7 +349,7 @@ describe("rate limits", () => {
       await close();
     });
 
-    it("that is away let nobody through: 503, and the next try finds it again", async () => {
+    it("an unreachable database refuses requests with 503, and the next request after it returns is answered", async () => {
       let away = true;
       const database = {
         query: async (_: string, values?: readonly unknown[]) => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { tellRefused } from "#src/http/framework/refusedConnections.ts";
 
 describe("refused connections to HTTP", () => {
-  it("are all counted, and said once a minute: how many, and whose the newest was", () => {
+  it("refused HTTP connections are all counted, and logged once a minute with their number and the newest address", () => {
     const counted: string[] = [];
     const said: unknown[] = [];
     let now = 1_000_000;

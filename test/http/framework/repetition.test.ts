@@ -3,8 +3,7 @@ import { expect } from "chai";
 import { mail, until } from "#test/support/inProcess.ts";
 import { type Options, openPosts, type Posts } from "./idempotencySupport.ts";
 
-/** Under an Idempotency-Key, after a run that was cut off behind its effect. */
-describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
+describe("a repetition after a run that was cut off [d0 Idempotency-Key]", () => {
   let posts: Posts;
   let basis: Posts["basis"];
   let tenant: Posts["tenant"];
@@ -14,13 +13,13 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
   });
   after(() => posts.service.stop());
 
-  it("the same draft", async () => {
+  it("a repeated POST of a draft that was cut off answers with the same draft", async () => {
     const [first, again] = await posts.repeat("/v1/drafts", { json: { ...basis, body_text: "The same." } });
     expect([again.status, again.json.id]).to.deep.equal([201, first.json.id]);
     expect((await posts.eventsOf(first.json.id)).filter((type) => type === "DraftSubmitted")).to.have.length(1);
   });
 
-  it("the same API key, its secret too, which works", async () => {
+  it("a repeated POST of an API key that was cut off answers with the same secret, which works", async () => {
     const [first, again] = await posts.repeat("/v1/api-keys", { json: { name: "cut off" } });
     expect(again.json).to.deep.equal(first.json);
     expect((await tenant.ask("GET /v1/workspaces/me", { key: again.json.key })).status).to.equal(200);
@@ -28,7 +27,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     expect(data.filter(({ name }: { name: string }) => name === "cut off")).to.have.length(1);
   });
 
-  it("refuses where the key's text is lost, and makes no second one", async () => {
+  it("a repeated POST of an API key whose secret is lost is refused, and makes no second key", async () => {
     const key = randomUUID();
     const first = await posts.post("/v1/api-keys", key, { json: { name: "lost" } });
     await posts.cutOff(key);
@@ -39,7 +38,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     expect((await posts.ofOperation(key)).filter((type) => type === "ApiKeyCreated")).to.have.length(1);
   });
 
-  it("no other key's secret: what was cut off is taken up by the API key that asked alone", async () => {
+  it("a repeated POST of an API key is refused to another key than the one that asked first", async () => {
     const other = await tenant.keyOf(["write:keys"]);
     await posts.service.caughtUp();
     const key = randomUUID();
@@ -49,7 +48,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     expect([theirs.status, theirs.json.error]).to.deep.equal([422, "idempotency_mismatch"]);
   });
 
-  it("the same identity", async () => {
+  it("a repeated POST of an identity that was cut off answers with the same identity", async () => {
     const domain_id = (await tenant.ask("GET /v1/domains")).json.data.find((one: any) => one.sandbox).id;
     const json = { domain_id, local_part: `same-${randomUUID().slice(0, 8)}`, display_name: "Same" };
     const [first, again] = await posts.repeat("/v1/identities", { json });
@@ -63,7 +62,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     ["assistants", () => ({ name: "a" }), "AssistantCreated"],
     ["webhooks", () => ({ url: "https://hooks.example.com/x", events: ["email.received"] }), "WebhookCreated"],
   ] as [string, () => object, string][]) {
-    it(`the same one of ${noun}`, async () => {
+    it(`a repeated POST to /v1/${noun} that was cut off answers the same, and makes one event`, async () => {
       const [first, again, key] = await posts.repeat(`/v1/${noun}`, { json: body() });
       expect([first.status, again.status]).to.satisfy(([one, two]: number[]) => one === two && one! < 300);
       expect(again.json).to.deep.equal(first.json);
@@ -71,7 +70,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     });
   }
 
-  it("the same secret of a webhook, rotated once", async () => {
+  it("a repeated rotation of a webhook's secret answers with the same new secret", async () => {
     const { json } = await tenant.ask("POST /v1/webhooks", {
       json: { url: "https://hooks.example.com/y", events: ["email.received"] },
     });
@@ -81,14 +80,14 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
 
   for (const [what, line, body] of [
     [
-      "a mail to somebody new",
+      "a mail to a new customer",
       () => "/v1/emails/send",
       (id) => ({ identity_id: id, to: ["new@customer.example"], subject: "Hello", body_text: "First." }),
     ],
     ["a reply", () => "/v1/emails/reply", () => ({ thread_id: basis.thread_id, body_text: "Answered." })],
     ["a test mail", (id) => `/v1/identities/${id}/test-email`, () => ({ recipient_email: "me@example.com" })],
   ] as [string, (id: string) => string, (id: string) => object][]) {
-    it(`${what}: one thread, one draft, one mail`, async () => {
+    it(`a repeated request for ${what} makes one draft, which is queued once and sent`, async () => {
       const cold = await posts.service.identity(tenant.id, { canSendCold: true });
       const [first, again, key] = await posts.repeat(line(cold.id), { json: body(cold.id) });
       expect([first.status, again.status], first.text).to.deep.equal([202, 202]);
@@ -108,7 +107,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     ["reject", "DraftRejected", { json: { reason: "no" } }],
     ["notify", "NotifyRequested", {}],
   ] as [string, string, Options][]) {
-    it(`${action}, once`, async () => {
+    it(`a repeated ${action} of a draft makes one event, and answers the same`, async () => {
       const { id } = await posts.draft();
       const [first, again] = await posts.repeat(`/v1/drafts/${id}/${action}`, options);
       expect([first.status, again.status]).to.deep.equal([200, 200]);
@@ -118,7 +117,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     });
   }
 
-  it("an approval of before an edit is not one of what it became", async () => {
+  it("a repeated approval does not approve a draft that changed after the first one", async () => {
     const { id } = await posts.draft();
     const key = randomUUID();
     await posts.post(`/v1/drafts/${id}/approve`, key);
@@ -128,7 +127,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     expect((await posts.post(`/v1/drafts/${id}/approve`, key)).json.status).to.equal("pending");
   });
 
-  it("a send: queued once, and sent once", async () => {
+  it("a repeated send queues the draft once", async () => {
     const { id } = await posts.draft();
     const [first, again] = await posts.repeat(`/v1/drafts/${id}/send`);
     expect(again.status).to.equal(202);
@@ -141,7 +140,7 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", () => {
     expect(late.json.error).to.equal("invalid_status");
   });
 
-  it("a send of a stale draft: 409 with the newer message still", async () => {
+  it("a repeated send of a stale draft is refused again, with the same newer message", async () => {
     const other = await posts.service.identity(tenant.id);
     await posts.service.deliver(other.address, mail({ id: "s1@customer.example" }));
     const thread = (await tenant.ask(`GET /v1/threads?identity_id=${other.id}`)).json.data[0];

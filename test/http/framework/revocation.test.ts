@@ -14,7 +14,7 @@ import { barrier, keyId, serveRoutes, validKey } from "./support.ts";
 
 const Anything = Type.Unknown();
 
-describe("revocation of keys", () => {
+describe("revocation of API keys", () => {
   let created: TestDatabase;
   let database: Database;
   const running: { close(): Promise<void> }[] = [];
@@ -90,7 +90,7 @@ describe("revocation of keys", () => {
 
   const someKey = "0193a0aa-0000-7000-8000-0000000000cc";
 
-  it("turns 200 requests in flight into 401 and answers afterwards; from then on there is nothing but 401", async () => {
+  it("a revocation turns 200 requests in flight into 401 before it answers, and every later one too", async () => {
     const instance = await startInstance();
     const parked = Array.from({ length: 200 }, () => instance.ask("GET /v1/parked"));
     while (instance.seen.entered < 200) await new Promise(setImmediate);
@@ -107,7 +107,7 @@ describe("revocation of keys", () => {
     expect((await instance.ask(`DELETE /v1/keys/${keyId}`)).status).to.equal(401);
   });
 
-  it("lets no client hide a request behind the id of the DELETE", async () => {
+  it("a request with the same X-Request-Id as the DELETE of its key is ended too", async () => {
     const instance = await startInstance();
     const headers = { "X-Request-Id": "same" };
     const parked = instance.ask("GET /v1/parked", { headers });
@@ -116,7 +116,7 @@ describe("revocation of keys", () => {
     expect((await parked).status).to.equal(401);
   });
 
-  it("answers 503 while something of the key does not end, and tells its caller 401 meanwhile", async () => {
+  it("a revocation is answered 503 if a request of the key does not end, and that request's caller gets 401", async () => {
     const instance = await startInstance({ drainMs: 500 });
     const stubborn = instance.ask("GET /v1/stubborn");
     await instance.entered;
@@ -126,7 +126,7 @@ describe("revocation of keys", () => {
     expect([deleted.status, deleted.json.recorded]).to.deep.equal([503, true]);
   });
 
-  it("holds on other instances too, whichever the DELETE came to", async () => {
+  it("a revocation on one instance ends the key's requests on another one, and waits for them", async () => {
     const [here, there] = [await startInstance(), await startInstance()];
     const parked = there.ask("GET /v1/parked");
     const quiet = there.ask("GET /v1/stubborn");
@@ -144,13 +144,13 @@ describe("revocation of keys", () => {
     expect((await there.ask("GET /v1/quick")).status).to.equal(401);
   });
 
-  it("does not wait for an instance that is gone", async () => {
+  it("a revocation does not wait for an instance that has stopped", async () => {
     const [here, gone] = [await startInstance(), await startInstance()];
     await gone.close();
     expect((await here.ask(`DELETE /v1/keys/${someKey}`)).status).to.equal(200);
   });
 
-  it("makes an instance that was suspended catch up before it answers", async () => {
+  it("an instance that was suspended reads missed revocations before it answers", async () => {
     const [here, there] = [await startInstance(), await startInstance()];
     const stubborn = there.ask("GET /v1/stubborn");
     await there.entered;
@@ -162,14 +162,14 @@ describe("revocation of keys", () => {
     expect((await here.ask(`DELETE /v1/keys/${someKey}`, { key: null })).status).to.equal(401);
   });
 
-  it("lets two instances that revoke the same key by itself both finish", async () => {
+  it("two instances on which a key revokes itself at the same time both answer", async () => {
     const [here, there] = [await startInstance(), await startInstance()];
     const answers = await Promise.all([here.ask(`DELETE /v1/keys/${keyId}`), there.ask(`DELETE /v1/keys/${keyId}`)]);
     for (const { status } of answers) expect(status).to.be.oneOf([200, 401]);
     expect(answers.some(({ status }) => status === 200)).to.equal(true);
   });
 
-  it("cuts off an answer that is still streaming", async () => {
+  it("a revocation cuts off the key's streamed answers", async () => {
     const inFlight = createInFlight();
     const endless = new Readable({ read() {} });
     const download = { mediaType: "text/plain", description: "" };
@@ -194,7 +194,7 @@ describe("revocation of keys", () => {
     expect(outcome).to.equal("cut off");
   });
 
-  it("keeps only what is recent", async () => {
+  it("a revocation two days old is deleted by a later one", async () => {
     const instance = await startInstance();
     await database.query("insert into work.revocations (key_id, revoked_at) values ('old', now() - interval '2 days')");
     await instance.ask(`DELETE /v1/keys/${someKey}`);

@@ -30,7 +30,7 @@ async function asked<T>(what: () => Promise<T>, expected: T): Promise<void> {
 }
 
 describe("http server", () => {
-  it("says in a sentence why it cannot listen", async () => {
+  it("a server that cannot listen says why and names the setting", async () => {
     const first = await listen(() => {}, { host: "127.0.0.1", port: 0 });
     const failure = await listen(() => {}, { host: "127.0.0.1", port: first.port }).catch((error) => error);
     await first.close();
@@ -41,7 +41,7 @@ describe("http server", () => {
     expect(elsewhere.message).to.contain("HOST");
   });
 
-  it("holds so many connections, so many of one address, tells one more that it is, and has room again when one is gone", async () => {
+  it("a connection over the limit of its address or of the server gets 503 until another one ends", async () => {
     let exempt = false;
     const refused: string[] = [];
     const onRefused = (reason: string, address: string) => void refused.push(`${reason} ${address}`);
@@ -92,7 +92,7 @@ describe("http server", () => {
     ),
   ];
 
-  it("believes as many proxies about the client's address as it is told", async () => {
+  it("a client's address is taken from X-Forwarded-For only as far as proxies are trusted", async () => {
     const headers = { "X-Forwarded-For": "198.51.100.9, 203.0.113.7" };
     for (const [trustProxy, ip] of [
       [0, "127.0.0.1"],
@@ -107,7 +107,7 @@ describe("http server", () => {
     }
   });
 
-  it("puts the caller's address on record and in the log: a forged one counts for nothing", async () => {
+  it("the caller's address is recorded and logged, and a forged X-Forwarded-For is ignored", async () => {
     const who = route(
       "GET /v1/who",
       { scope: "read:threads", limit: "read", summary: "", answers: Type.Unknown() },
@@ -126,7 +126,7 @@ describe("http server", () => {
     }
   });
 
-  it("reads no body without a live key: 401, and no more than a little of what still comes", async () => {
+  it("a request without a valid key gets 401, and less than 1 MB of its 30 MB body is read", async () => {
     const sockets: Socket[] = [];
     const service = await serveRoutes(
       parking(Promise.resolve(), () => {}),
@@ -152,7 +152,7 @@ describe("http server", () => {
   });
 
   for (const whose of ["no key", "a key that is revoked meanwhile"]) {
-    it(`says that the connection ends when it leaves a body of ${whose} unread: nobody sends a request into its end`, async () => {
+    it(`the 401 to a large body of ${whose} announces the end of its connection`, async () => {
       const inFlight = createInFlight();
       const uploads = createUploads({ large: bounds(600_000, 600_000, 600_000) });
       const service = await serveRoutes([holding(() => {})], { inFlight, uploads });
@@ -172,7 +172,7 @@ describe("http server", () => {
     });
   }
 
-  it("goes on with the connection of a small body that it leaves unread", async () => {
+  it("a connection on which a small body was not read stays usable", async () => {
     const service = await serveRoutes([]);
     const request = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n${"x".repeat(10_000)}`;
     const last = "GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -181,7 +181,7 @@ describe("http server", () => {
     await service.close();
   });
 
-  it("keeps an idle connection for longer than it announces, and a proxy's for longer than proxies keep theirs", async () => {
+  it("an idle connection is kept longer than its Keep-Alive header says, and a proxy's for over 600 s", async () => {
     let isExempt = false;
     const sockets: Socket[] = [];
     const handler = (request: IncomingMessage, response: ServerResponse) => {
@@ -228,7 +228,7 @@ describe("http server", () => {
     );
   const bounds = (inAll: number, perWorkspace: number, perKey: number) => ({ inAll, perWorkspace, perKey });
 
-  it("holds so many bytes of bodies for a key, a workspace and in all, and has room again when they are through", async () => {
+  it("bodies over the byte limit of a key, a workspace or the server get 503 until others are finished", async () => {
     const [gate, entered] = [barrier(), barrier()];
     const held = holding(() => {
       entered.open();
@@ -258,7 +258,7 @@ describe("http server", () => {
     await service.close();
   });
 
-  it("lets no large body of a key keep out a small one, another workspace's, or many small ones a large one", async () => {
+  it("unfinished large bodies keep out no small ones or other workspaces, and small ones keep out no large one", async () => {
     const gate = barrier();
     let entered = 0;
     const held = holding(() => {
@@ -290,7 +290,7 @@ describe("http server", () => {
     await service.close();
   });
 
-  it("gives the room of a body back once, whatever ended it", () => {
+  it("the memory reserved for a body is released exactly once", () => {
     const uploads = createUploads({ large: bounds(1_000_000, 1_000_000, 1_000_000), number: bounds(1, 1, 1) });
     const begin = (announced?: number) => uploads.begin({ key: "k", workspace: "w" }, announced);
     for (const announced of [0, smallBody + 1]) {
@@ -335,7 +335,7 @@ describe("http server", () => {
     ["lost its key", "x", { app: { inFlight }, act: () => inFlight.revoke(keyId) }, /^HTTP\/1.1 401 /],
   ];
   for (const [what, trickle, { app, server, act }, told] of ends) {
-    it(`ends a connection whose body ${what}, and has its room again, although the client keeps its end open`, async () => {
+    it(`a connection whose body ${what} is closed and its memory released, although the client does not close it`, async () => {
       const uploads = createUploads({ large: bounds(600_000, 600_000, 600_000) });
       const service = await serveRoutes([holding(() => {})], { uploads, ...app }, server);
       const json = { text: "x".repeat(500_000) };
@@ -351,7 +351,7 @@ describe("http server", () => {
     });
   }
 
-  it("finishes what is under way when it closes, and takes no more, however many connections are kept open", async () => {
+  it("a closing server finishes its requests and accepts no more, although idle connections stay open", async () => {
     const [gate, entered] = [barrier(), barrier()];
     const service = await serveRoutes(parking(gate.opened, entered.open));
     const idle = connect(service.port, "127.0.0.1");
@@ -367,7 +367,7 @@ describe("http server", () => {
     idle.destroy();
   });
 
-  it("cuts off what does not finish in the bound", async () => {
+  it("a closing server cuts off requests that do not finish within its time limit", async () => {
     const entered = barrier();
     const service = await serveRoutes(parking(new Promise(() => {}), entered.open));
     const parked = service.ask("GET /v1/parked").then(
@@ -379,7 +379,7 @@ describe("http server", () => {
     expect(await parked).to.equal("cut off");
   });
 
-  it("does not wait for slow headers or slow bodies", async () => {
+  it("slow headers and slow bodies are answered 408, and other requests are still answered", async () => {
     const service = await serveRoutes(
       parking(Promise.resolve(), () => {}),
       {},
@@ -394,14 +394,14 @@ describe("http server", () => {
     await service.close();
   });
 
-  it("ends the connection of slow headers, although the client keeps its end open", async () => {
+  it("a connection with slow headers is closed, although the client keeps its end open", async () => {
     const service = await serveRoutes([], {}, { headersTimeoutMs: 200, requestTimeoutMs: 400 });
     const told = await stubborn(service.port, "GET /v1/parked HTTP/1.1\r\nHost: x\r\nX-Slow: ").closed;
     expect(told).to.match(/^HTTP\/1.1 408 /);
     await service.close();
   });
 
-  it("does nothing of a request that it called late, should the rest of it come after all", async () => {
+  it("a request that was answered 408 is not executed when the rest of it arrives", async () => {
     let done = 0;
     const took = holding(() => {
       done += 1;
@@ -416,7 +416,7 @@ describe("http server", () => {
     await service.close();
   });
 
-  it("puts no refusal in the place of an earlier request's answer", async () => {
+  it("the refusal of a slow pipelined request is not sent in place of an earlier request's answer", async () => {
     const gate = barrier();
     const service = await serveRoutes(
       parking(gate.opened, () => {}),
@@ -428,7 +428,7 @@ describe("http server", () => {
     await service.close();
   });
 
-  it("answers garbage with the envelope, and lives", async () => {
+  it("bytes that are not valid HTTP get an error envelope, and the next request is answered", async () => {
     const service = await serveRoutes(parking(Promise.resolve(), () => {}));
     const garbage = [
       "GARBAGE\r\n\r\n",
@@ -449,7 +449,7 @@ describe("http server", () => {
     await service.close();
   });
 
-  it("lives through clients that leave in the middle", async () => {
+  it("the server still answers after clients that disconnect at any point of a request", async () => {
     const service = await serveRoutes(parking(Promise.resolve(), () => {}));
     const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
     for (let cut = 1; cut <= head.length; cut += 9) {

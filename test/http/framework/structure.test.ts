@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { StructureScan } from "#src/http/framework/body/structure.ts";
 import { sized } from "#test/support/full.ts";
 
-describe("the structure of a body, before it is parsed", () => {
+describe("the structure scan of a body before it is parsed", () => {
   const faultOf = (...chunks: string[]) => {
     const scan = new StructureScan();
     for (const chunk of chunks) scan.take(Buffer.from(chunk));
@@ -17,7 +17,7 @@ describe("the structure of a body, before it is parsed", () => {
       ? 1 + Object.values(value).reduce((sum: number, inner) => sum + valuesIn(inner), 0)
       : 1;
 
-  it("may have 20,000 values, and names the field in which there are more", () => {
+  it("a body may have 20,000 JSON values, and the scan names the field that has more", () => {
     expect(faultOf(list(19_999))).to.equal(undefined);
     expect(faultOf(list(20_000))).to.deep.equal({
       field: "",
@@ -30,7 +30,7 @@ describe("the structure of a body, before it is parsed", () => {
     expect(faultOf(`[${Array(20_000).fill("[]").join()}]`)).to.not.equal(undefined);
   });
 
-  it("may be 32 levels deep, and names the field that is deeper", () => {
+  it("a body may be 32 levels deep, and the scan names the field that is deeper", () => {
     const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
     expect(faultOf(nested(32))).to.equal(undefined);
     expect(faultOf(`{"x":"y","a \\"b\\"":${nested(32)}}`)).to.deep.equal({
@@ -40,12 +40,12 @@ describe("the structure of a body, before it is parsed", () => {
     expect(faultOf("[".repeat(1_000_000))).to.include({ field: "" });
   });
 
-  it("is not found in strings, whatever they hold", () => {
+  it("brackets, commas and backslashes in strings do not count as structure", () => {
     expect(faultOf(JSON.stringify({ a: `${"[".repeat(100)}\\"${",".repeat(30_000)}` }))).to.equal(undefined);
     expect(faultOf(JSON.stringify({ "\\": "\\", b: "[".repeat(100) }))).to.equal(undefined);
   });
 
-  it("is the same wherever the chunks end, and has as many values as JSON.parse finds", () => {
+  it("the structure scan counts the values that JSON.parse finds, wherever chunks end", () => {
     fc.assert(
       fc.property(fc.json(), fc.array(fc.nat(30), { maxLength: 6 }), (text, cuts) => {
         const values = valuesIn(JSON.parse(text));

@@ -34,7 +34,7 @@ describe("revocation while an instance is stopped", () => {
   const headers = { Authorization: `Bearer ${validKey}` };
   const statusOf = async (url: string, method = "GET") => (await fetch(url, { method, headers })).status;
 
-  it("is answered by the others in its bound, and met by the stopped one before it answers anything", async () => {
+  it("a revocation does not wait for a stopped instance, which answers only 401 when it continues", async () => {
     const here = await start();
     const there = await start();
     const entered = nextLine(there.lines);

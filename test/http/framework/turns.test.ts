@@ -5,8 +5,8 @@ import { route } from "#src/http/framework/route.ts";
 import { createTurns } from "#src/http/framework/turns.ts";
 import { authenticate, barrier, postHead, serveRoutes, stubborn } from "./support.ts";
 
-describe("what comes at the same moment", () => {
-  it("is done at once while it is little, else so much a turn, in order", async () => {
+describe("simultaneous work in turns", () => {
+  it("a little simultaneous work is done at once, more of it in order over turns of the event loop", async () => {
     const inTurn = createTurns(2);
     const done: number[] = [];
     for (let n = 0; n < 5; n++) inTurn(() => done.push(n));
@@ -24,7 +24,7 @@ describe("what comes at the same moment", () => {
     expect(done.at(-1)).to.equal(5);
   });
 
-  it("is done however one of it ends: what throws loses nothing of what is behind it", async () => {
+  it("work that throws does not stop the work queued behind it", async () => {
     const works: string[] = [];
     const thrown: unknown[] = [];
     const others = process.listeners("uncaughtException");
@@ -46,7 +46,7 @@ describe("what comes at the same moment", () => {
     }
   });
 
-  it("are all answered, and all logged where their clients go: as 499, and not as if they had been answered", async () => {
+  it("60 simultaneous requests are all answered, and 60 whose clients disconnect are all logged as 499", async () => {
     const count = 60;
     const body = Type.Object({ text: Type.String() });
     const take = route(

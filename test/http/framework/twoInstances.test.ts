@@ -50,12 +50,12 @@ describe("two instances on one database, one killed on the way", () => {
     await database.drop();
   });
 
-  it("have looked, at their start, at the snapshots that other rules have made [of a stream that is gone]", async () => {
+  it("snapshots made by other rules are deleted when an instance starts [of a stream that is gone]", async () => {
     const { rows } = await sql.query("select stream from work.snapshots");
     expect(rows).to.deep.equal([]);
   });
 
-  it("count a key's requests together: never more than the limit pass, and none is let through for the kill [d0 Counters]", async () => {
+  it("two instances count a key's requests together, also when one of them is killed [d0 Counters]", async () => {
     const two = await start({ RATE_LIMIT_READ: "60" });
     const asked = async (service: Asked): Promise<number> =>
       clientOf(service)
@@ -82,7 +82,7 @@ describe("two instances on one database, one killed on the way", () => {
     await sql.query("update work.rate_limits set resets_at = now()");
   });
 
-  describe("and an Idempotency-Key", () => {
+  describe("two instances and an Idempotency-Key", () => {
     let basis: Record<string, string>;
     let two: Beside;
 
@@ -116,7 +116,7 @@ describe("two instances on one database, one killed on the way", () => {
       Number((await sql.query(`select count(*) from es.events where ${where}`, values)).rows[0].count);
     const ofOperation = `metadata->>'operation' like (select operation from work.idempotency_keys where key = $1) || '/%'`;
 
-    it("is one draft, and one API key, however many ask at once at both", async () => {
+    it("simultaneous POSTs with one Idempotency-Key at two instances make one draft, and one API key", async () => {
       two = await startHere();
       for (const [line, body, type] of [
         ["/v1/drafts", { ...basis, body_text: "Here." }, "DraftSubmitted"],
@@ -159,7 +159,7 @@ describe("two instances on one database, one killed on the way", () => {
       ],
     ] as [string, () => Promise<[string, unknown]>, string[]][]) {
       (what === "a send" ? it : itInFull)(
-        `brings ${what} once, where one was killed between the effect and its recorded answer`,
+        `${what} is made once by a POST whose instance was killed before it recorded its answer`,
         async () => {
           const [line, body] = await request();
           const doomed = await start({ CRASH_AT: "http:effect-done" });

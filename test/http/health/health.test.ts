@@ -42,7 +42,7 @@ describe("/readyz", () => {
     return (await service.deps.identities.load(identityId)).state.emailAddress;
   }
 
-  it("names the parts that this instance needs, and says that each is ready", async () => {
+  it("/readyz names the parts that this instance needs, and answers that all are ready", async () => {
     const response = await fetch(`${service.url}/readyz`);
     const body = (await response.json()) as any;
     expect([response.status, body.status, body.not_ready]).to.deep.equal([200, "ready", []]);
@@ -56,12 +56,12 @@ describe("/readyz", () => {
     ]);
   });
 
-  it("is told to a person at /, with the way to the docs and the outbox", async () => {
+  it("the front page says that the service is ready, and links to the docs and the outbox", async () => {
     const text = await (await fetch(service.url)).text();
     expect(text).to.include("<h1>Ready</h1>").and.to.include('href="/docs"').and.to.include('href="/outbox"');
   });
 
-  it("is there for a stranger's name that leads to this machine, as pages are not: their browser would be read in", async () => {
+  it("/healthz, /readyz and /metrics are answered under a foreign host name, pages are not", async () => {
     const { port } = new URL(service.url);
     const asked = async (path: string, host: string) =>
       Number(
@@ -87,7 +87,7 @@ describe("/readyz", () => {
     for (const path of ["/healthz", "/readyz", "/metrics"]) expect(await asked(path, "rebound.example")).to.equal(200);
   });
 
-  it("calls read models stuck that are behind and move no further, whoever writes them", async () => {
+  it("read models that are behind the log and do not advance are reported as stuck", async () => {
     const { database, deps } = service;
     await service.caughtUp();
     const projections = [{ name: "drafts" }, { name: "threads" }];
@@ -99,7 +99,7 @@ describe("/readyz", () => {
     );
   });
 
-  it("an instance that starts with read models behind the log answers 503 and how far they are, never 401", async () => {
+  it("an instance that starts with read models behind the log answers 503 with their progress, never 401", async () => {
     const { id, ask, key, keyOf } = await service.workspace();
     const holder = new pg.Client(service.urls.ownerUrl);
     await holder.connect();
@@ -148,7 +148,7 @@ describe("/readyz", () => {
     }
   });
 
-  it("a read model that fails holds up what is answered from it and nothing else", async () => {
+  it("a failing read model makes only the routes that read it answer 503", async () => {
     const { id, ask, key } = await service.workspace();
     let beside: Beside | undefined;
     const { address } = await service.identity(id);
@@ -205,7 +205,7 @@ describe("/readyz", () => {
     }
   });
 
-  it("a read model that an approval page is made from and that fails leaves the page without a button, and outcomes are shown", async () => {
+  it("an approval page whose read model fails has no button, and still shows an outcome", async () => {
     const { deps, database } = service;
     const { id, ask } = await service.workspace();
     const approver = "boss@approvers.example";
@@ -261,7 +261,7 @@ describe("/readyz", () => {
     }
   });
 
-  it("says that nobody plans the processes' work, and waits while that changes hands", async () => {
+  it("readiness reports that no instance plans the processes' work, after waiting for a change of planner", async () => {
     expect(await whyPlannerStalled(service.database)).to.equal(undefined);
     const without = await createTestDatabase();
     const database = connectDatabase(without);
@@ -280,8 +280,8 @@ describe("/readyz", () => {
   });
 });
 
-describe("what /readyz asks", () => {
-  it("is asked once for all who ask within a second, while the answer is awaited too, and again after that", async () => {
+describe("the checks of /readyz", () => {
+  it("readiness checks run once for all requests within a second, and again afterwards", async () => {
     let asked = 0;
     let release = () => {};
     const held = new Promise<void>((resolve) => {
@@ -311,7 +311,7 @@ describe("what /readyz asks", () => {
   });
 });
 
-describe("what is told to whom of a part that is not ready", () => {
+describe("details about a part that is not ready", () => {
   const metricsToken = "a-token-of-16-or-more";
   let service: Awaited<ReturnType<typeof serveRoutes>>;
   before(async () => {
@@ -341,7 +341,7 @@ describe("what is told to whom of a part that is not ready", () => {
       { "X-Forwarded-For": "192.0.2.1", Authorization: `bearer ${metricsToken}` },
     ],
   ] as const) {
-    it(`${who}: why, and all metrics`, async () => {
+    it(`${who} sees why a part is not ready, and all metrics`, async () => {
       const { readyz, metrics } = await asked(headers);
       expect(readyz)
         .to.match(/^HTTP\/1.1 503 /)
@@ -360,7 +360,7 @@ describe("what is told to whom of a part that is not ready", () => {
     ["a caller with another token", { Host: "mail.example", Authorization: "Bearer another-token-of-16" }],
     ["a caller with an empty token", { Host: "mail.example", Authorization: "Bearer " }],
   ] as const) {
-    it(`${who}: that it is not`, async () => {
+    it(`${who} sees only that a part is not ready`, async () => {
       const { readyz, metrics } = await asked(headers);
       expect(readyz)
         .to.match(/^HTTP\/1.1 503 /)
@@ -443,16 +443,16 @@ describe("the service on SIGTERM", () => {
     return { socket, received: () => received, rest: body.slice(half) };
   }
 
-  it("had offered STARTTLS, with the certificate of its settings", () => {
+  it("a service whose settings name a certificate offers STARTTLS", () => {
     expect(greeted).to.match(/STARTTLS/);
   });
 
-  it("ends a stream of events with its end, and itself in order", () => {
+  it("a service on SIGTERM ends its event streams, and exits with code 0", () => {
     expect(streamed).to.deep.equal({ begun: true, ended: true });
     expect(service.exitCode(), service.output()).to.equal(0);
   });
 
-  it("finishes the request that is under way, takes no other, and ends in order", () => {
+  it("a service on SIGTERM finishes its request, accepts no other, and exits with code 0", () => {
     expect(request.late).to.equal("refused");
     expect(request.received).to.match(/HTTP\/1\.1 200 OK/);
     expect(request.received).to.contain("Renamed at the last moment");
@@ -461,7 +461,7 @@ describe("the service on SIGTERM", () => {
 });
 
 describe("the service in production", () => {
-  itInFull("starts on the settings that it needs, and warns of those that are missing", async () => {
+  itInFull("a service in production starts on the settings that it needs, and warns about missing ones", async () => {
     const service = await startService({
       env: {
         NODE_ENV: "production",

@@ -25,7 +25,7 @@ describe("/metrics", () => {
     return undefined;
   };
 
-  it("needs no key, and is what Prometheus reads", async () => {
+  it("/metrics needs no key, and is in the format of Prometheus", async () => {
     const response = await fetch(`${service.url}/metrics`);
     expect(response.status).to.equal(200);
     expect(response.headers.get("content-type")).to.match(/^text\/plain; version=0\.0\.4/);
@@ -34,7 +34,7 @@ describe("/metrics", () => {
     expect(text).to.contain("nodejs_eventloop_lag_seconds");
   });
 
-  it("counts requests by method, route and status, and makes no series of what was made up", async () => {
+  it("requests are counted by method, route and status, and invented paths and methods make no series", async () => {
     const { ask } = await service.workspace();
     const count = "countersign_http_request_duration_seconds_count";
     const labels = { method: "GET", route: "/v1/threads/:thread_id", status: 404 };
@@ -53,7 +53,7 @@ describe("/metrics", () => {
     expect(text).not.to.contain("made-up").and.not.to.contain("dead");
   });
 
-  it("counts mail that is refused for a while, by reason", async () => {
+  it("mail that is refused temporarily is counted by reason", async () => {
     const { address } = await service.identity((await service.workspace()).id);
     const refusals = async (reason: string) => value(await shown(), "countersign_mail_refused_total", { reason }) ?? 0;
     for (const n of [1, 2]) {
@@ -67,7 +67,7 @@ describe("/metrics", () => {
     expect([await refusals("budget"), await refusals("disk")]).to.deep.equal([1, 0]);
   });
 
-  it("tells of appends, deliveries by outcome, and how much waits where", async () => {
+  it("/metrics shows appends, deliveries by outcome, pending drafts and the lag of projections and processes", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
     await service.deliver(identity.address, mail({ id: "m@customer.example" }));
@@ -109,7 +109,7 @@ describe("/metrics", () => {
     expect(value(text, "countersign_webhook_deliveries_pending")).to.equal(0);
   });
 
-  it("shows what is parked, due, at work and set aside as it is at that moment", async () => {
+  it("/metrics shows the current numbers of parked, due, running and set aside jobs of each process", async () => {
     const { database } = service;
     expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);
     await database.query(
@@ -135,7 +135,7 @@ describe("/metrics", () => {
     expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);
   });
 
-  it("shows how long the key has waited that became ready first, whatever it waited for before", async () => {
+  it("the oldest ready lane's age is counted from the moment it became ready", async () => {
     const { database } = service;
     const oldest = async (process: string) =>
       value(await shown(), "countersign_lanes_oldest_ready_seconds", { process });

@@ -50,7 +50,7 @@ describe("the body of a provider's call", () => {
     return call;
   }
 
-  it("is taken byte for byte, whatever its type; not if it is compressed or too large", async () => {
+  it("a provider's body is read unchanged whatever its type, and refused if it is compressed or too large", async () => {
     expect(await (await post(Uint8Array.from([0, 255, 10]), { "content-type": "x/y" })).json()).to.equal("\0ÿ\n");
     expect(await (await post("")).json()).to.equal("");
     expect((await post("x", { "content-encoding": "gzip" })).status).to.equal(415);
@@ -60,7 +60,7 @@ describe("the body of a provider's call", () => {
     expect(await statusOf(chunked)).to.equal(413);
   });
 
-  it("has no room beside too many others that are being read, and has it again when they are gone", async () => {
+  it("a provider's body gets 503 while too many others are being read, and is accepted when they have ended", async () => {
     const others = [await begun(), await begun(), await begun()];
     expect((await post("x")).status).to.equal(503);
     const [first, ...rest] = others as [ClientRequest, ...ClientRequest[]];

@@ -83,7 +83,7 @@ describe("a service that sends by SendGrid", () => {
     return told;
   }
 
-  it("hands a mail over once and tells what its events say of it, the worst last", async () => {
+  it("a mail's delivery status follows SendGrid's events, and a worse one is not replaced by a better one", async () => {
     const one = await sent();
     const { rfc_message_id } = one.taken.body.personalizations[0].custom_args;
     expect(one.taken.body.headers["Message-ID"]).to.equal(rfc_message_id);
@@ -109,14 +109,14 @@ describe("a service that sends by SendGrid", () => {
     );
   });
 
-  it("shows a mail that SendGrid dropped as failed", async () => {
+  it("a mail that SendGrid dropped is shown as failed", async () => {
     const one = await sent();
     await told([eventOf(one.taken, "delivered", { email: "cc@customer.example" }), eventOf(one.taken, "dropped")]);
     expect(await deliveryStatus(one)).to.equal("failed");
     expect((await draft(one.draftId)).status).to.equal("sent");
   });
 
-  it("learns from an event that a mail arrived whose answer was lost", async () => {
+  it("a mail whose answer was lost counts as sent once SendGrid's event about it arrives", async () => {
     const one = await sent("lost");
     await until(
       async () =>
@@ -128,7 +128,7 @@ describe("a service that sends by SendGrid", () => {
     expect(sendGrid.taken.filter(({ body }) => body.subject === one.taken.body.subject)).to.have.length(1);
   });
 
-  it("finds the thread of an answer that names the Message-ID of the wire alone", async () => {
+  it("a reply that names only SendGrid's own Message-ID is put on its thread", async () => {
     const one = await sent();
     await told([eventOf(one.taken, "processed", { "smtp-id": "<wire-1@geopod-ismtpd-1>" })]);
     await service.caughtUp();
@@ -143,7 +143,7 @@ describe("a service that sends by SendGrid", () => {
     expect(data.map(({ direction }: { direction: string }) => direction)).to.deep.equal(["outbound", "inbound"]);
   });
 
-  it("asks the second approver at once where SendGrid drops the approval mail", async () => {
+  it("an approval mail that SendGrid drops is followed at once by one to the second approver", async () => {
     const [first, second] = ["boss", "deputy"].map((name) => ({
       type: "email" as const,
       config: { to: `${name}@ours.example` },
@@ -168,7 +168,7 @@ describe("a service that sends by SendGrid", () => {
     });
   });
 
-  describe("takes from nobody else", () => {
+  describe("calls that are not SendGrid's", () => {
     const at = () => service.clock.now();
     const later = (ms: number) => new Date(at().getTime() + ms);
     const send = (headers: Record<string, string>, body: string) =>
@@ -202,7 +202,7 @@ describe("a service that sends by SendGrid", () => {
       "with an empty body": () => [webhook.signed(body, at()), ""],
     };
     for (const [what, made] of Object.entries(forgeries)) {
-      it(`what came ${what}`, async () => {
+      it(`a call for SendGrid's events ${what} is refused with 401 and records nothing`, async () => {
         const before = await service.store.head();
         const answer = await send(...made());
         expect([answer.status, (await answer.json()).error]).to.deep.equal([401, "unauthorized"]);
@@ -211,17 +211,17 @@ describe("a service that sends by SendGrid", () => {
       });
     }
 
-    it("what is signed, and old or new within reason, counts", async () => {
+    it("a signed call 23 hours old or 4 minutes early is accepted", async () => {
       for (const ms of [-23 * 3_600_000, 4 * 60_000]) expect((await post([], later(ms))).status).to.equal(200);
     });
 
-    it("more than a batch has, or nothing that can be read", async () => {
+    it("a signed call that is too large or not JSON is refused", async () => {
       const large = `[${"0,".repeat(2_500_000)}0]`;
       expect((await send(webhook.signed(large, at()), large)).status).to.equal(413);
       expect((await send(webhook.signed("{", at()), "{")).status).to.equal(422);
     });
 
-    it("events that are no mail's of ours, or say nothing that counts", async () => {
+    it("events about other senders' mail or without a meaning for delivery are acknowledged and change nothing", async () => {
       const before = await service.store.head();
       const foreign = { ...eventOf(untouched.taken, "bounce"), attempt_id: "0199aaaa-0000-7000-8000-000000000001" };
       const odd = [null, 1, "x", [], {}, { event: "bounce" }, { event: "__proto__", attempt_id: "x" }, foreign];
@@ -233,12 +233,12 @@ describe("a service that sends by SendGrid", () => {
       expect(await service.store.head()).to.equal(before);
     });
 
-    it("other methods", async () => {
+    it("a GET of SendGrid's event path is answered 404", async () => {
       expect((await fetch(`${service.url}/hooks/sendgrid/events`)).status).to.equal(404);
     });
   });
 
-  describe("is told everything up to 46 times and in any order", () => {
+  describe("repeated events in any order", () => {
     /** What happens to a mail, in order. */
     const histories: Record<string, string[]> = {
       a: ["processed", "delivered"],
@@ -257,7 +257,7 @@ describe("a service that sends by SendGrid", () => {
 
     const names = inFull ? Object.keys(histories) : ["d", "f", "lost1", "lost3"];
 
-    it("and comes to the same as in order", async function () {
+    it("SendGrid's events in any order and up to 46 times each lead to the same state as in order", async function () {
       if (inFull) this.timeout(600_000);
       const pairs: { name: string; inOrder: Sent; shuffled: Sent }[] = [];
       for (let round = 0; round < sized(1, 10); round++) {
@@ -307,7 +307,7 @@ describe("a service that sends by SendGrid", () => {
 });
 
 describe("a service without a key for SendGrid's events", () => {
-  it("has no such path", async () => {
+  it("a service without a public key for SendGrid's events has no route for them", async () => {
     const { sendGridEvents } = await import("#src/http/hooks/sendGrid/events.ts");
     const router = sendGridEvents({ publicKey: undefined } as never);
     expect(router.stack).to.have.length(0);

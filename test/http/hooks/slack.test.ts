@@ -83,7 +83,7 @@ describe("an approver in Slack", () => {
   const press = (message: any, actionId: string, more: Record<string, unknown> = {}) =>
     pressOf(message, actionId, { response_url: responseUrl(), ...more });
 
-  it("presses Approve under a card from a webhook: the reply leaves, the record names them, and the card says so", async () => {
+  it("a press of Approve under a webhook's card sends the reply, records the approver and updates the card", async () => {
     const { draftId, message } = await asked(byWebhook());
     expect(buttonsOf(message).map(({ action_id }) => action_id)).to.deep.equal([
       "approve",
@@ -104,7 +104,7 @@ describe("an approver in Slack", () => {
     expect(buttonsOf(body)).to.deep.equal([]);
   });
 
-  it("rejects in a form, by a bot's card, and the agent is told the reason", async () => {
+  it("a rejection in a bot's form records the reason in the draft's history", async () => {
     const { draftId, message } = await asked(byBot());
     const place = { channel: { id: slack.channel.approvals } };
     expect(
@@ -127,7 +127,7 @@ describe("an approver in Slack", () => {
     expect(responses()[0]!.body.text).to.contain("Rejected by “ada”").and.to.contain("&lt;!channel&gt;");
   });
 
-  it("finds the page behind Reject where no form can be opened, and sees a bot's card change after a decision elsewhere", async () => {
+  it("Reject links to a page if no form can be opened, and a bot's card changes after a decision elsewhere", async () => {
     const { draftId, message } = await asked(byWebhook());
     const reject = buttonsOf(message).find(({ action_id }) => action_id === "reject_page");
     expect(reject.url).to.match(/\/a\/[\w-]{43}\?d=reject$/);
@@ -148,7 +148,7 @@ describe("an approver in Slack", () => {
     expect((await card()).text).to.match(/Rejected by/);
   });
 
-  it("is one of two who have to approve: the buttons stay until the second one has", async () => {
+  it("a draft that needs two approvals in Slack is sent only when a second person approves", async () => {
     const { draftId, message } = await asked(byWebhook(), { approvalsRequired: 2 });
     await sendSigned(press(message, "approve"));
     await sendSigned(press(message, "approve"));
@@ -162,7 +162,7 @@ describe("an approver in Slack", () => {
     await until(async () => (await draftOf(draftId)).status === "sent");
   });
 
-  it("presses twice at once, and once more: one decision, and the truth each time", async () => {
+  it("Approve pressed three times approves once, and the last press is answered with the outcome", async () => {
     const { draftId, message } = await asked(byWebhook());
     const answers = await Promise.all([1, 2].map(() => sendSigned(press(message, "approve"))));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
@@ -174,7 +174,7 @@ describe("an approver in Slack", () => {
     expect((await typesOf(draftId)).filter((type) => type === "DraftApproved")).to.have.length(1);
   });
 
-  it("presses a button from before an edit: nothing is decided, and a new card asks", async () => {
+  it("a button from before an edit decides nothing, and a new card asks about the new version", async () => {
     const { draftId, message } = await asked(byWebhook());
     await workspace.ask(`PATCH /v1/drafts/${draftId}`, { json: { body_text: "On Monday." } });
     await until(async () => JSON.stringify(await newest(slack.channel.general)).includes("On Monday."));
@@ -186,7 +186,7 @@ describe("an approver in Slack", () => {
     await until(async () => (await draftOf(draftId)).status === "sent");
   });
 
-  it("decides nothing from another channel or another message than the one that asked", async () => {
+  it("a press in another channel or under another message than the question decides nothing", async () => {
     const { draftId, message } = await asked(byBot());
     const place = { channel: { id: slack.channel.approvals } };
     const wrong = [
@@ -206,7 +206,7 @@ describe("an approver in Slack", () => {
   const waiting = async () => (waits ??= await asked(byWebhook()));
   let waits: Awaited<ReturnType<typeof asked>> | undefined;
 
-  it("decides nothing from another workspace of Slack's, where the same app's holder put the button", async () => {
+  it("a press from another Slack workspace with the same app decides nothing", async () => {
     const { draftId, message } = await waiting();
     const elsewhere = { team: { id: "T0ELSEWHERE" }, user: { ...user, id: "U0EVE", team_id: "T0ELSEWHERE" } };
     for (const type of ["approve", "reject"]) {
@@ -219,7 +219,7 @@ describe("an approver in Slack", () => {
     expect((await draftOf(draftId)).status).to.equal("pending");
   });
 
-  it("is believed by the secret of the pressed card's identity alone", async () => {
+  it("a press counts only if it is signed with the secret of the card's identity", async () => {
     const own = await asked({ type: "slack", config: { ...byWebhook().config, signing_secret: ownSecret } });
     const others = await asked(byWebhook());
     const approve = press(own.message, "approve");
@@ -238,7 +238,7 @@ describe("an approver in Slack", () => {
     expect((await draftOf(others.draftId)).status).to.equal("pending");
   });
 
-  it("cannot be forged, replayed late, or cut off", async () => {
+  it("a press in Slack that is forged, late or cut off is refused with 401", async () => {
     const { draftId, message } = await waiting();
     const payload = press(message, "approve");
     const now = service.clock.now().getTime();
@@ -259,7 +259,7 @@ describe("an approver in Slack", () => {
     expect(responses()).to.deep.equal([]);
   });
 
-  it("has everything authentic acknowledged, and nothing of it decides that is no button of ours", async () => {
+  it("a signed call that is not a press of our button is acknowledged and decides nothing", async () => {
     const { draftId, message } = await waiting();
     const payloads: [object | string, number][] = [
       [press(message, "review_page"), 200],
@@ -302,7 +302,7 @@ describe("an approver in Slack", () => {
     expect((await send(large)).status).to.equal(413);
   });
 
-  it("decides nothing by the token of a mail's link", async () => {
+  it("the token of an approval mail's link decides nothing in Slack", async () => {
     const to = "approver@mail.example";
     const { draftId } = await asked({ type: "email", config: { to } });
     const mails = async () => (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(to));
@@ -315,7 +315,7 @@ describe("an approver in Slack", () => {
     expect((await draftOf(draftId)).status).to.equal("pending");
   });
 
-  it("is answered at Slack's own address alone", async () => {
+  it("a press with a foreign response_url counts, and nothing is sent to that address", async () => {
     const { draftId, message } = await waiting();
     for (const url of [
       "http://169.254.169.254/x",
@@ -330,7 +330,7 @@ describe("an approver in Slack", () => {
     expect(slack.requests.filter(({ path }) => path === "/response/stolen")).to.deep.equal([]);
   });
 
-  it("reads 100 kB with markup, mentions and marks in several messages, the buttons under the last", async () => {
+  it("a 100 kB draft is shown in Slack in several harmless messages, with buttons under the last", async () => {
     const hostile = "<!channel> <@U1> *bold* :skull: https://evil.example/x \u202eabc &lt; ```\n";
     const { draftId, message } = await asked(byBot(), {}, hostile.repeat(1_400));
     const all = (await slack.history(slack.channel.approvals)).filter(({ text }) => /PART|Part|evil/.test(text));
@@ -354,7 +354,7 @@ describe("an approver in Slack", () => {
     await until(async () => (await draftOf(draftId)).status === "sent");
   });
 
-  it("is not reached where Slack says no, which the draft says without its secrets", async () => {
+  it("a draft says why Slack refused its notification, without a secret", async () => {
     slack.answersWith((_, response) => {
       response.writeHead(404).end("no_service");
       return true;
@@ -371,7 +371,7 @@ describe("an approver in Slack", () => {
     expect((await draftOf(unknown.draftId)).notification_status.error).to.contain("channel_not_found");
   });
 
-  it("is told by a rule in a few plain lines, or the rule says why not [4 action notify_channel]", async () => {
+  it("a rule posts plain lines in Slack, or its evaluation says why not [4 action notify_channel]", async () => {
     const identity = await service.identity(workspace.id);
     const post = { ...byBot(), config: { ...byBot().config, channel: slack.channel.elsewhere } };
     const actions = [byWebhook(), post, byBot({ channel: "C0NOWHERE" })].map(({ type, config }) => ({
@@ -403,7 +403,7 @@ describe("an approver in Slack", () => {
     }
   });
 
-  it("leaves no secret in the log, in events or in answers", async () => {
+  it("secrets of Slack are neither in the log nor in stored events", async () => {
     const { rows } = await service.database.query("select data::text || metadata::text as text from es.events");
     const everything = `${log.join("\n")}\n${rows.map(({ text }: any) => text).join("\n")}`;
     expect(everything).to.contain("no_service").and.to.contain("hooks/slack/interactions");

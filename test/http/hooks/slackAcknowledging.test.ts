@@ -12,7 +12,7 @@ import { signedCall, user } from "#test/support/slack/slack.ts";
 const secret = "a-secret";
 const token = "T0ken_of-256-bits-as-base64url-43-letters-x";
 
-describe("a press in Slack is acknowledged", () => {
+describe("acknowledgement of a press in Slack", () => {
   let server: Server;
   let decide: (request: DecideRequest) => Promise<DecisionResult>;
   let rejected = false;
@@ -64,7 +64,7 @@ describe("a press in Slack is acknowledged", () => {
     while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it("once it is decided, and the card changes after that", async () => {
+  it("a press in Slack is acknowledged after its decision, and then the card changes", async () => {
     decide = async (request) => {
       happened.push(`decided by ${request.by?.name}`);
       return { kind: "approved", sending: true };
@@ -74,7 +74,7 @@ describe("a press in Slack is acknowledged", () => {
     expect(happened[0]).to.equal("decided by ada");
   });
 
-  it("before that where deciding takes long, and nothing is said to be done until it is", async () => {
+  it("a press whose decision takes long is acknowledged before it, and the card changes only afterwards", async () => {
     let end: (result: DecisionResult) => void = () => {};
     decide = () => new Promise((resolve) => (end = resolve));
     expect(await press()).to.equal(200);
@@ -84,7 +84,7 @@ describe("a press in Slack is acknowledged", () => {
     expect(happened[1]).to.match(/^concluded: Approved by “ada”/);
   });
 
-  it("with an error where it cannot be recorded, and the card keeps its buttons", async () => {
+  it("a press that cannot be recorded is answered with an error, and the card keeps its buttons", async () => {
     decide = async () => {
       throw new Unavailable("the database is away");
     };

@@ -9,20 +9,20 @@ const example = {
   body: "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c",
 };
 
-describe("a call of Slack's", () => {
+describe("signatures of Slack", () => {
   const at = Number(example.timestamp) * 1000;
   const call = (more: Partial<typeof example> = {}, nowMs = at) => {
     const { secret, body, ...headers } = { ...example, ...more };
     return isFromSlack({ ...headers, body: Buffer.from(body) }, secret, nowMs);
   };
 
-  it("is known by Slack's own example, for five minutes before and after", () => {
+  it("the signature in Slack's own example is valid for five minutes before and after", () => {
     expect(call()).to.equal(true);
     for (const seconds of [-300, 300]) expect(call({}, at + seconds * 1000)).to.equal(true);
     for (const seconds of [-301, 301]) expect(call({}, at + seconds * 1000)).to.equal(false);
   });
 
-  it("is not by anything else", () => {
+  it("a call with a changed secret, time, body or signature is not from Slack", () => {
     for (const more of [
       { secret: "8f742231b10e8888abcd99yyyzzz85a6" },
       { timestamp: "1531420619" },

@@ -36,14 +36,14 @@ async function call(options: Partial<Parameters<typeof stripeHook>[0]>) {
 }
 
 describe("the endpoint for Stripe's events", () => {
-  it("answers 200 when the event is durable, and not before", async () => {
+  it("an event of Stripe is answered 200 once it is recorded", async () => {
     const recorded: ProcessorEvent[] = [];
     const record = async (given: ProcessorEvent) => void recorded.push(given);
     expect((await call({ record })).answered).to.deep.equal([200, undefined, null]);
     expect(recorded).to.deep.equal([event]);
   });
 
-  it("answers 503 when the storage is away, and 500 for our own faults, so that Stripe sends the event again", async () => {
+  it("an event of Stripe is answered 503 if the storage is unreachable, and 500 after an internal error", async () => {
     const away = await call({ record: () => Promise.reject(new Unavailable("the log is away")) });
     expect([away.answered, away.failures]).to.deep.equal([[503, "unavailable", null], []]);
     const broken = new Error("a bug");
@@ -51,7 +51,7 @@ describe("the endpoint for Stripe's events", () => {
     expect([failed.answered, failed.failures]).to.deep.equal([[500, "internal_error", null], [broken]]);
   });
 
-  it("counts what Stripe did not sign, and refuses too much of it, and never what Stripe signed", async () => {
+  it("calls that Stripe did not sign are counted and limited, signed ones never", async () => {
     const tooMany = async () => {
       throw new Rejected("rate_limited", "too many", { retryAfter: 7 });
     };

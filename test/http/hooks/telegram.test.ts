@@ -93,7 +93,7 @@ describe("approvers in Telegram", () => {
     return telegram.shown(token, chat).findLast(({ asksReply }) => asksReply)!;
   };
 
-  it("read the card, press Approve & send once, and it leaves once; the message says who decided, and its buttons are gone", async () => {
+  it("a press of Approve in Telegram sends the draft once, and the message names the approver without buttons", async () => {
     const draft = await asked();
     const card = telegram.shown(token, draft.chat)[0]!;
     expect(card.text).to.contain("It arrives tomorrow.").and.contain("Where is it?").and.contain("Tracking.");
@@ -108,7 +108,7 @@ describe("approvers in Telegram", () => {
     expect(sent).to.have.length(1);
   });
 
-  it("read why the question changed: an edit is asked about anew, and the old buttons decide nothing", async () => {
+  it("an edited draft is asked about again in Telegram with its changes, and the old buttons decide nothing", async () => {
     const draft = await asked();
     const patched = await workspace.ask(`PATCH /v1/drafts/${draft.draftId}`, {
       json: { body_text: "It arrives on Friday." },
@@ -128,8 +128,8 @@ describe("approvers in Telegram", () => {
     expect(sent).to.have.length(1);
   });
 
-  describe("reject with a reason", () => {
-    it("that is asked for by a message: the tap decides nothing, and nobody else's reply does", async () => {
+  describe("rejections with a reason", () => {
+    it("a press of Reject in Telegram waits for a reason, which only that person can reply", async () => {
       const draft = await asked();
       await press(draft, /^Reject$/, { userId: 42, firstName: "Zoë" });
       const question = await prompt(draft.chat);
@@ -162,7 +162,7 @@ describe("approvers in Telegram", () => {
       await until(async () => /rejected/i.test(nowAt(draft).text));
     });
 
-    it("or without one, by its own button", async () => {
+    it("a draft is rejected without a reason by a separate button in Telegram", async () => {
       const draft = await asked();
       await press(draft, /^Reject$/);
       await press({ ...draft, question: nowAt(draft) }, /without a reason/);
@@ -170,7 +170,7 @@ describe("approvers in Telegram", () => {
       expect([rejected.status, rejected.reason]).to.deep.equal(["rejected", null]);
     });
 
-    it("which comes to nothing where the draft was approved meanwhile", async () => {
+    it('a reason for a draft that was approved meanwhile is answered with "Already decided"', async () => {
       const draft = await asked();
       await press(draft, /^Reject$/, { userId: 42 });
       const question = await prompt(draft.chat);
@@ -181,8 +181,8 @@ describe("approvers in Telegram", () => {
     });
   });
 
-  describe("are the only ones who decide:", () => {
-    it("a press in another chat, under another message, told to another bot, or of the other choice's button changes nothing", async () => {
+  describe("presses that do not decide", () => {
+    it("a press in another chat, message or bot, or with another button's token, decides nothing", async () => {
       const other = await asked({ bot_token: otherToken });
       const draft = await asked();
       const data = button(draft.question, /Approve/);
@@ -205,7 +205,7 @@ describe("approvers in Telegram", () => {
       expect((await draftOf(other.draftId)).status).to.equal("pending");
     });
 
-    it("where users are named, only these, and no link in the chat decides in their place", async () => {
+    it("a channel with allowed users accepts only their presses, and the chat shows no link that decides", async () => {
       const draft = await asked({ allowed_users: "7,42" });
       for (const { text, entities } of telegram.shown(token, draft.chat)) {
         expect(text).not.to.contain("/a/");
@@ -226,7 +226,7 @@ describe("approvers in Telegram", () => {
       await until(async () => (await draftOf(draft.draftId)).status === "sent");
     });
 
-    it("a question of before goes out of use where another chat is named", async () => {
+    it("a question in a chat that the identity no longer names decides nothing", async () => {
       const draft = await asked();
       const approval_channel = channelOf({ bot_token: token, chat_id: String(chats--) });
       await workspace.ask(`PATCH /v1/identities/${draft.identity.id}`, { json: { approval_channel } });
@@ -235,7 +235,7 @@ describe("approvers in Telegram", () => {
     });
   });
 
-  describe("and the webhook", () => {
+  describe("the webhook of Telegram", () => {
     const call = (bot: string, update: unknown, headers: Record<string, string> = {}) =>
       fetch(`${service.url}/hooks/telegram/${bot}`, {
         method: "POST",
@@ -257,7 +257,7 @@ describe("approvers in Telegram", () => {
       },
     });
 
-    it("takes no call that does not show the secret of its own bot", async () => {
+    it("a call to a bot's webhook without the secret of that bot is refused", async () => {
       await asked({ bot_token: otherToken });
       const draft = await asked();
       const update = pressOf(draft, /Approve/, { id: 1 });
@@ -285,7 +285,7 @@ describe("approvers in Telegram", () => {
       await until(async () => (await draftOf(draft.draftId)).status === "sent");
     });
 
-    it("takes the same update as often as it comes: one decision, one mail", async () => {
+    it("an update of Telegram that arrives six times makes one decision and one mail", async () => {
       const draft = await asked({ text: "Only once, please." });
       const update = pressOf(draft, /Approve/, { id: 2 });
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => call("100001", update, secretOf(token))));
@@ -298,7 +298,7 @@ describe("approvers in Telegram", () => {
       expect(sent).to.have.length(1);
     });
 
-    it("lets one of two win who tap at once", async () => {
+    it("of two simultaneous presses in Telegram one decides", async () => {
       const draft = await asked();
       const reject = { ...pressOf(draft, /Reject/, { id: 4, user: 43 }) };
       reject.callback_query.data = reject.callback_query.data.replace("r:", "n:");
@@ -311,8 +311,8 @@ describe("approvers in Telegram", () => {
     });
   });
 
-  describe("in a group that gets another id", () => {
-    it("go on deciding under the buttons that stand there, and the identity names it so", async () => {
+  describe("groups that get another id", () => {
+    it("a group that gets another id still decides by its buttons, and the identity has the new id", async () => {
       const draft = await asked();
       const to = -1_001_234_567_890;
       await telegram.tell(token, { chat: { id: Number(draft.chat) }, migrate_to_chat_id: to });
@@ -327,7 +327,7 @@ describe("approvers in Telegram", () => {
       await until(async () => (await draftOf(draft.draftId)).status === "sent");
     });
 
-    it("are asked there where the service learns it by asking", async () => {
+    it("a question refused because its group got another id is asked in the new group", async () => {
       const to = "-1009876543210";
       const chat = String(chats--);
       const stop = telegram.answers(({ method, params }) =>
@@ -353,11 +353,11 @@ describe("approvers in Telegram", () => {
     });
   });
 
-  describe("and their bots", () => {
+  describe("bots of Telegram", () => {
     const own = botToken(100_010);
     const told = (method: string) => telegram.calls.filter((call) => call.token === own && call.method === method);
 
-    it("are registered once, whoever shares them, and lose their webhook with the last identity that names them", async () => {
+    it("a shared bot is registered once, and its webhook is deleted with the last identity that names it", async () => {
       const named = () =>
         service.identity(workspace.id, { approvalChannel: channelOf({ bot_token: own, chat_id: "5" }) });
       const first = await named();
@@ -381,7 +381,7 @@ describe("approvers in Telegram", () => {
       expect([told("setWebhook").length, told("deleteWebhook").length]).to.deep.equal([1, 1]);
     });
 
-    it("work where others name tokens that begin with the same id, which is no secret", async () => {
+    it("a bot works although other identities name false tokens with the same bot id", async () => {
       const real = botToken(100_020);
       const false_ = (n: number) => `100020:${String(n).repeat(35)}`;
       const stop = telegram.answers(({ token: by }) =>
@@ -403,7 +403,7 @@ describe("approvers in Telegram", () => {
       stop();
     });
 
-    it("that are blocked, or whose token is revoked, show on the draft at once; what may pass is tried again", async () => {
+    it("a blocked bot is shown on the draft as failed at once, and a temporary fault is retried", async () => {
       const pending = async (chat: string) => {
         const identity = await service.identity(workspace.id, {
           approvalChannel: channelOf({ bot_token: own, chat_id: chat }),
@@ -436,7 +436,7 @@ describe("approvers in Telegram", () => {
     });
   });
 
-  describe("a rule of theirs", () => {
+  describe("rules that notify Telegram", () => {
     /** What became of telling a chat that a customer wrote. */
     async function told(config: { bot_token: string; chat_id: string }, name = "Tell") {
       const identity = await service.identity(workspace.id);
@@ -452,7 +452,7 @@ describe("approvers in Telegram", () => {
       return action();
     }
 
-    it("tells a chat in a few plain lines, in which nothing that others wrote can be tapped or hides [4 action notify_channel]", async () => {
+    it("a rule posts plain lines in Telegram without links, mentions or hidden characters [4 action notify_channel]", async () => {
       const chat = String(chats--);
       expect(await told({ bot_token: token, chat_id: chat }, "*Ring* @ada")).to.include({ outcome: "done" });
       const posts = telegram.shown(token, chat);
@@ -464,7 +464,7 @@ describe("approvers in Telegram", () => {
       expect([entities, buttons]).to.deep.equal([[], []]);
     });
 
-    it("whose chat cannot be reached says why, without its token", async () => {
+    it("a rule whose Telegram chat cannot be reached says why, without the token", async () => {
       const stop = telegram.answers(({ params }) =>
         params.chat_id === "-77" ? refused(403, `Forbidden: bot was kicked from ${token}`) : undefined,
       );
@@ -478,8 +478,8 @@ describe("approvers in Telegram", () => {
     });
   });
 
-  describe("after all this", () => {
-    it("leave no secret of theirs in the log, in events, in what is answered or measured", async () => {
+  describe("secrets of Telegram", () => {
+    it("secrets of Telegram are not in the log, events, answers or metrics", async () => {
       const secrets = [token, otherToken, ...Object.values(telegram.webhooks).map(({ secret_token }) => secret_token!)];
       const { rows } = await service.database.reads.ofAll.query("select data::text, metadata::text from es.events");
       const answers = await Promise.all(
