@@ -20,7 +20,7 @@ import { rotated } from "#test/support/rotated.ts";
 
 const run = promisify(execFile);
 
-/** How a sample of each language is run; `check` tells whether this machine can. */
+/** How a sample of each language is run; `check` succeeds if this machine can run it. */
 const runners: Record<string, { command: string; args: (source: string) => string[]; check: string[] }> = {
   curl: { command: "bash", args: (source) => ["-c", source], check: ["-c", "command -v curl"] },
   JavaScript: {

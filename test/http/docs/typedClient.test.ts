@@ -5,7 +5,8 @@ import { realDocument } from "#test/support/realRoutes.ts";
 type Json = Record<string, any>;
 
 /**
- * What a generator of types needs of /openapi.json. openapi-typescript itself is not run: it needs TypeScript 5, and this project has another.
+ * The rules that a generator of types relies on. openapi-typescript itself is not run: it needs TypeScript 5, and this project has another
+ * version.
  */
 describe("/openapi.json, for a typed client", () => {
   const document: Json = JSON.parse(JSON.stringify(realDocument()));

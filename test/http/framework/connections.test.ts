@@ -14,7 +14,7 @@ const here = { host: "127.0.0.1", port: 0 };
 const get = (path: string, more = "") =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\n${more}\r\n`;
 
-/** The test's own time bounds it. */
+/** Polls until true; mocha's time limit ends it. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(10);
 }

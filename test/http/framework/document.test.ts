@@ -15,7 +15,7 @@ type Json = Record<string, any>;
 
 const verbs = ["get", "post", "patch", "put", "delete"];
 
-/** What a node of the document may hold, and what it must: OpenAPI 3.1's own words, as far as we use them. */
+/** The required and allowed keys of each kind of node in OpenAPI 3.1, as far as the document uses them. */
 const nodes: Record<string, { needs: string[]; may: string[] }> = {
   document: { needs: ["openapi", "info", "paths"], may: ["servers", "tags", "components"] },
   info: { needs: ["title", "version"], may: ["summary", "description"] },

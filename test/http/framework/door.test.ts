@@ -14,7 +14,7 @@ describe("the HTTP door", () => {
   let close: () => void = () => {};
   afterEach(() => close());
 
-  /** A service of one address, whose door notes the order in which it is asked. */
+  /** Serves one path behind a door that records the order of its checks in `noted`. */
   async function served(work: Work, door: Partial<Door<string>> = {}) {
     const inFlight = createInFlight();
     const noted: string[] = [];
@@ -127,7 +127,7 @@ describe("the HTTP door", () => {
     expect(isOver).to.equal(false);
     finish();
     await over;
-    // A stream that was made too late is sent to nobody, and closed.
+    // The stream of a late answer is closed and not sent.
     expect(stream.destroyed).to.equal(true);
   });
 

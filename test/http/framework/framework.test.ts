@@ -193,7 +193,7 @@ describe("http framework", () => {
         "GET /v1",
         "GET /v1/%E0%A4",
       ]) {
-        if (line.startsWith("TRACE")) continue; // fetch refuses it: below
+        if (line.startsWith("TRACE")) continue; // fetch refuses TRACE; it is sent by socket below
         await refused(line, {}, [404, "not_found"]);
       }
       const trace = await rawExchange(

@@ -15,7 +15,7 @@ import { barrier, serveRoutes } from "./support.ts";
 
 type Run = (cause: Cause, n: number) => Promise<unknown>;
 
-/** What becomes of runs that meet, fail, hang or are overtaken; the handler is the test's. */
+/** Each test sets `run`, the handler of both routes. */
 describe("runs under an Idempotency-Key", () => {
   let testDatabase: TestDatabase;
   let database: Database;

@@ -6,7 +6,7 @@ import { mail, startInProcess } from "#test/support/inProcess.ts";
 export type Options = { json?: unknown; key?: string | null; headers?: Record<string, string> };
 export type Posts = Awaited<ReturnType<typeof openPosts>>;
 
-/** A service with a thread that drafts can answer, asked for POSTs under Idempotency-Keys. */
+/** Starts a service with one customer's mail, and sends it POSTs with Idempotency-Keys. */
 export async function openPosts() {
   const service = await startInProcess({ NOTIFY_THROTTLE_SECONDS: "0" });
   const tenant = await service.workspace();
@@ -21,7 +21,7 @@ export async function openPosts() {
   const post = (line: string, idempotencyKey: string, options: Options = {}): Promise<HttpAnswer> =>
     tenant.ask(`POST ${line}`, { ...options, headers: { ...options.headers, "Idempotency-Key": idempotencyKey } });
 
-  /** As if the process had been killed between the effect and its recorded answer, and its time had run out. */
+  /** Leaves the record as after a process that was killed before it stored its answer, with an expired lease. */
   const cutOff = (key: string) =>
     service.database.query(
       "update work.idempotency_keys set status = null, headers = null, answer = null, sealed = false, owned_until = now() where key = $1",
@@ -44,9 +44,9 @@ export async function openPosts() {
     post,
     cutOff,
     draft: async () => (await tenant.ask("POST /v1/drafts", { json: { ...basis, body_text: "Soon." } })).json,
-    /** The types of the draft's events. */
+    /** Returns the types of the draft's events. */
     eventsOf: (draftId: string) => typesWhere("stream_id", `draft-${draftId}`),
-    /** The types of all events that POSTs under this key caused. */
+    /** Returns the types of all events that POSTs with this key caused. */
     async ofOperation(key: string): Promise<string[]> {
       const { rows } = await service.database.query<{ operation: string }>(
         "select operation from work.idempotency_keys where key = $1",
@@ -54,7 +54,7 @@ export async function openPosts() {
       );
       return typesWhere("split_part(metadata->>'operation', '/', 1)", rows[0]!.operation);
     },
-    /** The answers of a run and of its repetition after it was cut off behind its effect; the third is the key. */
+    /** Sends a POST, cuts its record off, and sends it again; returns both answers and the key. */
     async repeat(line: string, options: Options = {}): Promise<[HttpAnswer, HttpAnswer, string]> {
       const key = randomUUID();
       const first = await post(line, key, options);

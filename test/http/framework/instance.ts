@@ -7,7 +7,7 @@ import { systemClock } from "#src/platform/clock.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
 import { barrier, serveRoutes } from "./support.ts";
 
-/** One instance as a process of its own, for a test that stops it. Says its URL on stdout and serves until killed. */
+/** One instance in a separate process, for a test that suspends it. Prints its URL and serves until it is killed. */
 const database = connectDatabase({ serviceUrl: process.env.SERVICE_URL!, ownerUrl: process.env.SERVICE_URL! });
 const inFlight = createInFlight();
 const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock: systemClock });

@@ -10,10 +10,10 @@ import { keyId, serveRoutes, workspaceId } from "./support.ts";
 describe("the cache of API keys", () => {
   const key: KeyPrincipal = { kind: "api_key", id: keyId, workspaceId, name: "busy", scopes: ["read:threads"] };
 
-  /** A look-up that counts, over keys that come and go, at a time that is set by hand. */
+  /** Caches look-ups in the map `live`; `seen` counts them and sets the time in milliseconds. */
   function lookUps() {
     const live = new Map<string, KeyPrincipal>();
-    /** `asleepMs`: for so long the machine slept; only its date went on. */
+    /** `asleepMs`: how long the machine slept: its date advanced, its monotonic clock did not. */
     const seen = { at: 1_000_000, asleepMs: 0, asked: 0 };
     const findLive = async (hash: string) => {
       seen.asked += 1;

@@ -231,7 +231,7 @@ describe("http documents and health", () => {
       expect((await ask("GET /readyz")).json.status).to.equal("ready");
       for (const broken of ["bad", "throws", "hangs"] as const) {
         state = broken;
-        // What was found out is told for a second; the answer that counts is of a look at this state.
+        // An answer is cached for one second: repeat until the check has seen this state.
         let answer = await ask("GET /readyz");
         while (asked !== broken) answer = await ask("GET /readyz");
         expect([answer.status, answer.json.not_ready], broken).to.deep.equal([503, ["database"]]);

@@ -54,7 +54,7 @@ describe("rate limits", () => {
 
   it("every route is counted in its rate limit class [d12 classes]", () => {
     const classOf = ({ method, path }: Route): string => {
-      // The back-test is a question, however long: it changes nothing.
+      // The test of a rule is a POST because of its body, but changes nothing.
       if (method === "GET" || path === "/v1/rules/test") return "read";
       if (method === "POST" && path.endsWith("/notify")) return "notify";
       if (method === "POST" && /\/test-(email|notification)$/.test(path)) return "test_email";
@@ -172,7 +172,7 @@ describe("rate limits", () => {
     expect((await ask("POST /v1/nowhere")).status).to.equal(404);
     const patch = `PATCH /v1/threads/${unknown}`;
     expect(limited(await statuses(ask, patch, { times: 18, json: {} }))).to.equal(0);
-    // 20 are counted: what lacks the scope says so still, everything else is refused before it is looked at.
+    // All 20 are used up: a missing scope is still reported, any other request is refused before its checks.
     expect((await ask("PATCH /v1/workspaces/me", { json: { name: "x" } })).json.error).to.equal("insufficient_scope");
     expect((await ask("POST /v1/nowhere")).json.error).to.equal("rate_limited");
     expect((await ask("POST /v1/nowhere", { key: "svc_live_none" })).json.error).to.equal("unauthorized");
@@ -218,7 +218,7 @@ describe("rate limits", () => {
         const { status, json } = await tenant.ask(line, { headers, key: null });
         expect([line, status, json.error]).to.deep.equal([line, 401, "unauthorized"]);
       }
-      // They are counted, as all are that are of no use: one that never was a key is refused.
+      // These requests were counted like those of any invalid key: a key that never existed is refused now.
       expect((await get("/v1/threads", "192.0.2.7", { Authorization: "Bearer svc_live_none" })).status).to.equal(429);
     });
 

@@ -33,8 +33,8 @@ describe("revocation of API keys", () => {
   });
 
   /**
-   * An instance of the service with a clock of its own, a route that waits for `gate`, and the DELETE, which waits for what is under way as long
-   * as a busy machine may take to end it.
+   * Starts an instance with a separate clock, routes that wait for `gate`, and the DELETE of a key, which waits up to `drainMs` for the
+   * key's requests; the default is long enough for a busy machine.
    */
   async function startInstance({ drainMs = 60_000 } = {}) {
     let suspendedMs = 0;
@@ -154,7 +154,7 @@ describe("revocation of API keys", () => {
     const [here, there] = [await startInstance(), await startInstance()];
     const stubborn = there.ask("GET /v1/stubborn");
     await there.entered;
-    // What a suspended instance missed: the row is there, its own loop has not run yet when it goes on.
+    // The suspended instance has not read this row when it continues.
     await database.query("insert into work.revocations (key_id) values ($1)", [keyId]);
     there.suspend(60_000);
     there.open();

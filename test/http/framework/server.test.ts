@@ -24,7 +24,7 @@ import {
   workspaceId,
 } from "./support.ts";
 
-/** Resolves when this is so; the test's own time bounds it. */
+/** Polls until `what` returns `expected`; mocha's time limit ends it. */
 async function asked<T>(what: () => Promise<T>, expected: T): Promise<void> {
   while (!isDeepStrictEqual(await what(), expected)) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -63,7 +63,7 @@ describe("http server", () => {
     };
     for (let n = 0; n < 2; n++) expect(await open()).to.contain("here");
     isTold(await open(), "too many connections from your address: close some, or retry shortly");
-    // A proxy: everybody's connections are its own.
+    // A proxy opens the connections of all its clients.
     exempt = true;
     for (let n = 0; n < 2; n++) expect(await open()).to.contain("here");
     isTold(await open(), "too many connections: close some, or retry shortly");
@@ -159,7 +159,7 @@ describe("http server", () => {
       const key = whose === "no key" ? "svc_live_x" : validKey;
       const client = stubborn(service.port, postHead("/v1/hold", 550_000, key) + "x".repeat(400_000), "");
       if (key === validKey) {
-        // It is being read.
+        // Wait until the body is being read.
         await asked(async () => isFull(uploads, 250_000), true);
         inFlight.revoke(keyId);
       }
@@ -196,7 +196,7 @@ describe("http server", () => {
     ] as const) {
       isExempt = exempt;
       const socket = connect(server.port, "127.0.0.1");
-      // The second finds the connection as the first has left it.
+      // The second request uses the connection that the first one left idle.
       for (let n = 0; n < 2; n++) {
         socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
         const [answer] = await once(socket, "data");
@@ -275,7 +275,7 @@ describe("http server", () => {
     const unfinished = [validKey, otherKey].map((key) =>
       stubborn(service.port, `${postHead("/v1/hold", 500_000, key)}{"text":"${"x".repeat(490_000)}`, ""),
     );
-    // Both have come, as a whole.
+    // Wait until all bytes of both have arrived.
     const both = { key: "a third", workspace: workspaceId };
     await asked(async () => isFull(uploads, 25_000, both), true);
     expect([(await hold(300_000)).status, (await hold(300_000, otherKey)).status]).to.deep.equal([503, 503]);
@@ -296,7 +296,7 @@ describe("http server", () => {
     for (const announced of [0, smallBody + 1]) {
       const [one, other] = [begin(announced), begin(smallBody + 1)];
       one.take(1_000);
-      // More than it announced: all of it moves.
+      // The body exceeds its announced length: all its bytes now count as a large one's.
       one.take(smallBody);
       other.take(500_000);
       one.giveBack();
@@ -313,7 +313,7 @@ describe("http server", () => {
     }
   });
 
-  /** Whether a large body of this sender would find no room; it disturbs nobody. */
+  /** True if a large body of this sender would be refused now; it reserves nothing. */
   function isFull(uploads: Uploads, bytes: number, sender = { key: keyId, workspace: workspaceId }): boolean {
     const upload = uploads.begin(sender, smallBody + 1);
     try {
@@ -389,7 +389,7 @@ describe("http server", () => {
     expect(slowHeaders).to.match(/^HTTP\/1.1 408 [\s\S]*"error":"invalid_request"/);
     const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
     expect(await rawExchange(service.port, head)).to.match(/^HTTP\/1.1 408 /);
-    // On a busy machine its own headers may be slow too.
+    // On a busy machine this request's headers may be slow too.
     await asked(async () => (await service.ask("GET /v1/parked")).status, 200);
     await service.close();
   });

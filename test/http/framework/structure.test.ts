@@ -11,7 +11,7 @@ describe("the structure scan of a body before it is parsed", () => {
   };
   const list = (count: number): string => `[${Array(count).fill("0").join()}]`;
 
-  /** Every object, list, text, number and literal. */
+  /** Counts every object, list, string, number and literal. */
   const valuesIn = (value: unknown): number =>
     typeof value === "object" && value !== null
       ? 1 + Object.values(value).reduce((sum: number, inner) => sum + valuesIn(inner), 0)
@@ -23,7 +23,7 @@ describe("the structure scan of a body before it is parsed", () => {
       field: "",
       sentence: "expected a body of at most 20000 JSON values",
     });
-    // The object, "x", the list and what it holds; names do not count.
+    // Counted: the object, "x", the list and its elements. Names of fields do not count.
     expect(faultOf(`{"a":"x","metadata":${list(19_997)}}`)).to.equal(undefined);
     expect(faultOf(`{"a":"x","metadata":${list(19_998)}}`)).to.include({ field: "metadata" });
     expect(faultOf(`[${Array(19_999).fill("{ }").join()}]`)).to.equal(undefined);
@@ -49,7 +49,7 @@ describe("the structure scan of a body before it is parsed", () => {
     fc.assert(
       fc.property(fc.json(), fc.array(fc.nat(30), { maxLength: 6 }), (text, cuts) => {
         const values = valuesIn(JSON.parse(text));
-        // As many more as there is room for, and one.
+        // Fill up to the limit, then to one above it.
         for (const [more, refused] of [
           [20_000 - 2 - values, false],
           [20_000 - 1 - values, true],

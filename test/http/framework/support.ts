@@ -49,7 +49,7 @@ const keys = new Map<string, KeyPrincipal>([
 
 export const authenticate = createAuthenticate({ findKey: async (hash) => keys.get(hash), keyHash: hashKey });
 
-/** The service with these routes on a real socket; `logs` is what it logged. */
+/** Serves these routes on a real socket; `logs` grows with its log lines. */
 export async function serveRoutes(routes: Route[], options: Partial<AppOptions> = {}, server = {}) {
   const logs: Record<string, unknown>[] = [];
   const sink = new Writable({
@@ -70,7 +70,7 @@ export async function serveRoutes(routes: Route[], options: Partial<AppOptions> 
   return { ...listening, logs, ask: asking(listening.url, validKey) };
 }
 
-/** Writes these bytes to a socket and answers with everything that came back until it closed. */
+/** Writes these bytes to a socket; returns everything received until the socket closed. */
 export function rawExchange(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(bytes, "latin1"));
@@ -83,18 +83,18 @@ export function rawExchange(port: number, bytes: string): Promise<string> {
   });
 }
 
-/** A POST of so many bytes of JSON, of which only the head is here. */
+/** The head of a POST with `length` bytes of JSON. */
 export const postHead = (path: string, length: number, key = validKey): string =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
 /**
- * A client that keeps its end open whatever the service does with the other. It sends `trickle` now and then; without one, only once it was
- * told of the end: so it learns when the service has closed the connection and not merely its half.
+ * A client that never closes its end of the connection. It sends `trickle` every 20 ms; if that is empty, it sends only after the service
+ * ended its half, to detect that the service closed the whole connection.
  */
 export function stubborn(port: number, bytes: string, trickle = "x") {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => {
     socket.write(bytes);
-    // Not before: what is written to a socket that is not open yet would come ahead of the request.
+    // Only now: bytes written before the socket is open would precede the request.
     if (trickle !== "") keepSending(trickle);
   });
   let received = "";
@@ -114,11 +114,11 @@ export function stubborn(port: number, bytes: string, trickle = "x") {
       resolve();
     });
   });
-  /** `closed`: everything that came back. */
+  /** `told` resolves at the first byte received, `closed` with everything received. */
   return { socket, told, closed };
 }
 
-/** A promise that somebody else settles. */
+/** A promise with the function that resolves it. */
 export function barrier<T = void>() {
   let open!: (value: T) => void;
   const opened = new Promise<T>((resolve) => {

@@ -127,7 +127,7 @@ export const routes = [
 
 export const draft = { thread_id: known, identity_id: known, based_on_message_id: known, body_text: "Hello" };
 
-/** A service with these routes for the tests of one describe, and how it is asked. */
+/** Serves these routes for the tests of one `describe`. */
 export function useToys() {
   let service: Awaited<ReturnType<typeof serveRoutes>>;
   before(async () => {
@@ -141,7 +141,7 @@ export function useToys() {
       return service;
     },
     ask,
-    /** Asks for what has to be refused in this way, and answers the refusal. */
+    /** Sends a request that has to be refused with this status and code; returns the refusal. */
     async refused(line: string, options: Parameters<typeof ask>[1], [status, error]: [number, string]) {
       const answer = await ask(line, options);
       expect([answer.status, answer.json?.error], `${line}: ${answer.text}`).to.deep.equal([status, error]);

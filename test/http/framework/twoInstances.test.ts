@@ -17,7 +17,7 @@ type Asked = { url: string; smtpPort: number };
 describe("two instances on one database, one killed on the way", () => {
   let database: TestDatabase;
   let sql: pg.Client;
-  /** Lives throughout, so it may live in this process; those that are killed cannot. */
+  /** Runs in this process, because it is not killed. */
   let one: Beside;
   let apiKey: string;
   const running: { stop(): Promise<void> }[] = [];
@@ -73,7 +73,7 @@ describe("two instances on one database, one killed on the way", () => {
     const all = [...first, ...(await Promise.all(second)), ...third];
     const count = (wanted: number) => all.filter((status) => status === wanted).length;
     expect(count(200)).to.be.at.most(60);
-    // What was counted at the killed one and not answered any more is all that may be missing.
+    // Only requests that the killed instance counted and did not answer may be missing.
     expect(count(200) + count(0)).to.be.at.least(60);
     expect(count(200) + count(0) + count(429)).to.equal(120);
     const { rows } = await sql.query("select hits from work.rate_limits where key like 'read key %'");
@@ -87,7 +87,7 @@ describe("two instances on one database, one killed on the way", () => {
     let two: Beside;
 
     before(async () => {
-      // The one that counted to 60 has made its point.
+      // Replace the instance that has a rate limit.
       await one.stop();
       one = await startHere();
       const client = clientOf(one);
@@ -102,13 +102,13 @@ describe("two instances on one database, one killed on the way", () => {
       basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
     });
 
-    /** The answer to a POST, asked for as a client does: again while the first is running. */
+    /** Repeats a POST like a client until it is neither 503 nor in flight; returns its answer. */
     async function answered(service: Asked, { line, key, body }: { line: string; key: string; body: unknown }) {
       for (;;) {
         const answer = await clientOf(service).api(`POST ${line}`, body, { "Idempotency-Key": key });
-        // 503 is a busy machine's: like a cut-off run it came to no answer, and the next one goes on under the same operation.
-        const cameToNone = answer.status === 503 || answer.body.error === "idempotency_in_flight";
-        if (!cameToNone) return answer;
+        // A busy machine may answer 503: the next run continues under the same operation.
+        const isUnanswered = answer.status === 503 || answer.body.error === "idempotency_in_flight";
+        if (!isUnanswered) return answer;
         await pause(50);
       }
     }
@@ -134,8 +134,8 @@ describe("two instances on one database, one killed on the way", () => {
       }
     });
 
-    /** What was cut off is taken up by the API key that asked alone, where the answer holds a secret. */
-    async function expectNothingForAnother(line: string, key: string, body: unknown): Promise<void> {
+    /** Requires that another API key may not repeat a request whose answer has a secret. */
+    async function expectRefusedToOtherKey(line: string, key: string, body: unknown): Promise<void> {
       const { key: other } = await clientOf(one).ask("POST /v1/api-keys", { name: "other", scopes: ["write:keys"] });
       const client = createClient({ ...one, apiKey: other });
       const refused = await client.api(`POST ${line}`, body, { "Idempotency-Key": key });
@@ -169,9 +169,9 @@ describe("two instances on one database, one killed on the way", () => {
           if (!inFull) await endLeasesOfDead(sql, one, two);
           const early = await clientOf(one).api(`POST ${line}`, body, { "Idempotency-Key": key });
           expect(early.body.error).to.equal("idempotency_in_flight");
-          // A minute later …
+          // The lease of the killed instance expires.
           await sql.query("update work.idempotency_keys set owned_until = now() where key = $1", [key]);
-          if (line === "/v1/api-keys") await expectNothingForAnother(line, key, body);
+          if (line === "/v1/api-keys") await expectRefusedToOtherKey(line, key, body);
           const all = await Promise.all(
             Array.from({ length: 10 }, (_, n) => answered(n % 2 === 0 ? one : two, { line, key, body })),
           );

@@ -34,7 +34,7 @@ describe("/readyz", () => {
   });
   after(() => service.stop());
 
-  /** Of a new identity, which no read model may know yet. */
+  /** Makes an identity, which no read model may have yet; returns its address. */
   async function addressOf(workspaceId: string): Promise<string> {
     const identity = { domainId: sandboxDomainId(workspaceId), localPart: `new-${workspaceId.slice(-8)}` };
     const settings = { workspaceId, ...identity, displayName: "Support", mayLoosen: true };
@@ -105,7 +105,7 @@ describe("/readyz", () => {
     await holder.connect();
     let beside: Beside | undefined;
     try {
-      // Nobody writes the read models any more.
+      // The lock stops every projection.
       await holder.query("begin; select 1 from work.checkpoints for update");
       const newKey = await keyOf(["read:workspace"]);
       const newAddress = await addressOf(id);
@@ -120,7 +120,7 @@ describe("/readyz", () => {
       const ready = await there("GET /readyz");
       expect([ready.status, ready.json.not_ready]).to.deep.equal([503, ["read_models"]]);
       expect((await there("GET /healthz")).status).to.equal(200);
-      // Recipients are asked of streams, so mail is taken all the same, and nobody is called unknown who is there.
+      // Recipients are read from streams, so mail is still accepted, and no existing address is called unknown.
       const sender = await startSender(beside.smtpPort);
       const answers: string[] = [];
       for (const line of [
@@ -134,12 +134,12 @@ describe("/readyz", () => {
         answers.push((await sender.say(line)).slice(0, 3));
       sender.hangUp("end");
       expect(answers).to.deep.equal(["250", "250", "250", "550", "354", "250"]);
-      // Whoever was there before goes on: only a start is judged by the log's end.
+      // An instance that was ready before still answers: only a starting one compares itself with the log's end.
       expect((await ask("GET /v1/workspaces/me")).status).to.equal(200);
       await holder.query("rollback");
       await until(async () => (await there("GET /v1/workspaces/me", { key: newKey })).status === 200);
       expect((await there("GET /v1/workspaces/me", { key: "svc_live_nobody" })).status).to.equal(401);
-      // What was told a moment ago may be told once more.
+      // Readiness is cached for one second.
       await until(async () => (await there("GET /readyz")).status === 200);
       await until(async () => (await ask("GET /v1/threads")).json.total === 1);
     } finally {
@@ -185,7 +185,7 @@ describe("/readyz", () => {
       const metrics = await ask("GET /metrics");
       expect(metrics.text).to.include('countersign_projection_left{projection="contacts"} 1');
       expect(metrics.text).to.include('countersign_projection_left{projection="threads"} 0');
-      // An instance that starts now finds it behind, and does not wait for it without end.
+      // An instance that starts now does not wait for the failing read model for ever.
       beside = await startBeside(service.urls, { ROLES: "api" });
       const there = asking(beside.url, key);
       await until(async () => (await there("GET /readyz")).status === 200);
@@ -375,7 +375,7 @@ describe("details about a part that is not ready", () => {
   }
 });
 
-/** Both at one end of one process. */
+/** One shutdown of one process with an open event stream and an unfinished request. */
 describe("the service on SIGTERM", () => {
   let service: TestService;
   let greeted: string;
@@ -424,7 +424,7 @@ describe("the service on SIGTERM", () => {
     return (await fetch(`${service.url}/v1/events/stream`, { headers })).body!.getReader();
   }
 
-  /** A request with half of its body; `rest` is the other half. */
+  /** Sends a request with half of its body; `rest` is the other half. */
   async function beginRequest() {
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
@@ -438,7 +438,7 @@ describe("the service on SIGTERM", () => {
       `PATCH /v1/workspaces/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.apiKey}\r\nExpect: 100-continue\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, half)}`,
     );
-    // It is under way: the service has asked for its body.
+    // Wait until the service has asked for the body.
     while (!received.includes("100 Continue")) await once(socket, "data");
     return { socket, received: () => received, rest: body.slice(half) };
   }

@@ -8,14 +8,14 @@ describe("/metrics", () => {
   let smtpPort: number;
   before(async () => {
     smtpPort = await freePort();
-    // To this one, this machine is a stranger.
+    // This machine is not a trusted relay here, so its mail has a budget.
     const strict = { SMTP_IN_RELAYS: "192.0.2.1", SMTP_IN_BUDGET: "2,1" };
     service = await startInProcess({ SMTP_IN_PORT: String(smtpPort), ...strict });
   });
   after(() => service.stop());
 
   const shown = async (): Promise<string> => (await fetch(`${service.url}/metrics`)).text();
-  /** The value of one series; its labels in any order. */
+  /** Returns the value of the first series with these labels, in any order. */
   const value = (text: string, name: string, labels: Record<string, string | number> = {}): number | undefined => {
     for (const line of text.split("\n")) {
       const [, series, given = "", number] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];

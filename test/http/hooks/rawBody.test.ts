@@ -7,7 +7,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "#src/http/framework/errorHandler.ts";
 import { rawBody } from "#src/http/hooks/rawBody.ts";
 
-/** In bytes. */
+/** Largest body, in bytes. */
 const limit = 100;
 
 describe("the body of a provider's call", () => {
@@ -40,7 +40,7 @@ describe("the body of a provider's call", () => {
     fetch(url(), { method: "POST", body, headers });
   const statusOf = async (call: ClientRequest) => (await once(call, "response"))[0].statusCode as number;
 
-  /** A call of which a part has been read. */
+  /** Starts a call whose first byte has been read. */
   async function begun(): Promise<ClientRequest> {
     const before = arrived.length;
     const call = ask(url(), { method: "POST", headers: { "content-length": "50" } });

@@ -15,7 +15,7 @@ describe("a service that sends by SendGrid", () => {
 
   before(async () => {
     mock = await startMockSendGrid(sendGrid.handlers);
-    // Nothing but events tells here.
+    // Without the email logs the service learns of deliveries only by events.
     sendGrid.setLogs("not bought");
     service = await startInProcess({
       MAIL_PROVIDER: "sendgrid",
@@ -25,7 +25,7 @@ describe("a service that sends by SendGrid", () => {
     });
     workspaces = [await service.workspace(), await service.workspace()];
     identities = await Promise.all(workspaces.map(({ id }) => service.identity(id, { canSendCold: true })));
-    // Mail to these addresses is taken, and the answer lost.
+    // Mail to these addresses is accepted, and the answer is lost.
     mock.setFault({
       after(call, _answer, response) {
         if (!/^lost/.test(call.body?.personalizations?.[0]?.to?.[0]?.email ?? "")) return false;
@@ -66,7 +66,7 @@ describe("a service that sends by SendGrid", () => {
     return (await service.database.reads.ofAll.query<{ delivery_status: string }>(sql, [messageId])).rows[0]!
       .delivery_status;
   }
-  /** Of what became of mails, the kinds that integrators are told, in no order: by draft. */
+  /** Returns the types of the public events about each draft's mail, sorted. */
   async function kinds(): Promise<Map<string, string[]>> {
     await service.caughtUp();
     const told = new Map<string, string[]>();
@@ -239,7 +239,7 @@ describe("a service that sends by SendGrid", () => {
   });
 
   describe("repeated events in any order", () => {
-    /** What happens to a mail, in order. */
+    /** The events of a mail, in order. */
     const histories: Record<string, string[]> = {
       a: ["processed", "delivered"],
       b: ["processed", "deferred", "deferred", "delivered"],

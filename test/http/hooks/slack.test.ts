@@ -21,7 +21,7 @@ describe("an approver in Slack", () => {
   let service: InProcess;
   let workspace: Workspace;
   const log: string[] = [];
-  /** Each has an address for what is said to its presses: those of one before may still be on their way. */
+  /** Number of the test. Each has its own response_url, because answers to an earlier test may still arrive. */
   let cases = 0;
   before(async () => {
     slack = await startSlack();
@@ -52,7 +52,7 @@ describe("an approver in Slack", () => {
     config: { webhook_url: slack.webhookUrl, bot_token: botToken, channel: slack.channel.approvals, ...more },
   });
 
-  /** A customer's mail and an agent's draft of an answer, whose approvers are asked in Slack. */
+  /** Submits a draft to a new identity whose approvers are asked by this channel, and waits until they were. */
   async function asked(channel: ApprovalChannel, more: Partial<NewIdentity> = {}, text = "Tomorrow.") {
     const identity = await service.identity(workspace.id, { approvalChannel: channel, ...more });
     await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
@@ -141,7 +141,7 @@ describe("an approver in Slack", () => {
     expect(responses()[0]!.body).to.include({ replace_original: false, response_type: "ephemeral" });
     expect(responses()[0]!.body.text).to.match(/<http:\/\/localhost:8080\/a\/[\w-]{43}\?d=reject\|/);
     for (const id of [draftId, bot.draftId]) expect((await draftOf(id)).status).to.equal("pending");
-    // Decided elsewhere: a card that the bot posted loses its buttons.
+    // After a decision elsewhere a card that the bot posted loses its buttons.
     await workspace.ask(`POST /v1/drafts/${bot.draftId}/reject`, { json: { reason: "Too late" } });
     const card = async () => (await slack.history(slack.channel.approvals)).find(({ ts }) => ts === bot.message.ts);
     await until(async () => buttonsOf(await card()).length === 0);
@@ -202,7 +202,7 @@ describe("an approver in Slack", () => {
     await until(async () => (await draftOf(draftId)).status === "sent");
   });
 
-  /** A card that nothing below may decide. */
+  /** A draft with a card that is still pending, shared by tests whose presses decide nothing. */
   const waiting = async () => (waits ??= await asked(byWebhook()));
   let waits: Awaited<ReturnType<typeof asked>> | undefined;
 
@@ -227,7 +227,7 @@ describe("an approver in Slack", () => {
     const refused = [
       [approve, serviceSecret],
       [foreign, ownSecret],
-      // Two buttons in one call: one whose secret is known, and one that is to be decided.
+      // Two buttons in one call: one of an identity whose secret is known, and one of another identity.
       [{ ...approve, actions: [...approve.actions, ...foreign.actions] }, ownSecret],
       [{ ...foreign, actions: [...approve.actions, ...foreign.actions] }, ownSecret],
     ] as const;
@@ -267,7 +267,7 @@ describe("an approver in Slack", () => {
       [{ ...press(message, "approve"), actions: [] }, 200],
       [{ ...press(message, "approve"), type: "message_action" }, 200],
       [{ ...press(message, "approve"), actions: [{ action_id: "approve", value: "x".repeat(43) }] }, 200],
-      // The token of one choice is none for the other.
+      // The token of one button does not work for another.
       [
         {
           ...press(message, "approve"),
@@ -279,7 +279,7 @@ describe("an approver in Slack", () => {
         { ...press(message, "approve"), actions: [{ ...press(message, "approve").actions[0], action_id: "reject" }] },
         200,
       ],
-      // Words that every object of JavaScript knows.
+      // Names of properties that every JavaScript object has.
       ...["constructor", "__proto__", "toString"].map((action_id): [object, number] => [
         {
           ...press(message, "approve"),

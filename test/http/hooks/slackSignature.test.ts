@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { isFromSlack } from "#src/http/hooks/slack/signature.ts";
 
-/** Slack's own example of its scheme. */
+/** The example in Slack's documentation of its signatures. */
 const example = {
   secret: "8f742231b10e8888abcd99yyyzzz85a5",
   timestamp: "1531420618",

@@ -12,7 +12,7 @@ const event: ProcessorEvent = {
   ...{ customerId: "cus_1", subscriptionId: "sub_1", checkoutSessionId: null },
 };
 
-/** Answers with the status, the code and Retry-After. */
+/** Posts an event; `answered`: the status, the code and Retry-After. */
 async function call(options: Partial<Parameters<typeof stripeHook>[0]>) {
   const failures: unknown[] = [];
   const hook = stripeHook({

@@ -43,7 +43,7 @@ describe("approvers in Telegram", () => {
   type Channel = { bot_token: string; chat_id: string; allowed_users?: string };
   const channelOf = (config: Channel) => ({ type: "telegram" as const, config: config as Record<string, string> });
 
-  /** A draft that waits in a chat of its own, and the question there. */
+  /** Submits a draft to a new identity with a new chat; returns it with the question in that chat. */
   async function asked({
     text = "It arrives tomorrow.",
     subject = "My order",
@@ -73,7 +73,7 @@ describe("approvers in Telegram", () => {
     return found()!;
   }
 
-  /** With all that has happened until now. */
+  /** Reads the draft after the read models have caught up. */
   const draftOf = async (id: string) => {
     await service.caughtUp();
     return (await workspace.ask(`GET /v1/drafts/${id}`)).json;
@@ -139,7 +139,7 @@ describe("approvers in Telegram", () => {
       await telegram.reply(token, { chat: draft.chat, to: question.id, text: "x".repeat(2049), by: { userId: 42 } });
       await telegram.reply(token, { chat: draft.chat, to: draft.question.id, text: "Elsewhere", by: { userId: 42 } });
       expect((await draftOf(draft.draftId)).status).to.equal("pending");
-      // Whoever gets the reply has only what is kept: as after a restart, or another instance.
+      // A new object knows only what is stored, like another instance or one that restarted.
       const restarted = telegramUpdates(service.deps, {
         bots: telegramBots({ apiRoot: telegram.apiRoot }),
         registry: postgresBotRegistry(service.database),
@@ -213,7 +213,7 @@ describe("approvers in Telegram", () => {
       }
       await press(draft, /Approve/, { userId: 43 });
       await press(draft, /^Reject$/, { userId: 43 });
-      // A member's own program can read what a button carries.
+      // A member's program can read a button's token.
       const page = { token: button(draft.question, /Approve/).slice(2), reason: undefined };
       const where = { ip: undefined, userAgent: undefined, requestId: undefined };
       const decisions = approvalDecisions(service.deps);
@@ -437,7 +437,7 @@ describe("approvers in Telegram", () => {
   });
 
   describe("rules that notify Telegram", () => {
-    /** What became of telling a chat that a customer wrote. */
+    /** Makes a rule that notifies a chat, delivers a mail; returns the outcome of the rule's action. */
     async function told(config: { bot_token: string; chat_id: string }, name = "Tell") {
       const identity = await service.identity(workspace.id);
       const actions = [{ type: "notify_channel", channel: "telegram", config }];
