@@ -46,7 +46,7 @@ function logOf(appends: readonly { size: number; stream: number; told: boolean }
 }
 
 describe("The events of one append", () => {
-  it("come in one batch, however the log is brought, and none is lost or late", async () => {
+  it("the events of one append arrive in one batch, however the log is read, and none is lost or late", async () => {
     const appends = fc.array(
       fc.record({ size: fc.integer({ min: 1, max: 5 }), stream: fc.nat(2), told: fc.constantFrom(true, true, false) }),
       { minLength: 1, maxLength: 12 },
@@ -69,14 +69,14 @@ describe("The events of one append", () => {
     );
   });
 
-  it("are not waited for in vain: what begins and is followed by something else goes on", async () => {
+  it("an incomplete append that is followed by another event is delivered", async () => {
     const log = logOf([{ size: 4, stream: 1, told: true }]).slice(0, 2);
     const next = { ...logOf([{ size: 1, stream: 2, told: true }])[0]!, position: 99 };
     const [batch] = await read([...log, next], [1, 1, 1]);
     expect(batch!.events).to.deep.equal([...log, next]);
   });
 
-  it("wait on where it is said that the end is reached, and nothing moved on", async () => {
+  it("an incomplete append stays awaited if the end is reported without a new position", async () => {
     const log = logOf([{ size: 2, stream: 1, told: true }]);
     async function* brought(): AsyncGenerator<Batch> {
       yield { events: log.slice(0, 1), position: 1, caughtUp: false };
@@ -86,7 +86,7 @@ describe("The events of one append", () => {
     expect(await batchesOf(brought)).to.deep.equal([{ events: log, position: 3, caughtUp: true }]);
   });
 
-  it("are not waited for in vain: nor what is followed by nothing of ours", async () => {
+  it("an incomplete append that is followed by no event of ours is delivered", async () => {
     const log = logOf([{ size: 4, stream: 1, told: true }]).slice(0, 2);
     const [batch] = await read(log, [2, 0]);
     expect(batch!.events).to.deep.equal(log);

@@ -5,7 +5,7 @@ import { shareReadsOfOneTurn } from "#src/eventStore/batchedReads.ts";
 import { errorOf } from "./contract/support.ts";
 
 describe("reads that are joined before they are sent", () => {
-  it("are never older than the question of anybody who joined", async () => {
+  it("a joined read is never older than the request of any caller who joined", async () => {
     const step = fc.record({ asks: fc.array(fc.constantFrom("a", "b"), { maxLength: 4 }), turns: fc.nat(4) });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
@@ -32,7 +32,7 @@ describe("reads that are joined before they are sent", () => {
     );
   });
 
-  it("are sent once where a hundred ask at once, and again for one that asks later", async () => {
+  it("a hundred reads at once are sent once, and a later one again", async () => {
     const joined = shareReadsOfOneTurn();
     let sent = 0;
     const send = async (): Promise<number> => ++sent;
@@ -41,7 +41,7 @@ describe("reads that are joined before they are sent", () => {
     expect(await Promise.all([joined("a", send), joined("b", send)])).to.deep.equal([2, 3]);
   });
 
-  it("fail for those who joined, and for nobody who asks later", async () => {
+  it("a failed joined read fails for those who joined, and for no later caller", async () => {
     const joined = shareReadsOfOneTurn();
     const away = async (): Promise<string> => {
       throw new Error("away");

@@ -24,7 +24,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
 
   for (const code of [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.UNKNOWN, status.ABORTED]) {
     for (const written of [false, true]) {
-      it(`tries the same again after ${status[code]}, ${written ? "written" : "not written"}`, async () => {
+      it(`EventStoreDB appends are tried again after ${status[code]}, ${written ? "written" : "not written"}`, async () => {
         const stream = newStream();
         const events = newEvents(3);
         server.calls.appendFaults.push({ written, code }, { written, code });
@@ -35,7 +35,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     }
   }
 
-  it("tries the same again when it was written and never answered", async () => {
+  it("an EventStoreDB append that was written and never answered is tried again", async () => {
     const stream = newStream();
     await store.append(stream, noStream, newEvents(1));
     const before = await store.read(stream);
@@ -47,7 +47,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     expect((await store.readLast(stream))?.position).to.equal(appended.position);
   });
 
-  it("succeeds with its first place where others went on before the retry", async () => {
+  it("a retried EventStoreDB append returns its first position though others appended before the retry", async () => {
     const stream = newStream();
     const events = newEvents(2);
     server.calls.appendFaults.push({ written: true });
@@ -59,7 +59,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     await expectOnce(stream, [...events, other]);
   });
 
-  it("says StreamMoved where somebody else was faster than the retry of an append that was not written", async () => {
+  it("a retried EventStoreDB append that was not written fails with StreamMoved if another append was faster", async () => {
     const stream = newStream();
     server.calls.appendFaults.push({ written: false });
     const pending = store.append(stream, noStream, newEvents(1));
@@ -72,7 +72,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     await expectOnce(stream, [other]);
   });
 
-  it("ends Unavailable where no answer comes for as long as it may take, and the same ids succeed later", async () => {
+  it("an EventStoreDB append without an answer in time is Unavailable, and the same ids succeed later", async () => {
     const stream = newStream();
     const events = newEvents(2);
     server.calls.appendFaults.push({ written: true }, { written: false }, { written: false }, { written: false });
@@ -82,7 +82,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     await expectOnce(stream, events);
   });
 
-  it("ends Unavailable while the server is down, and goes on when it is back", async () => {
+  it("EventStoreDB calls are Unavailable while the server is down, and succeed when it is back", async () => {
     const stream = newStream();
     await store.append(stream, noStream, newEvents(1));
     server.stop();
@@ -95,7 +95,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     expect((await store.append(stream, 0, events)).revision).to.equal(1);
   });
 
-  it("waits for a server that comes back in time", async () => {
+  it("EventStoreDB calls wait for a server that comes back in time", async () => {
     const patient = createEventStoreDbStore({ connectionString: server.url, timeoutMs: 60_000 });
     const stream = newStream();
     server.stop();
@@ -108,7 +108,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     await patient.close();
   });
 
-  it("keeps calls apart: one that hangs holds up no other, and ends when the store is closed", async () => {
+  it("a hanging EventStoreDB call delays no other, and ends when the store is closed", async () => {
     const patient = createEventStoreDbStore({ connectionString: server.url, timeoutMs: 60_000 });
     server.calls.appendFaults.push({ written: true });
     const hanging = errorOf(patient.append(newStream(), noStream, newEvents(1)));
@@ -123,7 +123,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     expect(server.calls.batchAppends).to.equal(0);
   });
 
-  it("ends a read Unavailable where the server takes it and says nothing, and reads again later", async () => {
+  it("an EventStoreDB read without an answer is Unavailable, and succeeds later", async () => {
     const stream = newStream();
     await store.append(stream, noStream, newEvents(3));
     server.calls.readsHang = true;
@@ -134,7 +134,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     expect(await store.read(stream)).to.have.length(3);
   });
 
-  it("finds its own events where the guard has moved since they were written", async () => {
+  it("a retried EventStoreDB append finds its events though the guard has moved since", async () => {
     const [stream, guard] = [newStream(), newStream("guard")];
     const events = newEvents(2);
     const expected = { revision: noStream, unlessMoved: [{ stream: guard, revision: noStream }] };
@@ -144,7 +144,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     expect(await errorOf(store.append(stream, expected, newEvents(2)))).to.be.instanceOf(StreamMoved);
   });
 
-  it("knows the limit of retries: at the now current revision the server writes the same ids again", async () => {
+  it("EventStoreDB writes the same ids again at the now current revision: the limit of retries", async () => {
     const stream = newStream();
     const events = newEvents(2);
     await store.append(stream, noStream, events);
@@ -152,14 +152,14 @@ describe("EventStoreDB adapter: appends and reads in trouble", () => {
     await expectOnce(stream, [...events, ...events]);
   });
 
-  it("refuses to read a stream that another application wrote into", async () => {
+  it("an EventStoreDB stream that another application wrote into is not read", async () => {
     const stream = newStream();
     await store.append(stream, noStream, newEvents(1));
     server.writeForeign(1, stream);
     expect(String(await errorOf(store.read(stream)))).to.contain("did not write");
   });
 
-  it("is of no use once closed, and says so", async () => {
+  it("a closed EventStoreDB store is Unavailable", async () => {
     await store.close();
     expect(await errorOf(store.append(newStream(), noStream, newEvents(1)))).to.be.instanceOf(Unavailable);
     expect(await errorOf(store.head())).to.be.instanceOf(Unavailable);
@@ -180,7 +180,7 @@ describe("EventStoreDB adapter: connection strings", () => {
     "kurrentdb+discover://": (url) => url.replace("esdb:", "kurrentdb+discover:"),
   };
   for (const [name, form] of Object.entries(forms)) {
-    it(`takes one ${name}`, async () => {
+    it(`the EventStoreDB adapter accepts a connection string ${name}`, async () => {
       const store = createEventStoreDbStore({ connectionString: form(server.url) });
       expect((await store.append(newStream(), noStream, newEvents(1))).revision).to.equal(0);
       await store.close();
@@ -188,7 +188,7 @@ describe("EventStoreDB adapter: connection strings", () => {
   }
 
   for (const bad of ["", "http://user:secret@host:2113", "esdb://user:secret@host:port", "esdb://host:2113"]) {
-    it(`refuses ${bad.replace("secret", "…") || "none"} without saying a secret`, () => {
+    it(`the EventStoreDB adapter refuses ${bad.replace("secret", "…") || "an empty string"} without repeating a secret`, () => {
       let message = "";
       try {
         createEventStoreDbStore({ connectionString: bad });

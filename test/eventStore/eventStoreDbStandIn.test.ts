@@ -25,13 +25,13 @@ describe("EventStoreDB stand-in, seen by the bare client", () => {
     client.appendToStream(stream, events, { expectedRevision, credentials });
   const typeOf = async (promise: Promise<unknown>) => ((await errorOf(promise)) as { type?: ErrorType }).type;
 
-  it("takes up to 1 MiB of data in one append", async () => {
+  it("the EventStoreDB stand-in takes up to 1 MiB of data in one append", async () => {
     const room = maxAppendSize - '{"text":""}'.length;
     await append([note("x".repeat(room))], "no_stream");
     expect(await typeOf(append([note("x".repeat(room + 1))], 0n))).to.equal(ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED);
   });
 
-  it("knows ids again at any revision only for a while", async () => {
+  it("the EventStoreDB stand-in recognises ids at any revision only for a while", async () => {
     const event = note();
     const first = await append([event], "any");
     expect(await append([event], "any")).to.deep.equal(first);
@@ -39,7 +39,7 @@ describe("EventStoreDB stand-in, seen by the bare client", () => {
     expect((await append([event], "any")).nextExpectedRevision).to.equal(1n);
   });
 
-  it("says which revision was wrong", async () => {
+  it("the EventStoreDB stand-in says which revision was wrong", async () => {
     await append([note(), note()], "no_stream");
     const error = await errorOf(append([note()], "no_stream"));
     expect(error).to.include({ type: ErrorType.WRONG_EXPECTED_VERSION, actualVersion: 1n });
@@ -50,13 +50,13 @@ describe("EventStoreDB stand-in, seen by the bare client", () => {
     );
   });
 
-  it("rejects with a bare gRPC error where it is down", async () => {
+  it("the EventStoreDB stand-in rejects with a bare gRPC error while it is down", async () => {
     server.stop();
     const error = await errorOf(append([note()], "no_stream"));
     expect(error).to.include({ code: 14 });
   });
 
-  it("cannot read from a position between records, and finds nothing beyond the end", async () => {
+  it("the EventStoreDB stand-in reads from no position between records, and nothing beyond the end", async () => {
     server.writeForeign(3);
     const at = server.log.records[1]!.position;
     const readFrom = (position: number) => {
@@ -68,7 +68,7 @@ describe("EventStoreDB stand-in, seen by the bare client", () => {
     expect(await readFrom(at + 1_000_000)).to.deep.equal([]);
   });
 
-  it("ends a subscription when more than 32 live events wait for it", async () => {
+  it("the EventStoreDB stand-in ends a subscription when more than 32 live events wait for it", async () => {
     const subscription = client.subscribeToAll();
     const failed = new Promise((resolve) => subscription.once("error", resolve));
     subscription.on("error", () => {});

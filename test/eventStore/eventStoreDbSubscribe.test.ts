@@ -36,7 +36,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     while (live() < number) await new Promise(setImmediate);
   };
 
-  it("loses and repeats nothing when the server finds it too slow", async () => {
+  it("an EventStoreDB subscription loses and repeats nothing when the server finds it too slow", async () => {
     const burstOf = inFull ? 500 : 150;
     const consuming = consumeDrafts(count(3 * burstOf));
     await liveSubscriptions();
@@ -50,7 +50,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     while (server.calls.subscriptionsOpened < 2) await new Promise(setImmediate);
   });
 
-  it("claims no position beyond what it delivered, to a slow consumer too", async () => {
+  it("an EventStoreDB subscription reports no position beyond what it delivered, also to a slow consumer", async () => {
     const stream = newStream("draft");
     for (const n of upTo(60)) {
       await store.append(stream, n - 1, [newEvent()]);
@@ -69,7 +69,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     }
   });
 
-  it("resumes from every position it claimed", async () => {
+  it("an EventStoreDB subscription resumes from every position that it reported", async () => {
     const stream = newStream("draft");
     for (const n of upTo(10)) {
       await store.append(stream, n - 1, [newEvent()]);
@@ -84,7 +84,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
   });
 
   for (const code of [status.UNAVAILABLE, status.CANCELLED, status.UNKNOWN, status.INTERNAL, status.ABORTED]) {
-    it(`goes on where it was after the server drops it with ${status[code]}`, async () => {
+    it(`an EventStoreDB subscription continues at its position after the server drops it with ${status[code]}`, async () => {
       const other = createEventStoreDbStore({ connectionString: server.url });
       const events = newEvents(5);
       const stream = newStream("draft");
@@ -104,7 +104,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     });
   }
 
-  it("waits for a server that is away, and starts before it is there", async () => {
+  it("an EventStoreDB subscription waits for a server that is away, also at its start", async () => {
     server.stop();
     const consuming = consumeDrafts(count(1));
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -114,7 +114,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     expect(idsOf((await consuming).events)).to.deep.equal([event.id]);
   });
 
-  it("delivers what another instance appends though its subscription says nothing any more", async () => {
+  it("an EventStoreDB subscription that went silent still delivers what another instance appends", async () => {
     const consuming = consumeDrafts(count(1));
     await liveSubscriptions();
     server.stallSubscriptions();
@@ -125,13 +125,13 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     await other.close();
   });
 
-  it("says once that it caught up where there is nothing for it", async () => {
+  it("an EventStoreDB subscription without events says once that it has caught up", async () => {
     const { batches } = await consumeDrafts((_, batch) => batch.caughtUp);
     expect(batches.at(-1)?.events).to.deep.equal([]);
     expect(batches.at(-1)?.position).to.equal(await store.head());
   });
 
-  it("moves over thousands of others' events to the end of the log", async () => {
+  it("an EventStoreDB subscription moves over thousands of foreign events to the end of the log", async () => {
     const event = newEvent();
     server.writeForeign(5000);
     await store.append(newStream("draft"), noStream, [event]);
@@ -141,7 +141,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     expect(batches.at(-1)?.position).to.equal(await store.head());
   });
 
-  it("follows others' events while it waits for its own", async () => {
+  it("an EventStoreDB subscription follows foreign events while it waits for its own", async () => {
     const far: number[] = [];
     for await (const { position } of store.subscribe({ after: 0, categories, signal: new AbortController().signal })) {
       far.push(position);
@@ -152,7 +152,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     expect(far.at(-1)).to.be.greaterThan(far[0]!);
   });
 
-  it("delivers only what this service wrote where no category is named", async () => {
+  it("an EventStoreDB subscription without categories delivers only what this service wrote", async () => {
     server.writeForeign(50, "draft-foreign");
     const event = newEvent();
     await store.append(newStream("draft"), noStream, [event]);
@@ -162,7 +162,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     expect(batches.at(-1)?.position).to.equal(await store.head());
   });
 
-  it("passes over a record of others that is larger than a page", async () => {
+  it("an EventStoreDB subscription passes over a foreign record that is larger than a page", async () => {
     const [first, second] = [newEvent(), newEvent()];
     await store.append(newStream("draft"), noStream, [first]);
     const consuming = consumeDrafts(count(2));
@@ -173,7 +173,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     expect(idsOf((await consuming).events)).to.deep.equal(idsOf([first, second]));
   });
 
-  describe("on a log that is not the one it was", () => {
+  describe("an EventStoreDB subscription on a log that was replaced", () => {
     async function expectStopped(consuming: Promise<unknown>): Promise<void> {
       expect(await errorOf(consuming)).to.be.instanceOf(LogRewound);
       expect(complaints.at(-1)).to.contain("stopping");
@@ -185,7 +185,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
       return (await store.readLast(stream))!;
     }
 
-    it("stops when events come at lower positions", async () => {
+    it("an EventStoreDB subscription stops when events arrive at lower positions", async () => {
       await written();
       const consuming = consumeDrafts((seen) => {
         if (seen.length === 20) server.wipe();
@@ -197,7 +197,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
       await expectStopped(consuming);
     });
 
-    it("stops when the log was wiped while nothing came", async () => {
+    it("an EventStoreDB subscription stops when the log was wiped while nothing arrived", async () => {
       await written();
       const consuming = consumeDrafts((seen) => {
         if (seen.length === 20) server.wipe();
@@ -206,7 +206,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
       await expectStopped(consuming);
     });
 
-    it("stops when the server comes back empty", async () => {
+    it("an EventStoreDB subscription stops when the server returns empty", async () => {
       await written();
       const consuming = consumeDrafts((seen) => {
         if (seen.length === 20) {
@@ -218,18 +218,18 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
       await expectStopped(consuming);
     });
 
-    it("stops at a position beyond its end", async () => {
+    it("an EventStoreDB subscription stops at a position beyond the log's end", async () => {
       const { position } = await written();
       await expectStopped(consumeDrafts(forever, position + 1_000_000));
     });
 
-    it("stops at a position that is none of its records'", async () => {
+    it("an EventStoreDB subscription stops at a position that no record has", async () => {
       const { position } = await written();
       await written();
       await expectStopped(consumeDrafts(forever, position + 1));
     });
 
-    it("leaves the store usable", async () => {
+    it("an EventStoreDB store is usable after a subscription stopped", async () => {
       const { position } = await written();
       await expectStopped(consumeDrafts(forever, position + 1_000_000));
       await written(1);
@@ -237,7 +237,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
       expect(events).to.have.length(21);
     });
 
-    it("delivers nothing of the old log to those that begin anew", async () => {
+    it("a new EventStoreDB subscription delivers nothing of the old log", async () => {
       const { position } = await written(600);
       await consumeDrafts(count(600));
       server.wipe();

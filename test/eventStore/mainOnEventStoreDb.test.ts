@@ -53,7 +53,7 @@ describe("The service as a process on EventStoreDB", () => {
   const copies = async (client: Client, { to, text }: { to: string; text: string }): Promise<number> =>
     (await client.outbox()).filter((mail) => mail.to.includes(to) && mail.text.includes(text)).length;
 
-  it("asks about an answer, is stopped, starts again where it was, and sends the answer", async () => {
+  it("the service on EventStoreDB asks for approval, is stopped, restarts where it was, and sends the answer", async () => {
     service = await start();
     const apiKey = service.apiKey as string;
     const before = createClient({ ...service, apiKey });

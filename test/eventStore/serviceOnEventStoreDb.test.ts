@@ -171,7 +171,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       log?.close();
     });
 
-    it("sends what was approved by the link, once; stops what is stale or rejected", async () => {
+    it("the service sends once what was approved by the link, and stops what is stale or rejected", async () => {
       const first = await draftAsked(world, identity);
       log.interfere();
       await world.client.press(approvalLink(first.asking, "approve"), "approve");
@@ -205,7 +205,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       ]);
     });
 
-    it("shows no thread without the message that opened it, at no moment", async () => {
+    it("the service never shows a thread without the message that opened it", async () => {
       const { client } = world;
       const identity = await client.identity();
       const ask = `select count(*)::int as threads, count(*) filter (where not exists (
@@ -232,7 +232,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       await Promise.all([watch(), ...Array.from({ length: mails }, (_, number) => send(number))]);
     });
 
-    it("has read models that equal a replay, rebuilt ones too", async () => {
+    it("the service's read models equal a replay, also after a rebuild", async () => {
       if (inFull) await expectReadModelsEqualAReplay(world);
       const { store, database } = world.composition;
       const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(300_000) };
@@ -243,14 +243,14 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       if (inFull || !more) await expectReadModelsEqualAReplay(world);
     });
 
-    it("lets everybody come to the end of a log that ends with somebody else's events", async () => {
+    it("every checkpoint reaches the end of a log that ends with foreign events", async () => {
       log.interfere();
       const head = await world.composition.store.head();
       await until("everybody at the end", async () => Math.min(...(await world.checkpoints()).values()) >= head);
       expect(await world.composition.deps.projected(head)).to.equal(true);
     });
 
-    it("has its blobs swept by what this log names: what no event names goes, and nothing else", async () => {
+    it("the service's blob sweep removes what no event in this log names, and nothing else", async () => {
       const { store, database, deps } = world.composition;
       const nobodys = await deps.blobs.put(Buffer.from(randomUUID()));
       await database.owner.query("update work.blobs set touched_at = now() - interval '25 hours'");
@@ -281,7 +281,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       expect(world.lines.join("")).not.to.include("not the one that was read before");
     });
 
-    it("appends nothing for a key once its DELETE has answered", async () => {
+    it("the service appends nothing for an API key once its DELETE has answered", async () => {
       const doomed = await world.clientWithNewKey();
       const { data } = await world.client.ask("GET /v1/api-keys?limit=100");
       const keyId: string = data.at(-1).created_at > data[0].created_at ? data.at(-1).id : data[0].id;
@@ -352,13 +352,13 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
       world = theWorld();
     });
 
-    it("follows the log by one subscription for each process, which wakes the planner and every read model", async () => {
+    it("each process of the service has one subscription, which wakes the planner and every read model", async () => {
       await world.client.identity();
       // The service's, and that of this test if it has followed the log too.
       expect(server.calls.subscriptions.size).to.be.within(1, 2);
     });
 
-    it("loses nothing and sends nothing twice while the server drops, refuses, forgets to answer and restarts", async () => {
+    it("the service loses and repeats nothing while EventStoreDB drops, refuses, forgets to answer and restarts", async () => {
       const identity = await world.client.identity();
       const { appendFaults } = server.calls;
       const troubles = [
@@ -403,7 +403,7 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
       expect(server.calls.batchAppends, "the client's other way to append").to.equal(0);
     });
 
-    it("says 503 while the server is away, names it, and goes on when it is back", async () => {
+    it("the service answers 503 while EventStoreDB is away, names it, and continues when it is back", async () => {
       const { id } = await world.client.identity();
       server.stop();
       const [written, ready] = await Promise.all([

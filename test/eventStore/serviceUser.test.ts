@@ -44,7 +44,7 @@ describe("the service's user on EventStoreDB", () => {
   const stored = (stream: string) =>
     (log.log.streams.get(stream) ?? []).map(({ type, data }) => [type, JSON.parse(Buffer.from(data).toString())]);
 
-  it("is made once, may read and append, and nobody but administrators may delete, truncate or change rights", async () => {
+  it("the EventStoreDB user is made once, may read and append, and only administrators may delete or truncate", async () => {
     expect(await prepare("countersign:one")).to.deep.equal({ user: "countersign", created: true, rights: "set" });
     const [[type, acl] = []] = stored("$settings");
     expect(type).to.equal("update-default-acl");
@@ -63,7 +63,7 @@ describe("the service's user on EventStoreDB", () => {
     expect([stored("$settings"), stored("$$$all")].map(({ length }) => length)).to.deep.equal([1, 1]);
   });
 
-  it("is never one of the server's own", async () => {
+  it("the EventStoreDB user is never one of the server's own", async () => {
     const refused = await prepare("admin:secret").catch((error) => error.message);
     expect(refused).to.include("name another one").and.not.to.include("secret");
     expect(users.has("admin")).to.equal(false);

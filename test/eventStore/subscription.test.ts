@@ -104,7 +104,7 @@ const atEnd = ({ log }: Log, readers: readonly { position: number }[]) =>
   until("every reader is at the end", () => readers.every(({ position }) => position === log.head));
 
 describe("subscriptions that page the log", () => {
-  it("read it once for all that are at the same position", async () => {
+  it("subscriptions at the same position read the log once", async () => {
     const world = growingLog();
     const readers = Array.from({ length: 20 }, (_, n) =>
       follow(world, { after: 0, wanted: [categories[n % 3]!], turns: 0 }),
@@ -120,7 +120,7 @@ describe("subscriptions that page the log", () => {
     }
   });
 
-  it("read a long log once for all that go through it at one pace", async () => {
+  it("subscriptions at one pace read a long log once", async () => {
     const world = growingLog();
     world.log.grow(50 * pageSize);
     const readers = Array.from({ length: 25 }, () => follow(world, { after: 0, turns: 3 }));
@@ -132,7 +132,7 @@ describe("subscriptions that page the log", () => {
     }
   });
 
-  it("deliver each event once, in order, however fast the reader is and wherever it begins", async () => {
+  it("a subscription delivers each event once, in order, however fast its reader is and wherever it begins", async () => {
     const reader = fc.record({
       behind: fc.nat(700),
       wanted: fc.option(fc.subarray(categories, { minLength: 1 }), { nil: undefined }),
@@ -176,7 +176,7 @@ describe("subscriptions that page the log", () => {
     );
   });
 
-  it("hold nobody up, and keep few pages for a reader that stands still", async () => {
+  it("a reader that stands still delays no other subscription, and few pages are kept for it", async () => {
     const world = growingLog();
     world.log.grow(10);
     const still = subscribe(world.paged, { after: 0, signal: new AbortController().signal });
@@ -194,7 +194,7 @@ describe("subscriptions that page the log", () => {
     fast.stop();
   });
 
-  it("wait for a log that is away, and fail with whatever else its reading fails with", async () => {
+  it("subscriptions wait for a log that is away, and fail with any other error of its reading", async () => {
     const world = growingLog();
     world.log.grow(5);
     world.log.failure = new Unavailable("away");
@@ -212,7 +212,7 @@ describe("subscriptions that page the log", () => {
     again.stop();
   });
 
-  it("are loud where a reader is beyond the end, and end when the store is closed", async () => {
+  it("a subscription beyond the log's end fails, and subscriptions end when the store is closed", async () => {
     const world = growingLog();
     world.log.grow(5);
     const reader = follow(world, { after: 0, turns: 0 });

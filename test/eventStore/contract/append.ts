@@ -6,7 +6,7 @@ import type { LogUnderTest } from "./underTest.ts";
 
 export function appendContract(log: () => LogUnderTest): void {
   describe("append", () => {
-    it("starts a stream at revision 0 and goes on at the revision it was told", async () => {
+    it("an append starts a stream at revision 0 and continues at the revision that it returned", async () => {
       const { store } = log();
       const stream = newStream();
       const headBefore = await store.head();
@@ -20,12 +20,12 @@ export function appendContract(log: () => LogUnderTest): void {
     });
 
     for (const [name, expected] of [
-      ["one that should not exist", noStream],
+      ["the start of a stream that exists", noStream],
       ["an older revision", 0],
       ["a revision not reached yet", 2],
       ["a revision far ahead", 3_000_000_000],
     ] as const) {
-      it(`refuses ${name} and says where the stream stands`, async () => {
+      it(`an append at ${name} is refused, with the stream's actual revision`, async () => {
         const { store } = log();
         const stream = newStream();
         await store.append(stream, noStream, newEvents(2));
@@ -36,7 +36,7 @@ export function appendContract(log: () => LogUnderTest): void {
       });
     }
 
-    it("refuses a revision of a stream that does not exist", async () => {
+    it("an append at a revision of a stream that does not exist is refused", async () => {
       const { store } = log();
       const stream = newStream();
       expect(await errorOf(store.append(stream, 0, [newEvent()])))
@@ -45,7 +45,7 @@ export function appendContract(log: () => LogUnderTest): void {
       expect(await store.read(stream)).to.deep.equal([]);
     });
 
-    it("lets exactly one of many at the same revision through", async () => {
+    it("exactly one of many appends at the same revision succeeds", async () => {
       const { store, makeAnother } = log();
       const another = await makeAnother?.();
       const stream = newStream();
@@ -66,7 +66,7 @@ export function appendContract(log: () => LogUnderTest): void {
       await another?.close();
     });
 
-    it("shows another client what it acknowledged, at once", async () => {
+    it("an acknowledged append is visible to another client at once", async () => {
       const { store, makeAnother } = log();
       const another = (await makeAnother?.()) ?? store;
       const stream = newStream();
@@ -79,8 +79,8 @@ export function appendContract(log: () => LogUnderTest): void {
     });
   });
 
-  describe("a retry of the same ids", () => {
-    it("succeeds again with the same answer and writes nothing", async () => {
+  describe("a retried append of the same ids", () => {
+    it("a retried append succeeds with the same answer and writes nothing", async () => {
       const { store } = log();
       const stream = newStream();
       const events = newEvents(3);
@@ -91,7 +91,7 @@ export function appendContract(log: () => LogUnderTest): void {
       expect(revisionsOf(await store.read(stream))).to.deep.equal(upTo(5));
     });
 
-    it("is found behind the first revision too", async () => {
+    it("a retried append is found after the first revision too", async () => {
       const { store } = log();
       const stream = newStream();
       await store.append(stream, noStream, newEvents(2));
@@ -102,7 +102,7 @@ export function appendContract(log: () => LogUnderTest): void {
       expect(await store.read(stream)).to.have.length(5);
     });
 
-    it("answers alike when many do it at the same time", async () => {
+    it("concurrent appends of the same events get the same answer", async () => {
       const { store, makeAnother } = log();
       const another = await makeAnother?.();
       const stream = newStream();
@@ -115,7 +115,7 @@ export function appendContract(log: () => LogUnderTest): void {
       await another?.close();
     });
 
-    it("may be a part of what stands there: a prefix, or a run at its own revision", async () => {
+    it("a retried append may be a part of what is stored: a prefix, or a run at its revision", async () => {
       const { store } = log();
       const stream = newStream();
       const events = newEvents(4);
@@ -127,7 +127,7 @@ export function appendContract(log: () => LogUnderTest): void {
       expect(await store.read(stream)).to.have.length(4);
     });
 
-    it("is refused where it holds anything new, or stands elsewhere", async () => {
+    it("a retried append is refused if it holds a new event, or is stored elsewhere", async () => {
       const { store } = log();
       const stream = newStream();
       const [one, two] = newEvents(2) as [ReturnType<typeof newEvent>, ReturnType<typeof newEvent>];

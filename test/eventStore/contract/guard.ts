@@ -6,7 +6,7 @@ import type { LogUnderTest } from "./underTest.ts";
 
 export function guardContract(log: () => LogUnderTest): void {
   describe("unlessMoved", () => {
-    it("appends while the other stream stands where it was seen", async () => {
+    it("a guarded append is written while the guard stream has the expected revision", async () => {
       const { store } = log();
       const [stream, guard] = [newStream(), newStream("guard")];
       await store.append(stream, { revision: noStream, unlessMoved: [{ stream: guard, revision: noStream }] }, [
@@ -17,7 +17,7 @@ export function guardContract(log: () => LogUnderTest): void {
       expect(await store.read(stream)).to.have.length(2);
     });
 
-    it("refuses once it moved, names that stream and writes nothing", async () => {
+    it("a guarded append is refused once the guard stream moved, names it and writes nothing", async () => {
       const { store } = log();
       const [stream, guard] = [newStream(), newStream("guard")];
       await store.append(guard, noStream, newEvents(2));
@@ -32,7 +32,7 @@ export function guardContract(log: () => LogUnderTest): void {
       expect(await store.read(stream)).to.deep.equal([]);
     });
 
-    it("does not stand in the way of a retry of what was written before it moved", async function () {
+    it("a retry of a guarded append succeeds though the guard stream moved after the first write", async function () {
       const { store } = log();
       if (!store.guards) this.skip();
       const [stream, guard] = [newStream(), newStream("guard")];
@@ -43,7 +43,7 @@ export function guardContract(log: () => LogUnderTest): void {
       expect(await store.append(stream, expected, events)).to.deep.equal(first);
     });
 
-    it("takes several streams: all have to stand where they were seen, and the one that moved is named", async () => {
+    it("all of several guard streams must have their expected revision, and the one that moved is named", async () => {
       const { store } = log();
       const [stream, first, second, third] = [newStream(), newStream("guard"), newStream("guard"), newStream("guard")];
       await store.append(first, noStream, newEvents(2));
@@ -69,7 +69,7 @@ export function guardContract(log: () => LogUnderTest): void {
       expect(await store.append(stream, { revision: noStream, unlessMoved: before }, events)).to.deep.equal(written);
     });
 
-    it("judges each of several appends at once by its own streams", async function () {
+    it("each of several concurrent appends is judged by its own guard streams", async function () {
       const { store } = log();
       if (!store.guards) this.skip();
       const [standing, moved] = [newStream("guard"), newStream("guard")];
@@ -88,7 +88,7 @@ export function guardContract(log: () => LogUnderTest): void {
       }
     });
 
-    it("lets only one of two appends through that exclude each other", async function () {
+    it("only one of two appends that guard against each other succeeds", async function () {
       const { store, makeAnother } = log();
       if (!store.guards) this.skip();
       const another = (await makeAnother?.()) ?? store;
@@ -112,7 +112,7 @@ export function guardContract(log: () => LogUnderTest): void {
       if (another !== store) await another.close();
     });
 
-    it("writes nothing behind a guard that moved, under load", async function () {
+    it("no guarded append is written after its guard stream moved, under load", async function () {
       const { store } = log();
       if (!store.guards) this.skip();
       const guard = newStream("guard");

@@ -20,7 +20,7 @@ const appendsEach = inFull ? 40 : 5;
 
 export function loadContract(log: () => LogUnderTest): void {
   describe("32 writers", () => {
-    it("and a reader: none missing, none twice, none out of order", async () => {
+    it("32 writers and a reader: no event is missing, repeated or out of order", async () => {
       const { store, makeAnother } = log();
       const another = (await makeAnother?.()) ?? store;
       const category = newCategory();
@@ -31,7 +31,7 @@ export function loadContract(log: () => LogUnderTest): void {
       if (another !== store) await another.close();
     });
 
-    it("and a reader that resubscribes after every other batch", async () => {
+    it("32 writers and a reader that resubscribes after every other batch: no event is missing or repeated", async () => {
       const { store } = log();
       const category = newCategory();
       const after = await store.head();
@@ -40,7 +40,7 @@ export function loadContract(log: () => LogUnderTest): void {
       expectEverything(await reading, acknowledged);
     });
 
-    it("whose connections are cut: none lost, none doubled", async function () {
+    it("32 writers whose connections are cut: no event is lost or doubled", async function () {
       const { store, interrupt } = log();
       if (!interrupt) this.skip();
       const category = newCategory();

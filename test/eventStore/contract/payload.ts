@@ -77,7 +77,7 @@ const badNames = [
 export function payloadContract(log: () => LogUnderTest): void {
   describe("payloads", () => {
     for (const [name, data] of Object.entries(faithful)) {
-      it(`gives back unchanged: ${name}`, async () => {
+      it(`a payload is read back unchanged: ${name}`, async () => {
         const { store } = log();
         const category = newCategory();
         const stream = newStream(category);
@@ -93,7 +93,7 @@ export function payloadContract(log: () => LogUnderTest): void {
       });
     }
 
-    it("keeps metadata as it is", async () => {
+    it("metadata is read back unchanged", async () => {
       const { store } = log();
       const stream = newStream();
       const event = newEvent();
@@ -106,7 +106,7 @@ export function payloadContract(log: () => LogUnderTest): void {
       expect((await store.readLast(stream))?.metadata).to.deep.equal(event.metadata);
     });
 
-    it("counts version 1 where none is given, and writes ids in lower case", async () => {
+    it("an event without a version has version 1, and ids are stored in lower case", async () => {
       const { store } = log();
       const stream = newStream();
       const id = randomUUID();
@@ -115,22 +115,23 @@ export function payloadContract(log: () => LogUnderTest): void {
     });
 
     for (const [name, events] of Object.entries(bad)) {
-      it(`refuses ${name} and goes on`, async () => expectRefused(log().store, newStream(), events));
+      it(`an append is refused without harm to later ones: ${name}`, async () =>
+        expectRefused(log().store, newStream(), events));
     }
 
-    it("refuses a stream name that is none", async () => {
+    it("an append to an invalid stream name is refused", async () => {
       for (const name of badNames) {
         expect(await errorOf(log().store.append(name, noStream, [newEvent()])), name).to.be.instanceOf(InvalidAppend);
       }
     });
 
-    it("refuses a revision that is none", async () => {
+    it("an append at an invalid revision is refused", async () => {
       for (const revision of [-2, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
         expect(await errorOf(log().store.append(newStream(), revision, [newEvent()]))).to.be.instanceOf(InvalidAppend);
       }
     });
 
-    it("lets a refused append take no other down with it", async () => {
+    it("a refused append fails no other append", async () => {
       const { store } = log();
       const streams = Array.from({ length: 20 }, () => newStream());
       const appends = streams.map((stream, n) => store.append(stream, noStream, [newEvent(n % 2 ? { n } : { n: 1n })]));

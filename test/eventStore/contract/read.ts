@@ -6,7 +6,7 @@ import type { LogUnderTest } from "./underTest.ts";
 
 export function readContract(log: () => LogUnderTest): void {
   describe("read", () => {
-    it("gives a stream's events in order, from a revision on, as many as asked for", async () => {
+    it("a read returns a stream's events in order, from a revision on, as many as requested", async () => {
       const { store } = log();
       const stream = newStream();
       const events = newEvents(10);
@@ -20,7 +20,7 @@ export function readContract(log: () => LogUnderTest): void {
       expect(await store.readLast(stream)).to.include({ revision: 9, id: events[9]?.id });
     });
 
-    it("gives each who asks at the same moment their own: last events, stretches and whole streams", async () => {
+    it("concurrent reads each get their own last events, pages and whole streams", async () => {
       const { store } = log();
       const [short, long, large, empty] = [newStream(), newStream(), newStream(), newStream()];
       await store.append(short, noStream, newEvents(3));
@@ -51,7 +51,7 @@ export function readContract(log: () => LogUnderTest): void {
       expect(revisionsOf(mixed[3].events)).to.deep.equal([0, 1]);
     });
 
-    it("gives a stretch of a stream, cut by events or by bytes, and says where it reached the end", async () => {
+    it("a page of a stream is cut by events or by bytes, and says whether it reached the end", async () => {
       const { store } = log();
       const stream = newStream();
       const large = () => newEvent({ text: "x".repeat(100_000) });
@@ -72,7 +72,7 @@ export function readContract(log: () => LogUnderTest): void {
       });
     });
 
-    it("gives each its stretch where many are read at once", async () => {
+    it("many concurrent page reads each get their own page", async () => {
       const { store } = log();
       const streams = upTo(20).map(() => newStream());
       const text = "x".repeat(40_000);
@@ -93,13 +93,13 @@ export function readContract(log: () => LogUnderTest): void {
       for (const { events, atEnd } of cut) expect([revisionsOf(events), atEnd]).to.deep.equal([[1, 2, 3], false]);
     });
 
-    it("finds nothing in a stream that does not exist", async () => {
+    it("a read of a stream that does not exist is empty", async () => {
       const { store } = log();
       expect(await store.read(newStream())).to.deep.equal([]);
       expect(await store.readLast(newStream())).to.equal(undefined);
     });
 
-    it("keeps streams apart whose names begin alike", async () => {
+    it("streams whose names begin alike are read separately", async () => {
       const { store } = log();
       const stream = newStream();
       await store.append(stream, noStream, newEvents(1));
@@ -110,14 +110,14 @@ export function readContract(log: () => LogUnderTest): void {
       expect(await store.read(stream.toUpperCase())).to.have.length(3);
     });
 
-    it("reads a long stream whole", async () => {
+    it("a long stream is read completely", async () => {
       const { store } = log();
       const stream = newStream();
       for (const part of upTo(3)) await store.append(stream, part * 700 - 1, newEvents(700));
       expect(revisionsOf(await store.read(stream))).to.deep.equal(upTo(2100));
     });
 
-    it("never shows a part of an append", async () => {
+    it("a read never shows a part of an append", async () => {
       const { store, makeAnother } = log();
       const another = (await makeAnother?.()) ?? store;
       const stream = newStream();

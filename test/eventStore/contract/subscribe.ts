@@ -6,7 +6,7 @@ import type { LogUnderTest } from "./underTest.ts";
 
 export function subscribeContract(log: () => LogUnderTest): void {
   describe("subscribe", () => {
-    it("resumes after any position", async () => {
+    it("a subscription resumes after any position", async () => {
       const { store } = log();
       const category = newCategory();
       const after = await store.head();
@@ -22,7 +22,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       }
     });
 
-    it("delivers what is appended while it waits", async () => {
+    it("a subscription delivers what is appended while it waits", async () => {
       const { store, makeAnother } = log();
       const another = (await makeAnother?.()) ?? store;
       const category = newCategory();
@@ -40,7 +40,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       if (another !== store) await another.close();
     });
 
-    it("delivers only the categories asked for, and moves on over the others", async () => {
+    it("a subscription delivers only the requested categories, and moves on over the others", async () => {
       const { store } = log();
       const [wanted, also, foreign] = [newCategory(), newCategory(), newCategory()];
       const after = await store.head();
@@ -60,7 +60,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(batches.at(-1)?.position).to.be.at.least(all.at(-1)!.position);
     });
 
-    it("delivers every category where none is named", async () => {
+    it("a subscription without categories delivers every category", async () => {
       const { store } = log();
       const after = await store.head();
       const all = await appendOneByOne(store, [newStream(newCategory()), newStream(newCategory()), newStream()]);
@@ -68,7 +68,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(events).to.deep.equal(all);
     });
 
-    it("keeps batches to the size asked for and says when it has caught up", async () => {
+    it("a subscription keeps batches to the requested size and says when it has caught up", async () => {
       const { store } = log();
       const category = newCategory();
       const after = await store.head();
@@ -83,7 +83,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(batches[0]?.caughtUp).to.equal(false);
     });
 
-    it("can be kept from parting an append, wherever a batch ends", async () => {
+    it("a subscription can keep each append in one batch, wherever a batch ends", async () => {
       const { store } = log();
       const category = newCategory();
       const after = await store.head();
@@ -98,7 +98,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       }
     });
 
-    it("waits for its consumer: two at different speeds each see everything", async () => {
+    it("a subscription waits for its consumer: two at different speeds each see every event", async () => {
       const { store } = log();
       const category = newCategory();
       const after = await store.head();
@@ -112,7 +112,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
   });
 
   describe("an aborted subscription", () => {
-    it("ends while it waits", async () => {
+    it("an aborted subscription ends while it waits", async () => {
       const { store } = log();
       const abort = new AbortController();
       const iterator = store.subscribe({
@@ -125,13 +125,13 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(await waiting).to.equal(0);
     });
 
-    it("never begins where it was aborted before", async () => {
+    it("a subscription that was aborted before never begins", async () => {
       const { store } = log();
       await store.append(newStream(), noStream, [newEvent()]);
       expect(await untilDone(store.subscribe({ after: 0, signal: AbortSignal.abort() }))).to.equal(0);
     });
 
-    it("delivers nothing more after the batch at hand", async () => {
+    it("an aborted subscription delivers nothing after the present batch", async () => {
       const { store } = log();
       const category = newCategory();
       const after = await store.head();
@@ -151,7 +151,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(batches).to.equal(1);
     });
 
-    it("reads the whole log once, in order, and ends at its head of then", async () => {
+    it("a read of the whole log is in order, each event once, and ends at its head of that time", async () => {
       const { store } = log();
       const [wanted, other] = [newCategory(), newCategory()];
       const appended = await appendOneByOne(store, [newStream(wanted), newStream(other)]);
@@ -170,7 +170,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(new Set(streams.map((stream) => stream.slice(0, wanted.length)))).to.deep.equal(new Set([wanted]));
     });
 
-    it("does not end others", async () => {
+    it("an aborted subscription ends no other", async () => {
       const { store } = log();
       const category = newCategory();
       const after = await store.head();

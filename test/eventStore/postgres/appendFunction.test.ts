@@ -67,7 +67,7 @@ describe("the function that appends", () => {
     await database.drop();
   });
 
-  it("answers and writes what it says it does, whatever is asked of it", async () => {
+  it("the append function answers and writes what its contract says, whatever it is given", async () => {
     const guard = fc.record({ stream: fc.nat(2), off: fc.constantFrom(0, 0, 0, 1, -1) });
     const shape: fc.Arbitrary<Shape> = fc.record({
       events: fc.integer({ min: 1, max: 4 }),

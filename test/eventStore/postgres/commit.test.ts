@@ -35,7 +35,7 @@ describe("A group commit in PostgreSQL", () => {
     return (await asOwner<{ xid: string }>(database, sql)).map(({ xid }) => xid);
   };
 
-  it("takes appends of the same moment together; a conflict fails only its own", async () => {
+  it("a group commit takes concurrent appends together, and a conflict fails only its own append", async () => {
     const [one, moved, two] = [newStream(), newStream(), newStream()];
     await store.append(moved, noStream, [newEvent()]);
     const [first, conflict, second] = await Promise.allSettled([
@@ -55,7 +55,7 @@ describe("A group commit in PostgreSQL", () => {
     }
   });
 
-  it("notifies once", async () => {
+  it("a group commit notifies once", async () => {
     const listener = new pg.Client({ connectionString: database.ownerUrl });
     await listener.connect();
     const heard: number[] = [];
@@ -70,7 +70,7 @@ describe("A group commit in PostgreSQL", () => {
     await listener.end();
   });
 
-  it("refuses an id that stands in another stream, and only that append", async () => {
+  it("a group commit refuses an id that is stored in another stream, and only that append", async () => {
     const used = newEvent();
     await store.append(newStream(), noStream, [used]);
     const streams = upTo(10).map(() => newStream());
@@ -84,14 +84,14 @@ describe("A group commit in PostgreSQL", () => {
     }
   });
 
-  it("refuses an id that two streams bring at the same moment, but for one of them", async () => {
+  it("a group commit takes an id that two streams bring at once for one of them", async () => {
     const shared = newEvent();
     const streams = [newStream(), newStream()];
     const results = await Promise.allSettled(streams.map((stream) => store.append(stream, noStream, [shared])));
     expect(results.map(({ status }) => status)).to.have.members(["fulfilled", "rejected"]);
   });
 
-  it("does not write an id twice at the stream's current revision", async () => {
+  it("an id is not written twice at the stream's current revision", async () => {
     const stream = newStream();
     const event = newEvent();
     await store.append(stream, noStream, [event]);
@@ -99,7 +99,7 @@ describe("A group commit in PostgreSQL", () => {
     expect(await store.read(stream)).to.have.length(1);
   });
 
-  it("says so when the database does not answer; asked again it is written once", async () => {
+  it("an append is Unavailable if the database does not answer, and is written once when repeated", async () => {
     const impatient = createPostgresEventStore({ connectionString: database.serviceUrl, timeoutMs: 300 });
     const blocker = new pg.Client({ connectionString: database.ownerUrl });
     await blocker.connect();
@@ -118,7 +118,7 @@ describe("A group commit in PostgreSQL", () => {
     await impatient.close();
   });
 
-  it("judges by what is committed, whatever isolation the role begins with", async () => {
+  it("appends are judged by what is committed, whatever isolation the role begins with", async () => {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_ADMIN_URL });
     await admin.connect();
     await admin.query(`alter role ${database.serviceRole} set default_transaction_isolation = 'repeatable read'`);
@@ -145,7 +145,7 @@ describe("A group commit in PostgreSQL", () => {
     await admin.end();
   });
 
-  it("finishes what was asked for before the store closes, and takes nothing after", async () => {
+  it("a closing store finishes requested appends, and takes no more", async () => {
     const closing = createPostgresEventStore({ connectionString: database.serviceUrl });
     const streams = upTo(50).map(() => newStream());
     const appends = streams.map((stream) => closing.append(stream, noStream, [newEvent()]));

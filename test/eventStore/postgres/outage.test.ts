@@ -67,7 +67,7 @@ async function expectWhole(
 }
 
 describe("The event log in PostgreSQL, when things die", () => {
-  it("loses and doubles nothing while writer, listener and readers are cut again and again", async () => {
+  it("the log loses and doubles nothing while writer, listener and readers are cut again and again", async () => {
     const database = await createTestDatabase();
     const store = createPostgresEventStore({ connectionString: database.serviceUrl });
     const category = newCategory();
@@ -83,7 +83,7 @@ describe("The event log in PostgreSQL, when things die", () => {
     await database.drop();
   });
 
-  it("goes on over fresh connections when the network swallows everything on those there are", async () => {
+  it("the log continues over fresh connections when the network swallows everything on the old ones", async () => {
     const database = await createTestDatabase();
     const proxy = await startSilentProxy(database.serviceUrl);
     const store = createPostgresEventStore({ connectionString: proxy.url, timeoutMs: 400 });
@@ -104,7 +104,7 @@ describe("The event log in PostgreSQL, when things die", () => {
     await database.drop();
   });
 
-  it("listens on a fresh connection when the network swallows everything on the listener's, though nothing is asked of it", async () => {
+  it("the log's listener reconnects when the network swallows everything on its connection", async () => {
     const database = await createTestDatabase();
     const proxy = await startSilentProxy(database.serviceUrl);
     const store = createPostgresEventStore({ connectionString: proxy.url, timeoutMs: 300 });
@@ -127,7 +127,7 @@ describe("The event log in PostgreSQL, when things die", () => {
     await database.drop();
   });
 
-  describe("with a server of its own", () => {
+  describe("the event log with a separate server", () => {
     let directory: string;
     let server: EmbeddedPostgres;
 
@@ -143,7 +143,7 @@ describe("The event log in PostgreSQL, when things die", () => {
       for (const path of [directory, server.directory]) await rm(path, { recursive: true, force: true });
     });
 
-    it("loses no acknowledged event when the server is killed", async () => {
+    it("the log loses no acknowledged event when its server is killed", async () => {
       const store = createPostgresEventStore({ connectionString: server.serviceUrl });
       const category = newCategory();
       const after = await store.head();
@@ -160,7 +160,7 @@ describe("The event log in PostgreSQL, when things die", () => {
       await store.close();
     });
 
-    it("is not connected to again by a store that was closed while the server was away", async () => {
+    it("a store that was closed while the server was away does not connect again", async () => {
       const store = createPostgresEventStore({ connectionString: server.serviceUrl });
       const other = createPostgresEventStore({ connectionString: server.serviceUrl });
       const category = newCategory();
@@ -187,7 +187,7 @@ describe("The event log in PostgreSQL, when things die", () => {
     });
   });
 
-  describe("with instances in processes of their own", () => {
+  describe("the event log with instances in separate processes", () => {
     let database: TestDatabase;
     const children: ChildProcess[] = [];
     /** At once, so that what a child says first is not missed. */
@@ -206,7 +206,7 @@ describe("The event log in PostgreSQL, when things die", () => {
       await database.drop();
     });
 
-    it("keeps one order for all of them; one that is stopped holds nobody up, one that is killed leaves no half", async () => {
+    it("the log has one order for all instances; a stopped one delays nobody, and a killed one leaves no half append", async () => {
       const store = createPostgresEventStore({ connectionString: database.serviceUrl });
       const category = newCategory();
       const killed = start(category, 1_000_000);

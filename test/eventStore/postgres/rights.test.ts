@@ -46,20 +46,20 @@ describe("The event log in PostgreSQL is append-only", () => {
   });
 
   for (const sql of [...changes, ...otherThings]) {
-    it(`for the service's role: ${sql.split("\n")[0]}`, async () => {
+    it(`the log is append-only for the service's role: ${sql.split("\n")[0]}`, async () => {
       const error = await errorOf(asService(database, sql));
       expect(error).to.be.instanceOf(pg.DatabaseError).and.to.have.property("code", "42501");
     });
   }
 
   for (const sql of changes) {
-    it(`for the role that owns it: ${sql}`, async () => {
+    it(`the log is append-only for the role that owns it: ${sql}`, async () => {
       const error = await errorOf(asOwner(database, sql));
       expect(error).to.be.instanceOf(pg.DatabaseError).and.to.have.property("message").that.includes("append-only");
     });
   }
 
-  it("and its function does what it does, whatever the caller's search path holds", async () => {
+  it("the append function works the same whatever the caller's search path holds", async () => {
     const shadowed = "create temp table events (like es.events); set search_path = pg_temp, pg_catalog;";
     const append = (expected: number) =>
       `select appended_position, actual_revision from es.append(array['draft-1'], array[${expected}], array[1], array[1],

@@ -34,7 +34,7 @@ describe("A subscription to the log in PostgreSQL", () => {
     await database.drop();
   });
 
-  it("hears of another instance's appends though its listener is cut again and again", async () => {
+  it("a subscription receives another instance's appends though its listener is cut again and again", async () => {
     const category = newCategory();
     const total = inFull ? 300 : 60;
     let delivered = 0;
@@ -52,7 +52,7 @@ describe("A subscription to the log in PostgreSQL", () => {
     expect(cut).to.be.greaterThan(2);
   });
 
-  it("misses nothing of many instances that append at the same time, each on its own connection", async () => {
+  it("a subscription misses nothing of many instances that append at once, each on its own connection", async () => {
     const category = newCategory();
     const [instances, each] = inFull ? [16, 60] : [8, 25];
     const stores = upTo(instances).map(() => createPostgresEventStore({ connectionString: database.serviceUrl }));
@@ -70,7 +70,7 @@ describe("A subscription to the log in PostgreSQL", () => {
     await Promise.all(stores.map((instance) => instance.close()));
   });
 
-  it("delivers its own process's events once, though they are appended again, and in one commit with others", async () => {
+  it("a subscription delivers its process's events once, also when appended again or committed with others", async () => {
     const [stream, again] = [newStream(), newStream()];
     const events = newEvents(3);
     const reading = consume(store, { after: 0 }, count(6));
@@ -81,7 +81,7 @@ describe("A subscription to the log in PostgreSQL", () => {
     expect((await reading).events).to.deep.equal([...(await store.read(stream)), ...(await store.read(again))]);
   });
 
-  it("delivers its own process's events after those that others appended before them, though nothing notified it of these", async () => {
+  it("a subscription delivers its process's events after earlier ones of others that it was not notified of", async () => {
     const reading = consume(store, { after: 0 }, count(4));
     await store.append(newStream(), noStream, [newEvent()]);
     await asOwner(
@@ -94,14 +94,14 @@ describe("A subscription to the log in PostgreSQL", () => {
     expect((await reading).events.map(({ position }) => position)).to.deep.equal([1, 2, 3, 4]);
   });
 
-  it("moves on over events of other categories, which leaves nothing to look through again", async () => {
+  it("a subscription moves on over events of other categories, and does not read them again", async () => {
     const foreign = newCategory();
     const reading = consume(store, { after: 0, categories: [newCategory()] }, (_, batch) => batch.position >= 5);
     await other.append(newStream(foreign), noStream, newEvents(5));
     expect((await reading).events).to.deep.equal([]);
   });
 
-  it("keeps large events out of memory: a batch ends behind the event that makes it large", async () => {
+  it("a subscription ends a batch after the event that makes it large, to keep memory small", async () => {
     const size = 400_000;
     const large = inFull ? 50 : 30;
     for (const _ of upTo(large)) await store.append(newStream(), noStream, [newEvent({ text: "x".repeat(size) })]);
@@ -111,7 +111,7 @@ describe("A subscription to the log in PostgreSQL", () => {
     for (const batch of batches) expect(batch.events.length).to.be.at.most(20);
   });
 
-  it("ends when aborted, though the database does not answer", async () => {
+  it("an aborted subscription ends though the database does not answer", async () => {
     // Three pages: the first two may be read before the lock.
     await other.append(newStream(), noStream, newEvents(1_200));
     const blocker = new pg.Client({ connectionString: database.ownerUrl });
@@ -131,7 +131,7 @@ describe("A subscription to the log in PostgreSQL", () => {
     await blocker.end();
   });
 
-  it("stops loudly where the log ends before what it had given out", async () => {
+  it("a subscription fails if the log ends before events that it had delivered", async () => {
     const { position } = await store.append(newStream(), noStream, newEvents(10));
     const seen: Recorded[] = [];
     const reading = (async () => {
@@ -157,7 +157,7 @@ describe("A subscription to the log in PostgreSQL", () => {
     },
   ];
   for (const { knows, learn } of ways)
-    it(`stops loudly where the log has lost what it had ${knows}, though it ends where it did: another instance has appended since`, async () => {
+    it(`a subscription fails if the log lost what it had ${knows}, though another instance has appended since`, async () => {
       const said: string[] = [];
       const instance = createPostgresEventStore({
         connectionString: database.serviceUrl,
