@@ -6,12 +6,12 @@ const section = (heading: string): string =>
   textOf("test/README.md").split(`## ${heading}\n`)[1]?.split("\n#")[0] ?? "";
 
 describe("crash points", () => {
-  it("are listed in test/README.md, these and no others, in order", () => {
+  it("test/README.md lists the crash points, these and no others, in order", () => {
     const listed = [...section("Crash points").matchAll(/`([a-z]+:[a-z-]+)`/g)].map(([, point]) => point);
     expect(listed).to.deep.equal([...crashPoints]);
   });
 
-  it("are each passed somewhere in the code", () => {
+  it("each crash point is passed somewhere in the code", () => {
     const code = sourceFiles("src").map(textOf).join("\n");
     const passed = (point: string): boolean =>
       code.includes(`crashPoint("${point}")`) || code.includes(`recorded: "${point}"`);

@@ -42,7 +42,7 @@ describe("the logger", () => {
   ].join(" and ");
 
   for (const [name, secret] of Object.entries(secrets)) {
-    it(`never shows ${name}, wherever it stands`, () => {
+    it(`the logger never shows ${name}, wherever it occurs`, () => {
       const text = logged((logger) => {
         logger.info(sentence);
         logger.info({ deep: { deeper: [sentence] } }, "fields");
@@ -53,7 +53,7 @@ describe("the logger", () => {
     });
   }
 
-  it("never shows credentials and bodies of mail by name", () => {
+  it("the logger never shows fields named as credentials or bodies of mail", () => {
     const text = logged((logger) => {
       logger.info({
         headers: { authorization: "Basic canary1" },
@@ -65,19 +65,19 @@ describe("the logger", () => {
     expect(text).not.to.match(/canary\d/);
   });
 
-  it("shows of a database error what was wrong, and not the row", () => {
+  it("the logger shows what was wrong in a database error, and not the row", () => {
     const error = Object.assign(new Error("duplicate key"), { code: "23505", detail: "Key (subject)=(canary)" });
     const text = logged((logger) => logger.error({ err: error }, "failed"));
     expect(text).to.include("23505").and.to.include("duplicate key").and.not.to.include("canary");
   });
 
-  it("writes the level by its name and the time in ISO 8601, for the usual tools", () => {
+  it("the logger writes the level by its name and the time in ISO 8601", () => {
     const line = JSON.parse(logged((logger) => logger.warn({ draft: "d1" }, "a sentence")));
     expect(line).to.deep.include({ level: "warn", msg: "a sentence", draft: "d1" });
     expect(line.time).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it("writes for a terminal one readable line each, with the same secrets left out", () => {
+  it("the logger writes one readable line each for a terminal, with the same secrets left out", () => {
     let text = "";
     const terminal = new Writable({
       write(chunk, _encoding, done) {
@@ -100,7 +100,7 @@ describe("the logger", () => {
     for (const secret of Object.values(secrets)) expect(lines[2]).not.to.include(secret);
   });
 
-  it("shows the first API key in the ready line, and in no line that only speaks of it", () => {
+  it("the logger shows the first API key in the ready line alone", () => {
     expect(JSON.parse(logged((logger) => logger.info({ api_key: apiKey }, "ready"))).api_key).to.equal(apiKey);
     const speaking = logged((logger) => logger.info({ api_key: apiKey, text: '"msg":"ready"}' }, 'not "msg":"ready"}'));
     expect(speaking).not.to.include(apiKey);

@@ -30,7 +30,7 @@ describe("mailed links", () => {
     await test.drop();
   });
 
-  it("are looked at as often as one likes, used once, and say so then", async () => {
+  it("a mailed link can be looked up any number of times, is used once, and says so then", async () => {
     const token = await links().issue(confirm(randomUUID()));
     expect(token).to.match(/^[\w-]{43}$/);
     for (const _ of [1, 2]) expect(await links().find("confirm", token)).to.deep.include({ about: { name: "Ana" } });
@@ -39,7 +39,7 @@ describe("mailed links", () => {
     expect(await faultOf(links().find("confirm", token))).to.equal("used");
   });
 
-  it("are good for their own kind alone, and unknown otherwise", async () => {
+  it("a mailed link is valid for its kind alone, and unknown otherwise", async () => {
     const token = await links().issue(confirm(randomUUID()));
     for (const kind of ["reset", "email", "invitation"] as const)
       expect(await faultOf(links().take(kind, token)), kind).to.equal("unknown");
@@ -47,7 +47,7 @@ describe("mailed links", () => {
     expect(await faultOf(links().take("confirm", token))).to.equal("good");
   });
 
-  it("are replaced by the newest of their kind and subject, and by no other", async () => {
+  it("a mailed link is replaced by the newest of its kind and subject, and by no other", async () => {
     const [mine, others] = [randomUUID(), randomUUID()];
     const first = await links().issue(confirm(mine));
     const another = await links().issue(confirm(others));
@@ -60,14 +60,14 @@ describe("mailed links", () => {
     expect(await faultOf(links().take("reset", reset))).to.equal("replaced");
   });
 
-  it("leave one that is good, of many that are asked for at once", async () => {
+  it("of many links that are requested at once, one is valid", async () => {
     const subject = randomUUID();
     const tokens = await Promise.all(Array.from({ length: 8 }, () => links().issue(confirm(subject))));
     const faults = await Promise.all(tokens.map((token) => faultOf(links().find("confirm", token))));
     expect(faults.filter((fault) => fault === "good")).to.have.length(1);
   });
 
-  it("are good for the hours of their kind", async () => {
+  it("a mailed link is valid for the hours of its kind", async () => {
     for (const kind of ["confirm", "reset", "email", "invitation"] as const) {
       const [early, late] = [randomUUID(), randomUUID()];
       const tokens = [
@@ -82,7 +82,7 @@ describe("mailed links", () => {
     expect(hoursOf).to.deep.equal({ confirm: 72, reset: 1, email: 72, invitation: 168 });
   });
 
-  it("are used by one of many at once", async () => {
+  it("a mailed link is used by one of many concurrent callers", async () => {
     const token = await links().issue(confirm(randomUUID()));
     let used = 0;
     const ends = await Promise.all(
@@ -93,7 +93,7 @@ describe("mailed links", () => {
     expect(ends.filter((end) => end === "used" || end === "in_use")).to.have.length(7);
   });
 
-  it("stay good where what they were used for failed, and come back a minute after a crash in it", async () => {
+  it("a mailed link stays valid if its use failed, and returns a minute after a crash in its use", async () => {
     const token = await links().issue(confirm(randomUUID()));
     const failed = links().use("confirm", token, () => Promise.reject(new Error("the log is away")));
     expect(await faultOf(failed)).to.equal("other: the log is away");
@@ -112,7 +112,7 @@ describe("mailed links", () => {
     expect(await faultOf(links().take("confirm", token))).to.equal("good");
   });
 
-  it("are kept as hashes", async () => {
+  it("mailed links are stored as hashes", async () => {
     const token = await links().issue(confirm(randomUUID()));
     const { rows } = await database.query<{ all: string }>(
       "select coalesce(string_agg(l::text, ' '), '') as all from work.links l",

@@ -47,7 +47,7 @@ describe("passwords", () => {
     await test.drop();
   });
 
-  it("match by themselves alone, the newest one only, and are kept as Argon2id of 19 MB, two passes", async () => {
+  it("only the newest password matches, and it is stored as Argon2id of 19 MB with two passes", async () => {
     // As the service has them.
     const composition = compose(loadConfig(settingsOn(test)), test, { logger: pino({ level: "silent" }) });
     const { passwords } = composition.deps.accounts;
@@ -63,13 +63,13 @@ describe("passwords", () => {
     await composition.close();
   });
 
-  it("match however their letters are composed", async () => {
+  it("a password matches however its letters are composed", async () => {
     const [passwords, user] = [made(), randomUUID()];
     await passwords.set(user, "cre\u0300me bru\u0302le\u0301e \ufb01ne");
     expect(await passwords.matches(user, "cr\u00e8me br\u00fbl\u00e9e fine")).to.equal(true);
   });
 
-  it("cost nobody's the work that somebody's costs", async () => {
+  it("a check of an unknown user's password costs the same work as a known user's", async () => {
     const { asked, hasher } = counted(argon2Hasher());
     const [passwords, user] = [made(hasher), randomUUID()];
     await passwords.set(user, good);
@@ -82,7 +82,7 @@ describe("passwords", () => {
     expect(await passwords.matches(null, "nobody has this password")).to.equal(false);
   });
 
-  it("are hashed anew at the next match once more memory is asked for, and not by a wrong one", async () => {
+  it("a password is hashed again at its next match once more memory is configured, and not by a wrong one", async () => {
     const [weaker, today, user] = [made(argon2Hasher({ memoryCost: 8_192 })), made(), randomUUID()];
     await weaker.set(user, good);
     await today.matches(user, "a wrong password");
@@ -94,7 +94,7 @@ describe("passwords", () => {
     expect(await kept(user)).to.equal(renewed);
   });
 
-  it("are hashed four at once at most, and who comes on top of a full line is told so", async () => {
+  it("at most four passwords are hashed at once, and a caller beyond a full line is refused", async () => {
     const inLine = boundedLine({ mostAtOnce: 4, longestLine: 3 });
     let [running, most] = [0, 0];
     const ends: (() => void)[] = [];

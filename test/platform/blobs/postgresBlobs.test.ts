@@ -48,7 +48,7 @@ describe("blobs in PostgreSQL", () => {
     return owner.query(sql, values).finally(() => owner.end());
   }
 
-  it("can be read in part, as far as they go", async () => {
+  it("a blob can be read in parts", async () => {
     const bytes = randomBytes(300_000);
     const hash = await blobs.put(bytes);
     for (const [from, count] of [
@@ -62,7 +62,7 @@ describe("blobs in PostgreSQL", () => {
     expect(await blobs.part(sha256(Buffer.from("never stored")), { from: 0, count: 1 })).to.equal(undefined);
   });
 
-  it("come back as they went in, whatever the bytes", async () => {
+  it("a blob is read as it was stored, whatever its bytes", async () => {
     for (const bytes of [
       Buffer.alloc(0),
       Buffer.from([0, 255, 92, 0]),
@@ -75,7 +75,7 @@ describe("blobs in PostgreSQL", () => {
     }
   });
 
-  it("are kept once, also when the same bytes come from many at a time", async () => {
+  it("a blob is stored once, also when many store the same bytes at once", async () => {
     for (const size of [1_000, 400_000]) {
       const bytes = randomBytes(size);
       const hashes = await Promise.all(Array.from({ length: 20 }, () => blobs.put(Buffer.from(bytes))));
@@ -88,25 +88,25 @@ describe("blobs in PostgreSQL", () => {
     }
   });
 
-  it("that nobody stored are undefined", async () => {
+  it("a blob that nobody stored is undefined", async () => {
     expect(await blobs.get(sha256(Buffer.from("never stored")))).to.equal(undefined);
   });
 
-  it("that changed on the disk are never taken for what was stored", async () => {
+  it("a blob that changed on the disk is never taken for what was stored", async () => {
     const hash = await blobs.put(Buffer.from("as it was"));
     await asOwner("update work.blobs set bytes = 'as it is' where sha256 = $1", [Buffer.from(hash, "hex")]);
     const error = await blobs.get(hash).catch((caught) => caught);
     expect(error).to.be.instanceOf(BlobCorrupt);
   });
 
-  it("can be neither changed nor deleted by the service", async () => {
+  it("the service can neither change nor delete a blob", async () => {
     for (const sql of ["update work.blobs set bytes = ''", "delete from work.blobs", "truncate work.blobs"]) {
       const error = await database.query(sql).catch((caught) => caught);
       expect(error.code, sql).to.equal("42501");
     }
   });
 
-  describe("that no event names", () => {
+  describe("blobs that no event names", () => {
     const ago = (hours: number, ...hashes: string[]) =>
       asOwner(
         "update work.blobs set touched_at = now() - $1 * interval '1 hour' where encode(sha256, 'hex') = any($2::text[])",
@@ -130,7 +130,7 @@ describe("blobs in PostgreSQL", () => {
       await asOwner("update work.blobs set touched_at = now()");
     });
 
-    it("are removed after 24 hours, and those that are named, or named by a content in a blob, stay", async () => {
+    it("blobs that no event names are removed after 24 hours; those named in an event or a stored content stay", async () => {
       const attached = await put("attached to a long letter");
       const letter = { attachments: [{ sha256: attached }], body_html: null, signature_html: null };
       const long = await put(JSON.stringify(letter));
@@ -147,7 +147,7 @@ describe("blobs in PostgreSQL", () => {
       expect(await sweep()).to.deep.equal({ blobs: 0, bytes: 0 });
     });
 
-    it("but for mail that has expired, are removed as well, unless another mail is the same", async () => {
+    it("blobs of expired mail are removed, unless another mail has the same blob", async () => {
       const [held, shared] = [await put("a held mail"), await put("a mail to two, held by one")];
       const [attached, kept] = [await put("attached to a quarantined mail"), await put("held, and not expired")];
       await ago(25, held, shared, attached, kept);
@@ -171,7 +171,7 @@ describe("blobs in PostgreSQL", () => {
       expect(await left(held, attached, shared, kept)).to.deep.equal([false, false, true, true]);
     });
 
-    it("stay, all of them, where a content that an event names is missing", async () => {
+    it("all blobs stay if a content that an event names is missing", async () => {
       const old = await put("left over as well");
       await ago(25, old);
       await record("DraftSubmitted", { content: null, contentBlob: "0".repeat(64) });
@@ -180,7 +180,7 @@ describe("blobs in PostgreSQL", () => {
       expect(await left(old)).to.deep.equal([true]);
     });
 
-    it("stay, all of them, where the log ends before what was read of it", async () => {
+    it("all blobs stay if the log ends before what was read of it", async () => {
       const old = await put("left over of another log");
       await ago(25, old);
       await record("MailReceived", { rawSha256: "0".repeat(64) });
@@ -193,7 +193,7 @@ describe("blobs in PostgreSQL", () => {
     });
 
     for (const size of [1_000, 400_000]) {
-      it(`stay if somebody puts them (${size} bytes) between the look at them and the removal`, async () => {
+      it(`a blob (${size} bytes) stays if it is stored between the check and the removal`, async () => {
         const bytes = randomBytes(size);
         const hash = await blobs.put(bytes);
         await ago(25, hash);
@@ -206,7 +206,7 @@ describe("blobs in PostgreSQL", () => {
         expect(await left(hash)).to.deep.equal([true]);
       });
 
-      it(`stay if a put (${size} bytes) meets the removal, whichever has the row first`, async () => {
+      it(`a blob (${size} bytes) stays if it is stored during the removal, whichever locks the row first`, async () => {
         const bytes = randomBytes(size);
         const hash = await blobs.put(bytes);
         const { dayAgo } = swept(database.owner);
@@ -236,7 +236,7 @@ describe("blobs in PostgreSQL", () => {
     }
   });
 
-  it("are Unavailable where the database is not there", async () => {
+  it("blobs are Unavailable if the database is not there", async () => {
     const url = "postgres://nobody:nobody@127.0.0.1:1/nothing";
     const away = connectDatabase({ serviceUrl: url, ownerUrl: url });
     const unreachable = postgresBlobs(away);

@@ -17,7 +17,7 @@ function watched(): { store: Blobs; fetched: string[] } {
 }
 
 describe("blobs that were stored a moment ago", () => {
-  it("are not fetched again", async () => {
+  it("a recently stored blob is not fetched again", async () => {
     const { store, fetched } = watched();
     const blobs = rememberingBlobs(store);
     const bytes = randomBytes(5_000);
@@ -27,7 +27,7 @@ describe("blobs that were stored a moment ago", () => {
     expect(fetched).to.deep.equal([hash]);
   });
 
-  it("come back as they were stored, whatever became of the caller's bytes or of a copy", async () => {
+  it("a cached blob is returned as it was stored, though the caller changes its bytes or a copy", async () => {
     const { store } = watched();
     const blobs = rememberingBlobs(store);
     const bytes = Buffer.from("where is my parcel");
@@ -39,7 +39,7 @@ describe("blobs that were stored a moment ago", () => {
     expect((await store.get(hash))!.toString()).to.equal("where is my parcel");
   });
 
-  it("are fetched where the store did not hash them, did not take them, or they are large", async () => {
+  it("a large blob, or one that the store did not hash or take, is fetched", async () => {
     const { store, fetched } = watched();
     const blobs = rememberingBlobs(store);
     const given = await blobs.put(Buffer.from("given"), await store.put(Buffer.from("given")));
@@ -54,7 +54,7 @@ describe("blobs that were stored a moment ago", () => {
     expect(await away.get(hash)).to.equal(undefined);
   });
 
-  it("make room for newer ones", async () => {
+  it("cached blobs are evicted for newer ones", async () => {
     const { store, fetched } = watched();
     const blobs = rememberingBlobs(store);
     const hashes: string[] = [];
@@ -64,7 +64,7 @@ describe("blobs that were stored a moment ago", () => {
     expect(fetched).to.deep.equal(hashes.slice(0, 100 - 41));
   });
 
-  it("make room where they are small, too: each takes more than its bytes", async () => {
+  it("small cached blobs are evicted too: each takes more than its bytes", async () => {
     const { store, fetched } = watched();
     const blobs = rememberingBlobs(store);
     const first = await blobs.put(Buffer.from("first"));
@@ -73,7 +73,7 @@ describe("blobs that were stored a moment ago", () => {
     expect(fetched).to.deep.equal([first]);
   });
 
-  it("are let go when they are old", async () => {
+  it("cached blobs are dropped when they are old", async () => {
     const { store, fetched } = watched();
     const blobs = rememberingBlobs(store, { recentMs: 5 });
     const hash = await blobs.put(Buffer.from("soon forgotten"));

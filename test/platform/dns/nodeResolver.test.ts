@@ -13,7 +13,7 @@ describe("looking names up in DNS", () => {
   const resolver = (timeoutMs = 60_000) => createNodeResolver({ servers: [dns.address], timeoutMs, tries: 1 });
   const found = (...records: unknown[]) => ({ outcome: "found", records });
 
-  it("finds records of each type", async () => {
+  it("the DNS resolver finds records of each type", async () => {
     dns.txt("all.test", "one", "two");
     dns.mx("all.test", [10, "mx1.all.test"], [20, "mx2.all.test"]);
     dns.ns("all.test", "ns.all.test");
@@ -33,7 +33,7 @@ describe("looking names up in DNS", () => {
     expect(await ptr("1.2.0.192.in-addr.arpa")).to.deep.equal(found("mx1.all.test"));
   });
 
-  it("joins the strings of a split TXT record, and follows a CNAME", async () => {
+  it("the DNS resolver joins the strings of a split TXT record, and follows a CNAME", async () => {
     dns.txt("split.test", ["v=spf1 ", "include:", "a.test ~all"], `p=${"k".repeat(600)}`);
     dns.cname("www.split.test", "split.test");
     const all = found("v=spf1 include:a.test ~all", `p=${"k".repeat(600)}`);
@@ -41,14 +41,14 @@ describe("looking names up in DNS", () => {
     expect(await resolver().txt("www.split.test")).to.deep.equal(all);
   });
 
-  it("takes a truncated answer by TCP", async () => {
+  it("the DNS resolver repeats a truncated answer by TCP", async () => {
     dns.txt("long.test", "told by TCP");
     dns.trouble("long.test", "truncated");
     expect(await resolver().txt("long.test")).to.deep.equal(found("told by TCP"));
     expect(dns.asked.filter(({ name }) => name === "long.test").map(({ by }) => by)).to.deep.equal(["udp", "tcp"]);
   });
 
-  it("tells what is not there from what nobody answers", async () => {
+  it("the DNS resolver distinguishes a missing record from a missing answer", async () => {
     dns.a("there.test", "192.0.2.1");
     dns.cname("dangling.test", "nowhere.test");
     const { txt } = resolver();
@@ -72,7 +72,7 @@ describe("looking names up in DNS", () => {
       .not.equal("found");
   });
 
-  it("asks anew each time: a record that changed is seen at once", async () => {
+  it("the DNS resolver asks again each time, so that a changed record is seen at once", async () => {
     const { txt } = resolver();
     dns.txt("changing.test", "old");
     expect(await txt("changing.test")).to.deep.equal(found("old"));
@@ -82,7 +82,7 @@ describe("looking names up in DNS", () => {
     expect(await txt("changing.test")).to.deep.equal({ outcome: "missing" });
   });
 
-  it("ends in time, whoever is silent", async () => {
+  it("the DNS resolver ends in time, whichever server is silent", async () => {
     dns.trouble("slow.test", "silent");
     const patient = createNodeResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 4 });
     const late = { outcome: "temporary_failure", reason: "no answer in time" };

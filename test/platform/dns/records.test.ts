@@ -40,7 +40,7 @@ describe("a domain's records [d7 records]", () => {
     };
   }
 
-  it("are shown with the exact host, relative to what was registered", () => {
+  it("a domain's records are shown with the exact host, relative to the registered name", () => {
     const { name, expected } = published();
     expect(expected.map(({ type, host, fqdn }) => [type, host, fqdn])).to.deep.equal([
       ["TXT", "_service.mail", `_service.mail.${name}`],
@@ -67,7 +67,7 @@ describe("a domain's records [d7 records]", () => {
     expect(below[1]?.value).to.equal("v=spf1 a:mx.service.example ~all");
   });
 
-  it("are found as they should be, also split, spaced and among others", async () => {
+  it("a domain's records are recognised as correct, also split, spaced and among others", async () => {
     const { mailDomain, expected, check } = published();
     const ok = { status: "verified", reason: null };
     expect(await check()).to.deep.equal({ ownership: ok, spf: ok, dkim: ok, sending: ok, mx: ok });
@@ -79,7 +79,7 @@ describe("a domain's records [d7 records]", () => {
     expect(await check()).to.deep.equal({ ownership: ok, spf: ok, dkim: ok, sending: ok, mx: ok });
   });
 
-  it("say what is there instead", async () => {
+  it("a wrong record's reason says what was found instead", async () => {
     const cases: [record: string, put: (mailDomain: string) => void, reason: RegExp][] = [
       ["ownership", (at) => dns.txt(`_service.${at}`, "tok-9"), /found "tok-9" instead/],
       ["ownership", (at) => dns.txt(`_service.${at}`, "a", "b", "c", "d"), /found "a", "b", "c" and 1 more instead/],
@@ -111,7 +111,7 @@ describe("a domain's records [d7 records]", () => {
     }
   });
 
-  it("are not judged where nobody answers", async () => {
+  it("a domain's records are not judged if no server answers", async () => {
     const { mailDomain, check } = published();
     dns.trouble(`_service.${mailDomain}`, "servfail");
     dns.trouble(`${mailDomain} TXT`, "silent");
@@ -123,7 +123,7 @@ describe("a domain's records [d7 records]", () => {
     expect(found.dkim.status).to.equal("verified");
   });
 
-  it("come with hints: mail that is there already, a free name below, who runs the DNS", async () => {
+  it("hints name existing mail, a free name below, and who runs the DNS", async () => {
     const { name } = published(null);
     const look = (mailDomain = name) => surroundingsOf(resolver(), { name, mailDomain }, settings.inboundMxHost);
     expect(await look(), "our own MX").to.deep.equal({
@@ -149,7 +149,7 @@ describe("a domain's records [d7 records]", () => {
     expect((await look()).hasExistingMx).to.equal(null);
   });
 
-  it("of a domain that wants no mail (a single dot) are no existing ones", async () => {
+  it("a domain that wants no mail (a single dot) has no existing mail", async () => {
     const { name } = published("mail");
     dns.mx(name, [0, ""]);
     const found = await surroundingsOf(resolver(), { name, mailDomain: `mail.${name}` }, settings.inboundMxHost);

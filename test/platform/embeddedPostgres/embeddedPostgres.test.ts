@@ -93,7 +93,7 @@ describe("the embedded PostgreSQL", () => {
   const expectKept = async (server: { ownerUrl: string }) =>
     expect((await ask(server.ownerUrl, "select word from kept")).rows).to.deep.equal([{ word: "still here" }]);
 
-  it("starts again on its data, and leaves nothing running", async () => {
+  it("the embedded PostgreSQL starts again on its data, and leaves nothing running", async () => {
     const server = await start(dataDir);
     await expectKept(server);
     expect(await processesOf(server.directory)).not.to.deep.equal([]);
@@ -101,7 +101,7 @@ describe("the embedded PostgreSQL", () => {
     expect(await processesOf(server.directory)).to.deep.equal([]);
   });
 
-  it("is durable, listens on loopback alone, and asks for passwords that stand in DATA_DIR for its owner alone", async () => {
+  it("the embedded PostgreSQL is durable, on loopback alone, with passwords only its owner can read", async () => {
     const server = await start(dataDir);
     const show = async (name: string) => (await ask(server.adminUrl, `show ${name}`)).rows[0][name];
     expect(await show("fsync")).to.equal("on");
@@ -114,7 +114,7 @@ describe("the embedded PostgreSQL", () => {
     await server.stop();
   });
 
-  it("is reached over a Unix socket in its own data, and over TCP by the same URL without it", async () => {
+  it("the embedded PostgreSQL is reached over a Unix socket in its data, and by the same URL over TCP", async () => {
     const server = await start(dataDir);
     const address = async (url: string) => (await ask(url, "select inet_client_addr() as address")).rows[0].address;
     expect(await address(server.serviceUrl)).to.equal(null);
@@ -123,7 +123,7 @@ describe("the embedded PostgreSQL", () => {
     expect(socketDirectory({ pgdata: `/${"long/".repeat(20)}` })).to.equal("");
   });
 
-  it("takes the processor from nobody who has just asked it something, on Linux; without `chrt` it starts all the same", async function () {
+  it("the embedded PostgreSQL is scheduled as a batch on Linux, and starts without `chrt` too", async function () {
     if (process.platform !== "linux") return this.skip();
     /** How Linux schedules a backend of the server: 3 is SCHED_BATCH, 0 as any other process. */
     const policyOfBackend = async (server: EmbeddedPostgres): Promise<number> => {
@@ -148,7 +148,7 @@ describe("the embedded PostgreSQL", () => {
     await plain.stop();
   });
 
-  it("is started again too where it dies while it is being scheduled", async function () {
+  it("the embedded PostgreSQL is started again if it dies while it is being scheduled", async function () {
     if (process.platform !== "linux") return this.skip();
     const path = process.env.PATH;
     const folder = join(home, "deadly");
@@ -178,7 +178,7 @@ describe("the embedded PostgreSQL", () => {
     }
   });
 
-  it("has a service role without any right of its own", async () => {
+  it("the embedded PostgreSQL's service role has no rights on anything", async () => {
     const server = await start(dataDir);
     for (const sql of [
       "create schema own",
@@ -193,7 +193,7 @@ describe("the embedded PostgreSQL", () => {
   });
 
   for (const wait of [0, 300])
-    it(`stops the server that a process left running when it was killed ${wait} ms ago, and starts on the same data`, async () => {
+    it(`a PostgreSQL left running by a process killed ${wait} ms ago is stopped, and its data used again`, async () => {
       const { child, pid } = await keep(dataDir);
       await killed(child);
       await new Promise((resolve) => setTimeout(resolve, wait));
@@ -205,7 +205,7 @@ describe("the embedded PostgreSQL", () => {
       expect(await processesOf(server.directory)).to.deep.equal([]);
     });
 
-  it("is started once where two find a server that was left running", async () => {
+  it("an embedded PostgreSQL that was left running is started once by two processes that find it", async () => {
     const { child } = await keep(dataDir);
     await killed(child);
     const outcomes = await Promise.allSettled([start(dataDir), start(dataDir)]);
@@ -215,7 +215,7 @@ describe("the embedded PostgreSQL", () => {
     await started[0]!.stop();
   });
 
-  it("starts over the lock of a killed server", async () => {
+  it("the embedded PostgreSQL starts over the lock of a killed server", async () => {
     const { child, pid } = await keep(dataDir);
     child.kill("SIGKILL");
     process.kill(pid, "SIGKILL");
@@ -228,7 +228,7 @@ describe("the embedded PostgreSQL", () => {
     await server.stop();
   });
 
-  it("starts over a lock whose process id now belongs to another program", async () => {
+  it("the embedded PostgreSQL starts over a lock whose process id now belongs to another program", async () => {
     const { child, pid } = await keep(dataDir);
     child.kill("SIGKILL");
     process.kill(pid, "SIGKILL");
@@ -246,7 +246,7 @@ describe("the embedded PostgreSQL", () => {
     await server.stop();
   });
 
-  it("is kept by one service at a time, and the other is told by whom; commands work beside it", async () => {
+  it("one service at a time keeps the embedded PostgreSQL, another is told which, and commands can use it", async () => {
     const { child, pid, ownerUrl } = await keep(dataDir);
     const message = await refusal(start(dataDir));
     expect(message).to.include(`process ${child.pid}`).and.to.include(dataDir);
@@ -260,7 +260,7 @@ describe("the embedded PostgreSQL", () => {
     await (await start(dataDir)).stop();
   });
 
-  it("is not stopped by a service that kept it before", async () => {
+  it("a service that stopped does not stop the embedded PostgreSQL of a later one", async () => {
     const server = await start(dataDir);
     await server.stop();
     const { child, ownerUrl } = await keep(dataDir);
@@ -270,14 +270,14 @@ describe("the embedded PostgreSQL", () => {
     await (await start(dataDir)).stop();
   });
 
-  it("is started and stopped by a command where no service runs", async () => {
+  it("a command starts and stops the embedded PostgreSQL if no service runs", async () => {
     const server = await start(dataDir, { beside: true });
     await expectKept(server);
     await server.stop();
     expect(await processesOf(server.directory)).to.deep.equal([]);
   });
 
-  it("is started again when it dies, at the same place, and connections come back by themselves", async () => {
+  it("the embedded PostgreSQL is started again when it dies, at the same place, and connections return", async () => {
     const server = await start(dataDir);
     const database = connectDatabase(server);
     expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
@@ -291,7 +291,7 @@ describe("the embedded PostgreSQL", () => {
     expect(await processesOf(server.directory)).to.deep.equal([]);
   });
 
-  it("notices a port in use", async () => {
+  it("the embedded PostgreSQL notices a port in use", async () => {
     const listener = createServer().listen(0, "127.0.0.1");
     await once(listener, "listening");
     const { port } = listener.address() as { port: number };
@@ -299,14 +299,14 @@ describe("the embedded PostgreSQL", () => {
     listener.close();
   });
 
-  it("that is started twice at the same moment, on nothing, has one keeper", () => {
+  it("the embedded PostgreSQL started twice at once on an empty folder has one keeper", () => {
     const refused = atOnce.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
     expect(startedOf(atOnce)).to.have.length(1);
     expect(refused[0]).to.be.instanceOf(StartError);
     expect(refused[0].message).to.match(/^Another service/);
   });
 
-  it("says in one sentence that the data are of another PostgreSQL", async () => {
+  it("the embedded PostgreSQL says in one sentence that the data are of another version", async () => {
     const old = join(home, "old");
     const { pgdata } = await preparePlace(old);
     await mkdir(pgdata);
@@ -314,20 +314,20 @@ describe("the embedded PostgreSQL", () => {
     expect(await refusal(start(old))).to.match(/made by PostgreSQL 15, but this service uses PostgreSQL 18/);
   });
 
-  it("says in one sentence that DATA_DIR is not a directory", async () => {
+  it("the embedded PostgreSQL says in one sentence that DATA_DIR is not a directory", async () => {
     await writeFile(join(home, "file"), "");
     for (const path of ["file", "file/below"])
       expect(await refusal(start(join(home, path)))).to.match(/is not a directory/);
   });
 
-  it("says in one sentence that DATA_DIR cannot be written", async () => {
+  it("the embedded PostgreSQL says in one sentence that DATA_DIR cannot be written", async () => {
     const closed = join(home, "closed");
     await mkdir(closed, { mode: 0o500 });
     // Nobody keeps root from writing but the kernel's own file systems.
     expect(await refusal(start(asRoot ? "/sys/countersign" : join(closed, "data")))).to.match(/cannot be written/);
   });
 
-  it("says in one sentence that its password is gone", async () => {
+  it("the embedded PostgreSQL says in one sentence that its password is gone", async () => {
     const orphan = join(home, "orphan");
     await mkdir(join(orphan, "postgres", "pgdata"), { recursive: true });
     expect(await refusal(start(orphan))).to.match(/postgres\.json is missing/);

@@ -71,7 +71,7 @@ describe("Stripe, over the emulator of `emulate`", () => {
       .filter((content) => content?.type === type)
       .map((content) => readEvent({ object: "event", id: "evt_1", created: 1_795_000_000, ...content }));
 
-  it("makes a customer, opens a checkout, and reads what its webhooks say of its end", async () => {
+  it("Stripe (emulated) makes a customer, opens a checkout, and its webhooks report the checkout's end", async () => {
     const { customerId } = await stripe.createCustomer({ workspaceId: "w1", name: "Harbour" });
     expect(told("customer.created")).to.have.lengthOf(1);
     expect(told("customer.created")[0]).to.include({ customerId, subscriptionId: null });
@@ -93,7 +93,7 @@ describe("Stripe, over the emulator of `emulate`", () => {
     expect(await stripe.checkoutSession("cs_nobody")).to.equal(undefined);
   });
 
-  it("says no where it knows no such customer, and is not understood where it knows no such call", async () => {
+  it("Stripe (emulated) refuses an unknown customer, and an unknown call is unavailable", async () => {
     const nobody = await stripe.checkout(request("cus_nobody", "r3")).catch((error) => error);
     expect(nobody).to.include({ name: "ProcessorRefused", code: "resource_missing" });
     const { customerId } = await stripe.createCustomer({ workspaceId: "w2", name: "Quay" });

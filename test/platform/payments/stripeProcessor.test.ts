@@ -48,7 +48,7 @@ describe("Stripe, over our own mock of its API", () => {
     successUrl: "https://mail.example/billing?session_id={CHECKOUT_SESSION_ID}",
   });
 
-  it("makes one customer of a workspace, also where the first answer was lost and the name has changed", async () => {
+  it("Stripe makes one customer of a workspace, also if the first answer was lost and the name has changed", async () => {
     const workspaceId = crypto.randomUUID();
     mock.breakDown(/^POST \/v1\/customers$/, "lost answer", 1);
     const { customerId } = await stripe.createCustomer({ workspaceId, name: "Acme" });
@@ -59,7 +59,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(another.customerId).to.not.equal(customerId);
   });
 
-  it("opens a checkout with all that belongs to it, and the same one when asked again", async () => {
+  it("Stripe opens a checkout with all that belongs to it, and the same one when repeated", async () => {
     const customerId = await newCustomer();
     const opened = await stripe.checkout(request(customerId));
     const call = mock.calls.findLast(({ path }) => path === "/v1/checkout/sessions")!;
@@ -80,7 +80,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(mock.calls.at(-1)!.parameters).to.not.have.property("subscription_data[trial_period_days]");
   });
 
-  it("ends an open checkout, and says when somebody was faster", async () => {
+  it("an open Stripe checkout is ended, and a checkout that was completed first is reported", async () => {
     const customerId = await newCustomer();
     const first = await stripe.checkout(request(customerId));
     expect(await stripe.checkoutSession(first.sessionId)).to.deep.equal({
@@ -102,7 +102,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(await stripe.expireCheckout("cs_test_nobody")).to.equal("expired");
   });
 
-  it("opens the portal, by its configuration if there is one", async () => {
+  it("the Stripe portal is opened, with its configuration if there is one", async () => {
     const customerId = await newCustomer();
     const { url } = await stripe.portal({ customerId, returnUrl: "https://mail.example/billing" });
     expect(url).to.match(/^https:\/\/billing\.stripe\.example\//);
@@ -114,7 +114,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(mock.calls.at(-1)!.parameters).to.include({ configuration: "bpc_1" });
   });
 
-  it("reads subscriptions: newest first, the plan by the price alone, periods from the item or the older place", async () => {
+  it("Stripe's subscriptions are read newest first, with the plan by the price and the period of the item", async () => {
     const customerId = await newCustomer();
     expect(await stripe.subscriptionsOf(customerId)).to.deep.equal([]);
     const { model } = mock;
@@ -147,7 +147,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(second).to.include({ cancelAt: "2021-09-13T12:26:40.000Z", createdAt: "2001-09-09T01:46:40.000Z" });
   });
 
-  it("tells a subscription that ended because it was never paid from one that its customer ended", async () => {
+  it("a Stripe subscription that ended unpaid is distinguished from one that its customer ended", async () => {
     const customer = await newCustomer();
     const reasons = ["payment_failed", "cancellation_requested", null, undefined];
     for (const reason of reasons) {
@@ -158,7 +158,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(ended.map(({ endedUnpaid }) => endedUnpaid).sort()).to.deep.equal([false, false, false, true]);
   });
 
-  it("tells that the last period was not paid when it was ended, whoever ended it, but not of a change within the period", async () => {
+  it("a Stripe subscription that ended has its last period as unpaid, except for a change within the period", async () => {
     const { model } = mock;
     const unpaidOf = async (end: (id: string) => void, paid: boolean) => {
       const customer = await newCustomer();
@@ -180,7 +180,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(await unpaidOf(forAChange, false)).to.equal(false);
   });
 
-  it("knows a deleted customer, and one that never was", async () => {
+  it("a deleted Stripe customer and an unknown one are recognised", async () => {
     const customerId = await newCustomer();
     mock.model.subscribe({ customer: customerId, price: "price_pro_monthly", trialDays: null });
     mock.model.deleteCustomer(customerId);
@@ -195,7 +195,7 @@ describe("Stripe, over our own mock of its API", () => {
     }
   });
 
-  it("ends a subscription and gives back what was paid, once, also after a lost answer", async () => {
+  it("a Stripe subscription is ended and refunded once, also after a lost answer", async () => {
     const customer = await newCustomer();
     const { id, latest_invoice } = mock.model.subscribe({ customer, price: "price_pro_monthly", trialDays: null });
     mock.breakDown(/^DELETE/, "lost answer", 1);
@@ -209,7 +209,7 @@ describe("Stripe, over our own mock of its API", () => {
     expect(mock.model.subscriptions.get(trial.id)!.status).to.equal("canceled");
   });
 
-  describe("says of an answer that is none, within its time and without the other's words,", () => {
+  describe("Stripe's faulty answers", () => {
     const secret = "sk_test_mockmockmockmockmock said somebody";
     const faults: [
       what: string,
@@ -224,7 +224,7 @@ describe("Stripe, over our own mock of its API", () => {
         ProcessorUnavailable,
       ],
       ["500", { status: 500, body: `{"error":{"type":"api_error","message":"${secret}"}}` }, ProcessorUnavailable],
-      ["HTML", { status: 200, body: `<html>${secret}</html>`, type: "text/html" }, ProcessorUnavailable],
+      ["a page of HTML", { status: 200, body: `<html>${secret}</html>`, type: "text/html" }, ProcessorUnavailable],
       ["HTML and 404", { status: 404, body: `<html>${secret}</html>`, type: "text/html" }, ProcessorUnavailable],
       ["a redirect", { status: 302, body: "", headers: { location: "/v1/customers" } }, ProcessorUnavailable],
       ["JSON that is none of its objects", { status: 200, body: '{"hello":"world"}' }, ProcessorUnavailable],
@@ -238,7 +238,7 @@ describe("Stripe, over our own mock of its API", () => {
       ["10 MB", { status: 200, body: `{"a":"${"x".repeat(10_000_000)}"}` }, ProcessorUnavailable],
       ["a key it does not take", { status: 401, body: `{"error":{"message":"${secret}"}}` }, ProcessorUnavailable],
       [
-        "no",
+        "a refusal",
         {
           status: 400,
           body: `{"error":{"type":"invalid_request_error","code":"parameter_missing","message":"${secret}"}}`,
@@ -247,7 +247,7 @@ describe("Stripe, over our own mock of its API", () => {
       ],
     ];
     for (const [what, fault, expected] of faults) {
-      it(what, async () => {
+      it(`a Stripe call fails without repeating the answer after ${what}`, async () => {
         // Only silence is waited out; whatever else is answered has time to come, however busy the machine is.
         const hasty = at({ attemptMs: fault === "silence" ? 40 : 10_000 });
         const { id } = mock.model.createCustomer();
@@ -271,14 +271,14 @@ describe("Stripe, over our own mock of its API", () => {
       });
     }
 
-    it("an end that is not said in time, whatever the attempts say", async () => {
+    it("Stripe is unavailable if it does not answer in time, whatever the single attempts say", async () => {
       mock.breakDown(/./, "silence");
       const failure = await failureOf(() => at({ callMs: 30 }).checkoutSession("cs_test_1"));
       expect(failure).to.be.instanceOf(ProcessorUnavailable);
       expect(String(failure)).to.contain("processor did not answer in time");
     });
 
-    it("a good one whose status says that it is none, and one of another kind", async () => {
+    it("Stripe is unavailable if an object has an error status or is of another kind", async () => {
       const { id: customer } = mock.model.createCustomer();
       const good = { object: "billing_portal.session", customer, url: "https://pay.example" };
       const asked = { customerId: customer, returnUrl: "https://mail.example/billing" };
@@ -293,7 +293,7 @@ describe("Stripe, over our own mock of its API", () => {
       expect(await stripe.portal(asked)).to.deep.equal({ url: "https://pay.example" });
     });
 
-    it("a checkout of somebody else, and a page that is no page of the web, or one in megabytes", async () => {
+    it("a checkout of another customer, or with no web page or one of megabytes as its page, is not accepted", async () => {
       const session = (more: object) =>
         JSON.stringify({
           ...{ object: "checkout.session", id: "cs_1", customer: "cus_1", expires_at: 2_000_000_000 },
@@ -318,7 +318,7 @@ describe("Stripe, over our own mock of its API", () => {
     });
   });
 
-  describe("takes a call for an event", () => {
+  describe("Stripe's webhook calls", () => {
     const event = () => {
       const { model } = mock;
       const { id } = model.createCustomer();
@@ -327,7 +327,7 @@ describe("Stripe, over our own mock of its API", () => {
     const read = (call: { body: string | Buffer; signature: string | undefined }, from = stripe) =>
       from.eventIn({ ...call, body: Buffer.from(call.body) });
 
-    it("that names a customer, a subscription, a session, wherever it names them", () => {
+    it("a Stripe webhook names a customer, a subscription and a session, wherever the event has them", () => {
       const [customerId, { id: subscriptionId }] = event();
       const [created, paid] = mock.model.events.slice(-2);
       expect(read(signedCall(created!))).to.deep.equal({
@@ -354,7 +354,7 @@ describe("Stripe, over our own mock of its API", () => {
       expect(read(signedCall(about))).to.include({ customerId: null, subscriptionId: null });
     });
 
-    it("under either of two secrets, and no other", () => {
+    it("a Stripe webhook is accepted under either of two secrets, and no other", () => {
       event();
       const two = at({ webhookSecrets: ["whsec_nextnextnextnextnext", webhookSecret] });
       const news = mock.model.events.at(-1)!;
@@ -364,7 +364,7 @@ describe("Stripe, over our own mock of its API", () => {
       expect(read(signedCall(news, { secret: "whsec_nextnextnextnextnext" }))).to.equal(undefined);
     });
 
-    it("unless it is forged, changed, cut, old, unsigned, or no event", () => {
+    it("a Stripe webhook that is forged, changed, cut, old, unsigned or no event is refused", () => {
       event();
       const news = mock.model.events.at(-1)!;
       const good = signedCall(news);

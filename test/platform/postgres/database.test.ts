@@ -30,12 +30,12 @@ describe("the database", () => {
   const numbers = async () =>
     (await database.query("select number from numbers order by number")).rows.map((row) => row.number);
 
-  it("finds read models without their schema, for both roles", async () => {
+  it("both database roles find read models without their schema", async () => {
     expect((await database.query("select count(*) as count from numbers")).rows).to.deep.equal([{ count: 0 }]);
     expect((await database.owner.query("select count(*) as count from numbers")).rows).to.deep.equal([{ count: 0 }]);
   });
 
-  it("keeps connections for read models and processes, however many others hold", async () => {
+  it("the database keeps connections for read models and processes, however many others hold", async () => {
     const few = connectDatabase(server, { maxConnections: 2 });
     const held = await Promise.all([few.pool.connect(), few.pool.connect()]);
     try {
@@ -46,14 +46,14 @@ describe("the database", () => {
     }
   });
 
-  it("plans a statement once a connection, but for reads, which go by their filters", async () => {
+  it("a statement is planned once a connection, but reads are planned by their filters", async () => {
     const show = "select current_setting('plan_cache_mode') as mode";
     const { pool, background, reads } = database;
     const modes = await Promise.all([pool.query(show), background.query(show), reads.of(randomUUID()).query(show)]);
     expect(modes.map(({ rows }) => rows[0].mode)).to.deep.equal(["force_generic_plan", "force_generic_plan", "auto"]);
   });
 
-  it("has connections for runners that wait for no disk, hold no lock for long, and see every workspace, and no others", async () => {
+  it("runners' connections do not wait for the disk, hold no lock for long, and see every workspace", async () => {
     const names = [
       "synchronous_commit",
       "idle_in_transaction_session_timeout",
@@ -70,14 +70,14 @@ describe("the database", () => {
     expect((await settings(database))[3] ?? "").to.equal("");
   });
 
-  it("reads int8 as a number, and refuses one that would be rounded", async () => {
+  it("the database reads int8 as a number, and refuses one that would be rounded", async () => {
     const most = Number.MAX_SAFE_INTEGER;
     expect((await database.query("select $1::bigint as most", [most])).rows).to.deep.equal([{ most }]);
     const error = await failureOf(database.query("select 9007199254740993 as more"));
     expect(error).to.be.instanceOf(RangeError);
   });
 
-  it("does a transaction wholly", async () => {
+  it("a transaction is committed as a whole", async () => {
     await database.transaction(async (tx) => {
       await tx.query("insert into numbers values (1)");
       await tx.query("insert into numbers values (2)");
@@ -85,7 +85,7 @@ describe("the database", () => {
     expect(await numbers()).to.deep.equal([1, 2]);
   });
 
-  it("undoes a transaction whose work throws, and hands on what it threw", async () => {
+  it("a transaction whose work throws is undone, and its error is passed on", async () => {
     const own = new Error("mine");
     const error = await failureOf(
       database.transaction(async (tx) => {
@@ -97,7 +97,7 @@ describe("the database", () => {
     expect(await numbers()).to.deep.equal([1, 2]);
   });
 
-  it("does not pass a transaction for done whose failed statement was swallowed", async () => {
+  it("a transaction with a swallowed failed statement does not count as done", async () => {
     const error = await failureOf(
       database.transaction(async (tx) => {
         await tx.query("insert into numbers values (4)");
@@ -108,7 +108,7 @@ describe("the database", () => {
     expect(await numbers()).to.deep.equal([1, 2]);
   });
 
-  it("hands on what PostgreSQL refuses, at the statement or at the commit", async () => {
+  it("errors of PostgreSQL are passed on, at the statement or at the commit", async () => {
     const syntax = await failureOf(database.query("selekt 1"));
     expect((syntax as pg.DatabaseError).code).to.equal("42601");
     const deferred = await failureOf(database.transaction((tx) => tx.query("insert into numbers values (1)")));
@@ -116,7 +116,7 @@ describe("the database", () => {
     expect(await numbers()).to.deep.equal([1, 2]);
   });
 
-  it("says of what PostgreSQL refuses where it was asked", async () => {
+  it("an error of PostgreSQL names the code that sent the statement", async () => {
     const asksWrongly = () => database.query("select nothing from nowhere");
     const refused = (await failureOf(
       (async function whoAsks() {
@@ -126,12 +126,12 @@ describe("the database", () => {
     expect(refused.stack).to.contain("whoAsks");
   });
 
-  it("is Unavailable where a statement takes too long", async () => {
+  it("a statement that takes too long is Unavailable", async () => {
     const error = await failureOf(database.query("select pg_sleep(10)"));
     expect(error).to.be.instanceOf(Unavailable);
   });
 
-  it("is Unavailable where nobody listens, and where the server lets nobody in", async () => {
+  it("a database that is away, or that refuses the login, is Unavailable", async () => {
     const nobody = connectDatabase({
       serviceUrl: "postgres://u:p@127.0.0.1:1/d",
       ownerUrl: "postgres://u:p@127.0.0.1:1/d",
@@ -141,7 +141,7 @@ describe("the database", () => {
     await nobody.close();
   });
 
-  it("survives that every connection of it is cut, in the middle of a statement and idle", async () => {
+  it("the database survives cut connections, in the middle of a statement and idle", async () => {
     // What another role's connection is doing is shown to a superuser alone.
     const admin = new pg.Client(process.env.TEST_DATABASE_ADMIN_URL);
     await admin.connect();
@@ -162,7 +162,7 @@ describe("the database", () => {
     expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
-  it("tells of a connection that is lost, but not of one that its own end closes", async () => {
+  it("a lost connection is reported, but not one that its owner closes", async () => {
     const lost: string[] = [];
     const ending = connectDatabase(server, { onConnectionLost: (error) => lost.push(error.message) });
     ending.pool.emit("error", new Error("while it serves"), undefined as never);
@@ -171,7 +171,7 @@ describe("the database", () => {
     expect(lost).to.deep.equal(["while it serves"]);
   });
 
-  it("says that a connection broke, whoever ended it, and not that a statement failed", async () => {
+  it("a broken connection is reported, whoever ended it, and a failed statement is not", async () => {
     let losses = 0;
     const unwatch = database.onLost(() => losses++);
     const silent = database.transaction(async (tx) => {
@@ -196,7 +196,7 @@ describe("the database", () => {
     expect(losses, "nobody listens").to.equal(0);
   });
 
-  it("is Unavailable once closed", async () => {
+  it("a closed database is Unavailable", async () => {
     const closed = connectDatabase(server);
     await closed.close();
     expect(await failureOf(closed.query("select 1"))).to.be.instanceOf(Unavailable);

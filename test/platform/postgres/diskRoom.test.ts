@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { databaseTooLarge, shortOfDisk, watchDiskRoom } from "#src/platform/postgres/diskRoom.ts";
 
 describe("room on the disk", () => {
-  it("is what is free where the data are, or left to the size that the database may have", async () => {
+  it("disk room is the free space at the data, or what is left of the database's allowed size", async () => {
     expect(await shortOfDisk(tmpdir(), 0)()).to.equal(undefined);
     expect(await shortOfDisk(tmpdir(), 1_000_000_000)()).to.match(
       /^\d+ MB are free on the disk of .*, below 1000000000 MB$/,
@@ -13,7 +13,7 @@ describe("room on the disk", () => {
     expect(await databaseTooLarge(database, 2)()).to.equal("the database holds 3 MB, above 2 MB");
   });
 
-  it("is looked for again and again, and said when it changes; what was true last holds while it cannot be found out", async () => {
+  it("disk room is checked repeatedly and logged when it changes; while unknown, the last result holds", async () => {
     const said: unknown[] = [];
     const log = { warn: (what: unknown) => said.push(what), info: (what: unknown) => said.push(what) } as never;
     let looked = 0;

@@ -63,7 +63,7 @@ describe("a transaction on a pipelined connection", () => {
     return noted;
   }
 
-  it("commits once the statements that nobody awaited are answered, and its settings end with it", async () => {
+  it("a pipelined transaction commits once all statements are answered, and its settings end with it", async () => {
     await inTransaction(
       database.pool,
       async (tx) => {
@@ -79,7 +79,7 @@ describe("a transaction on a pipelined connection", () => {
     expect((await database.query(left)).rows).to.deep.equal([{ timeout: "0", of: "" }]);
   });
 
-  it("is undone by a statement that nobody awaited, and throws its failure; the statements behind it were not run", async () => {
+  it("a failed statement that nobody awaited undoes the transaction, and later statements do not run", async () => {
     const met: unknown[] = [];
     const failed = await failureOf(
       database.transaction(async (tx) => {
@@ -93,12 +93,12 @@ describe("a transaction on a pipelined connection", () => {
     expect(await stored()).to.deep.equal([]);
   });
 
-  it("is undone by a failure that nothing handles, without an unhandled rejection", async () => {
+  it("a failure that nothing handles undoes the transaction without an unhandled rejection", async () => {
     const failed = await failureOf(database.transaction(async (tx) => void tx.query("select no_such_column")));
     expect(failed).to.include({ code: "42703" });
   });
 
-  it("is undone by a value that cannot be sent, and the next transaction sends the same statement", async () => {
+  it("a value that cannot be sent undoes the transaction, and the next one sends the same statement", async () => {
     for (const value of [{ n: 7n }, '{"n": 7, "text": "\0"}']) {
       const failed = await failureOf(
         database.background.transaction(async (tx) => {
@@ -116,7 +116,7 @@ describe("a transaction on a pipelined connection", () => {
     expect(await stored()).to.deep.equal([1, 2, 3]);
   });
 
-  it("whose begin is refused runs nothing: no write, and no read counts", () =>
+  it("a transaction whose begin is refused runs nothing: no write, and no read counts", () =>
     withPool(async (pool) => {
       let refusing = true;
       const begun = (text: string): string => (refusing ? text.replace(/^begin/, "begun") : text);
@@ -145,7 +145,7 @@ describe("a transaction on a pipelined connection", () => {
       expect((await reads.of(workspaceId).query(seen, [1])).rows[0]).to.include({ of: workspaceId, n: 1 });
     }));
 
-  it("that is cut off blames the statement that was under way, and the next has another connection", () =>
+  it("a cut transaction blames the statement under way, and the next has another connection", () =>
     withPool(async (pool) => {
       const met: unknown[] = [];
       const reads = createReads(pool, pool as never);
@@ -166,7 +166,7 @@ describe("a transaction on a pipelined connection", () => {
       expect((await reads.of(workspaceId).query(seen, [2])).rows[0]).to.include({ of: workspaceId, n: 2 });
     }));
 
-  it("that is cut off at its commit says that its outcome is unknown", async () => {
+  it("a transaction that is cut at its commit says that its outcome is unknown", async () => {
     await database.owner.query(`
       create function read.cut() returns trigger language plpgsql as
         $$ begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(5); return null; end $$;
@@ -183,7 +183,7 @@ describe("a transaction on a pipelined connection", () => {
     expect(before).to.be.instanceOf(Unavailable).and.not.instanceOf(OutcomeUnknown);
   });
 
-  describe("of a server that hangs", () => {
+  describe("a transaction on a server that hangs", () => {
     const asking = (query_timeout: number, work: (query: Sql["query"]) => Promise<unknown>) =>
       withPool(
         async (pool) => {
@@ -194,7 +194,7 @@ describe("a transaction on a pipelined connection", () => {
         { query_timeout },
       );
 
-    it("blames the first statement without an answer, and closes the connection", async () => {
+    it("a hanging server is blamed on the first statement without an answer, and the connection closes", async () => {
       const met: unknown[] = [];
       const { failed, left } = await asking(300, async (query) => {
         const asked = ["select 1", "select pg_sleep(4)", ...Array.from({ length: 18 }, () => "select 1")];
@@ -208,7 +208,7 @@ describe("a transaction on a pipelined connection", () => {
       expect(left).to.equal(0);
     });
 
-    it("blames the first statement also if the time of a later one is over before", async () => {
+    it("the first statement is blamed also if a later one's time is over before", async () => {
       let met: unknown[] = [];
       const { failed } = await asking(400, async (query) => {
         const quick = Array.from({ length: 10 }, () => query("select 1"));
@@ -221,7 +221,7 @@ describe("a transaction on a pipelined connection", () => {
       expect(met[1]).to.be.instanceOf(NotRun);
     });
 
-    it("gives many statements more time than one", async () => {
+    it("many statements have more time than one", async () => {
       const { failed } = await asking(500, async (query) => {
         for (let n = 0; n < 23; n++) void query("select 1");
         await query("select pg_sleep(0.7)");
@@ -230,7 +230,7 @@ describe("a transaction on a pipelined connection", () => {
     });
   });
 
-  it("of one question sends beginning, question and commit without waiting", () =>
+  it("a single read sends begin, question and commit without waiting", () =>
     withPool(async (pool) => {
       const noted = watch(pool);
       const reads = createReads(pool, pool as never);
@@ -239,7 +239,7 @@ describe("a transaction on a pipelined connection", () => {
       expect(noted).to.deep.equal([begin, seen, "commit", "answer", "answer", "answer"]);
     }));
 
-  it("of a snapshot sees one moment and one workspace, and refuses what is asked after its end", () =>
+  it("a snapshot sees one moment and one workspace, and refuses reads after its end", () =>
     withPool(async (pool) => {
       const reads = createReads(pool, pool as never);
       const late = await reads.snapshot(workspaceId, async (within) => {
@@ -254,7 +254,7 @@ describe("a transaction on a pipelined connection", () => {
       expect(await failureOf(lateWrite.query(insert, [8]))).to.match(/after the end of its transaction/);
     }));
 
-  it("of the owner sends one statement at a time, and fails as a pipelined one does", async () => {
+  it("an owner's transaction sends one statement at a time, and fails like a pipelined one", async () => {
     const warnings: Error[] = [];
     const warned = (warning: Error) => void warnings.push(warning);
     process.on("warning", warned);

@@ -88,7 +88,7 @@ default_pool_size = 1
     }
   }
 
-  it("what a connection is told for its session is another's a moment later: their rows instead of ours", () =>
+  it("behind a pooler, a session setting reaches other callers: they would see another workspace's rows", () =>
     withPool(async (pool) => {
       const [one, other] = [await pool.connect(), await pool.connect()];
       try {
@@ -106,7 +106,7 @@ default_pool_size = 1
       }
     }));
 
-  it("each question sees its own workspace, also with values, prepared or not, while many ask; and leaves nothing behind", () =>
+  it("behind a pooler, each of many concurrent reads sees its own workspace, and leaves no setting behind", () =>
     withPool(async (pool) => {
       const reads = createReads(pool, pool as never);
       const asked = Array.from({ length: 40 }, (_, n) => (n % 3 === 0 ? theirs : ours));
@@ -128,7 +128,7 @@ default_pool_size = 1
       expect(pool.totalCount).to.equal(4);
     }));
 
-  it("several questions of a snapshot see one workspace, whoever asks between them", () =>
+  it("behind a pooler, several reads of a snapshot see one workspace, whoever reads between them", () =>
     withPool(async (pool) => {
       const reads = createReads(pool, pool as never);
       const seen = await Promise.all(

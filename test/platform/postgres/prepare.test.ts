@@ -27,7 +27,7 @@ describe("preparing the database", () => {
     return error.message;
   };
 
-  it("says which server it is, and whether one role does everything", async () => {
+  it("preparing the database says which server it is, and whether one role does everything", async () => {
     const apart = await prepareDatabase(server);
     expect(apart.version).to.match(/^\d+\.\d+/);
     expect(apart.oneRole).to.equal(false);
@@ -35,7 +35,7 @@ describe("preparing the database", () => {
     expect(one.oneRole).to.equal(true);
   });
 
-  it("applies each migration once, also from many instances at the same moment", async () => {
+  it("each migration is applied once, also by many instances at the same moment", async () => {
     await asOwner("drop schema if exists es, work, read cascade");
     await Promise.all(Array.from({ length: 8 }, () => migrate(server.ownerUrl, server.serviceRole)));
     const { rows } = await asOwner("select name, count(*)::int as times from work.migrations group by name");
@@ -43,7 +43,7 @@ describe("preparing the database", () => {
     for (const row of rows) expect(row, row.name).to.include({ times: 1 });
   });
 
-  it("says in one sentence that an earlier, incompatible version made the tables, and changes nothing", async () => {
+  it("a database of an earlier, incompatible version is refused in one sentence, and not changed", async () => {
     await asOwner("insert into work.migrations (name) values ('0002-of-another-line.sql')");
     await asOwner("delete from work.migrations where name like '0001-%'");
     const applied = () => asOwner("select name from work.migrations order by name");
@@ -56,13 +56,13 @@ describe("preparing the database", () => {
     await migrate(server.ownerUrl, server.serviceRole);
   });
 
-  it("takes the database of a newer version, whose migrations come after ours", async () => {
+  it("a database of a newer version, with later migrations, is accepted", async () => {
     await asOwner("insert into work.migrations (name) values ('9999-of-tomorrow.sql')");
     await migrate(server.ownerUrl, server.serviceRole);
     await asOwner("delete from work.migrations where name like '9999-%'");
   });
 
-  it("gives the service role no right to change what is recorded", async () => {
+  it("the service role cannot change what is recorded", async () => {
     const client = new pg.Client(server.serviceUrl);
     await client.connect();
     for (const sql of [
@@ -77,7 +77,7 @@ describe("preparing the database", () => {
     await client.end();
   });
 
-  it("says in one sentence, without the password, that nobody listens or the password is wrong", async () => {
+  it("a wrong address or password of the database is reported in one sentence, without the password", async () => {
     const nobody = "postgres://u:hunter2@127.0.0.1:1/d";
     const message = await refusal({ serviceUrl: nobody, ownerUrl: nobody });
     expect(message).to.match(/^DATABASE_URL \(127\.0\.0\.1:1\/d\) cannot be reached/);
@@ -89,14 +89,14 @@ describe("preparing the database", () => {
     );
   });
 
-  it("says in one sentence that the role may not create the tables", async () => {
+  it("a role that may not create the tables is reported in one sentence", async () => {
     await asOwner("drop schema if exists es, work, read cascade");
     expect(await refusal({ serviceUrl: server.serviceUrl, ownerUrl: server.serviceUrl })).to.match(
       /set DATABASE_OWNER_URL/,
     );
   });
 
-  it("says in one sentence that the two URLs are two databases", async () => {
+  it("two URLs of two databases are reported in one sentence", async () => {
     const other = await createTestDatabase();
     expect(await refusal({ serviceUrl: server.serviceUrl, ownerUrl: other.ownerUrl })).to.match(/are two databases/);
     await other.drop();

@@ -33,7 +33,7 @@ function machineAndServer() {
 }
 
 describe("the clock that instances share", () => {
-  it("is the machine's, moved by half of what the way there and back leaves open", async () => {
+  it("the shared clock is the machine's, corrected to the middle of what the database's answer allows", async () => {
     const { own, sql, server, nowMs } = machineAndServer();
     Object.assign(server, { aheadMs: 300_000, thereMs: 10, backMs: 30 });
     const log = quietLog();
@@ -45,7 +45,7 @@ describe("the clock that instances share", () => {
     expect(log.said.map(({ details }) => details)).to.deep.equal([{ offsetMs: 299_990 }]);
   });
 
-  it("does not move for an answer that fits what is known, however slow; follows a step of either clock", async () => {
+  it("the shared clock ignores slow answers that fit, and follows a step of either clock", async () => {
     const { own, sql, server, step, nowMs } = machineAndServer();
     const log = quietLog();
     const clock = createSharedClock({ own, sql, log, everyMs: 1 });
@@ -70,7 +70,7 @@ describe("the clock that instances share", () => {
     ]);
   });
 
-  it("is what the service goes by, unless a test drives a clock of its own", async () => {
+  it("the service uses the shared clock, unless a test drives its own", async () => {
     const test = await createTestDatabase();
     const { now } = systemClock;
     systemClock.now = () => new Date(now().getTime() - 300_000);

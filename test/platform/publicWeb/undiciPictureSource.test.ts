@@ -27,14 +27,14 @@ describe("pictures on the web", () => {
 
   const fetch = (path: string, maxBytes = 1_000) => server.source.fetch(server.url(path), maxBytes);
 
-  it("are fetched whole, up to a size", async () => {
+  it("a picture on the web is fetched completely, up to a size", async () => {
     expect(await fetch("/logo.png")).to.deep.equal(pictures.png);
     expect(await fetch("/large.png")).to.equal(undefined);
     expect(await fetch("/large.png", 2_000)).to.have.length(2_000);
     expect(await fetch("/endless.png")).to.equal(undefined);
   });
 
-  it("are not there where the server says anything else, breaks off or stays silent", async () => {
+  it("a picture is missing if its server answers anything else, breaks off or stays silent", async () => {
     for (const path of ["/missing.png", "/moved.png", "/broken.png"]) {
       expect(await fetch(path), path).to.equal(undefined);
     }
@@ -47,7 +47,7 @@ describe("pictures on the web", () => {
     ).to.have.length(1);
   });
 
-  it("are never fetched from a private address, by plain http, or from what is no URL", async () => {
+  it("a picture is never fetched from a private address, by plain http, or from an invalid URL", async () => {
     const private4 = async (): Promise<Lookup<string>> => ({ outcome: "found", records: ["127.0.0.1"] });
     const missing = async (): Promise<Lookup<string>> => ({ outcome: "missing" });
     const strict = createUndiciPictureSource({

@@ -6,7 +6,7 @@ const owner = { workspaceId: "w1", field: "identity.approvalChannel.botToken" };
 const [first, second] = [newRingKey("k1"), newRingKey("k2")];
 
 describe("the key ring", () => {
-  it("opens what it sealed, and seals the same text differently each time", () => {
+  it("the key ring opens what it sealed, and seals the same text differently each time", () => {
     const ring = createKeyRing(first);
     const [one, two] = [ring.seal("tökén", owner), ring.seal("tökén", owner)];
     expect(one).to.match(/^k1\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/);
@@ -15,7 +15,7 @@ describe("the key ring", () => {
     expect(ring.open(ring.seal("", owner), owner)).to.equal("");
   });
 
-  it("opens for no other workspace or field, however the two are joined", () => {
+  it("a sealed text opens for no other workspace or field, however the two are joined", () => {
     const ring = createKeyRing(first);
     const sealed = ring.seal("token", { workspaceId: "ab", field: "c" });
     for (const other of [
@@ -26,7 +26,7 @@ describe("the key ring", () => {
       expect(() => ring.open(sealed, other)).to.throw(CannotOpen);
   });
 
-  it("does not open what was altered anywhere, cut short, or sealed under another key", () => {
+  it("a text that was altered, cut short or sealed under another key does not open", () => {
     const ring = createKeyRing(first);
     const sealed = ring.seal("token", owner);
     const last = sealed.split(".").length - 1;
@@ -43,7 +43,7 @@ describe("the key ring", () => {
       expect(() => ring.open(bad, owner), bad).to.throw(CannotOpen);
   });
 
-  it("after a rotation seals under the new key and opens the old", () => {
+  it("the key ring seals under the new key after a rotation and opens texts of the old", () => {
     const before = createKeyRing(first);
     const after = createKeyRing(`${second},${first}`);
     expect(after.open(before.seal("token", owner), owner)).to.equal("token");
@@ -52,7 +52,7 @@ describe("the key ring", () => {
     expect(after.deriveKeys("message-ids")[1]).to.deep.equal(before.deriveKey("message-ids"));
   });
 
-  it("derives another key for another purpose, and the same for the same", () => {
+  it("the key ring derives another key for another purpose, and the same for the same", () => {
     const ring = createKeyRing(first);
     expect(ring.deriveKey("a")).to.have.length(32);
     expect(ring.deriveKey("a")).to.deep.equal(createKeyRing(first).deriveKey("a"));
@@ -60,7 +60,7 @@ describe("the key ring", () => {
     expect(ring.deriveKey("a")).to.deep.equal(ring.deriveKeys("a")[0]);
   });
 
-  it("refuses a ring it cannot read, without repeating a key", () => {
+  it("an unreadable key ring is refused, without repeating a key", () => {
     const secret = first.split(":")[1]!;
     for (const bad of ["", "k1", "k1:", "k1:c2hvcnQ=", `${first},`, `${first},k1:${secret}`, `bad kid:${secret}`])
       expect(() => createKeyRing(bad), bad).to.throw(new RegExp(`^(?!.*${secret.slice(0, 20).replace(/\+/g, "\\+")})`));
@@ -68,7 +68,7 @@ describe("the key ring", () => {
 });
 
 describe("a shown secret", () => {
-  it("is four stars and its last four characters", () => {
+  it("a shown secret is four stars and its last four characters", () => {
     expect(mask("123456:ABC-secret")).to.equal("****cret");
     expect([mask("abcd"), mask("")]).to.deep.equal(["****", "****"]);
     expect([isMaskOf("****cret", "123456:ABC-secret"), isMaskOf("****xret", "123456:ABC-secret")]).to.deep.equal([

@@ -86,13 +86,13 @@ describe("npm run secrets", () => {
     await service.stop();
   });
 
-  it("finds every noun that keeps a secret: nothing else in the log holds sealed text", async () => {
+  it("npm run secrets finds every stream with a secret: nothing else in the log holds sealed text", async () => {
     const { rows } = await owner.query("select stream_id, data::text as data from es.events");
     const sealed = rows.filter(({ data }) => kidsIn(data).length > 0).map(({ stream_id }) => categoryOf(stream_id));
     expect([...new Set(sealed)].sort()).to.deep.equal([...sealedCategories].sort());
   });
 
-  it("knows every place that seals: one that is added has to be sealed anew, too", () => {
+  it("npm run secrets knows every place that seals, so that a new one is sealed again too", () => {
     const sealing = sourceFiles("src").filter((file) => textOf(file).includes("keyRing.seal("));
     const names = [
       "approvals/approvalChannels",
@@ -106,7 +106,7 @@ describe("npm run secrets", () => {
     expect(sealing).to.have.members(names.map((name) => `src/commands/${name}.ts`));
   });
 
-  it("tells how many secrets stand under which key, and seals them anew, once", async () => {
+  it("npm run secrets reports how many secrets each key seals, and seals them again, once", async () => {
     const before = await secrets("status");
     expect(Object.keys(before.secrets)).to.deep.equal(["old"]);
     const rotated = await asProcess("rotate");
@@ -118,7 +118,7 @@ describe("npm run secrets", () => {
     expect((await secrets("rotate")).streams_resealed).to.equal(0);
   });
 
-  it("leaves nothing that needs the old key: neither in what streams come to, nor in a read model", async () => {
+  it("after npm run secrets nothing needs the old key: no state of a stream, and no read model", async () => {
     const { rows } = await owner.query("select stream_id, type, data from es.events order by position");
     const streams = new Map<string, any[]>();
     for (const row of rows) streams.set(row.stream_id, [...(streams.get(row.stream_id) ?? []), row]);
@@ -142,7 +142,7 @@ describe("npm run secrets", () => {
     await owner.query("rollback");
   });
 
-  it("everything opens, and every key still works, with the old key gone from the ring", async () => {
+  it("every secret opens and every API key works without the old key in the ring", async () => {
     let instance: Beside | undefined;
     try {
       instance = await startBeside(service.urls, { SECRETS_KEYS: young, WEBHOOK_ALLOWED_HOSTS: webhookHost });

@@ -26,7 +26,7 @@ describe("snapshots in PostgreSQL", () => {
     eventId: randomUUID(),
   });
 
-  it("come back as they are", async () => {
+  it("a snapshot is read as it was stored", async () => {
     const stream = newStream();
     const state = { text: "\u0000 \ud800 é 👍 \u2028", order: { b: 1, a: [null, true, 0.1] }, none: [], empty: {} };
     const written = snapshot(5, state);
@@ -36,7 +36,7 @@ describe("snapshots in PostgreSQL", () => {
     expect(await snapshots.read(newStream(), "rules")).to.equal(undefined);
   });
 
-  it("are of one version of the rules", async () => {
+  it("a snapshot is read for its version of the rules alone", async () => {
     const stream = newStream();
     await snapshots.write(stream, "old", snapshot(9));
     expect(await snapshots.read(stream, "new")).to.equal(undefined);
@@ -45,7 +45,7 @@ describe("snapshots in PostgreSQL", () => {
     expect(await snapshots.read(stream, "old")).to.equal(undefined);
   });
 
-  it("are one for each stream, the newest", async () => {
+  it("each stream has one snapshot, the newest", async () => {
     const stream = newStream();
     const newest = snapshot(20);
     for (const each of [snapshot(10), newest, snapshot(15)]) await snapshots.write(stream, "rules", each);
@@ -54,7 +54,7 @@ describe("snapshots in PostgreSQL", () => {
     expect(rows).to.deep.equal([{ count: 1 }]);
   });
 
-  it("go where they are of no use, and only those", async () => {
+  it("only useless snapshots are dropped", async () => {
     const stream = newStream();
     const written = snapshot(3);
     await snapshots.write(stream, "rules", written);
@@ -67,7 +67,7 @@ describe("snapshots in PostgreSQL", () => {
     expect(await snapshots.read(stream, "rules")).to.equal(undefined);
   });
 
-  it("are outdated where other rules made them, the longest first, of kinds of stream that are known", async () => {
+  it("snapshots of other rules are listed as outdated, longest stream first, for known kinds of stream", async () => {
     const [short, long, fresh, foreign] = [newStream("note"), newStream("note"), newStream("note"), newStream("gone")];
     await snapshots.write(short, "old", snapshot(500));
     await snapshots.write(long, "older", snapshot(50_000));

@@ -25,28 +25,28 @@ describe("the hash of a stream's rules", () => {
     return [...before.keys()].filter((category) => before.get(category) !== after.get(category));
   }
 
-  it("is there for each kind of stream, each another one, and the same each time", () => {
+  it("each kind of stream has its own hash of the rules, the same each time", () => {
     const categories = Object.values(streams).map(({ decider }) => decider.category);
     expect([...rulesOfStreams().keys()]).to.have.members(categories);
     expect(new Set(rulesOfStreams().values()).size).to.equal(categories.length);
     expect(rules()).to.deep.equal(rulesOfStreams());
   });
 
-  it("changes with the stream's own sources, and no other's", () => {
+  it("the hash of a stream's rules changes with its own sources, and no other's", () => {
     expect(changedBy("webhook/decider.ts")).to.deep.equal(["webhook"]);
     expect(changedBy("quota/decider.ts")).to.deep.equal(["quota"]);
   });
 
-  it("changes with what they import, however far away", () => {
+  it("the hash of a stream's rules changes with every module they import, directly or not", () => {
     expect(changedBy("inbox/words.ts")).to.include.members(["inbox", "thread"]).and.not.to.include("quota");
     expect(changedBy("quota/rollOver.ts")).to.have.members(["billing", "quota", "workspace"]);
   });
 
-  it("changes with the upcasters, for all", () => {
+  it("the hash of all streams' rules changes with the upcasters", () => {
     expect(changedBy("upcast.ts")).to.have.length(Object.keys(streams).length);
   });
 
-  it("is not changed by samples", () => {
+  it("the hash of a stream's rules does not change with samples", () => {
     expect(changedBy("quota/samples.json")).to.deep.equal([]);
   });
 });

@@ -19,14 +19,14 @@ describe("costly work", () => {
     return { asked, work: createCostlyWork({ run }) };
   };
 
-  it("is done at once where it is small", async () => {
+  it("small work is done at once, without a thread", async () => {
     const { asked, work } = noting();
     const { changes } = await work("compareVersions", versions("a", "b"), "w1");
     expect(changes.map(({ field }) => field)).to.deep.equal(["body_text"]);
     expect(asked).to.deep.equal([]);
   });
 
-  it("is a thread's where it is large, in its workspace's turn, and in the slow place where it may take long", async () => {
+  it("large work is done by a thread in its workspace's turn, in the slow place if it may take long", async () => {
     const { asked, work } = noting();
     for (const size of [1_000, 10_000]) {
       expect(await work("compareVersions", versions("a", "b".repeat(size)), "w1")).to.equal("by a thread");
@@ -37,7 +37,7 @@ describe("costly work", () => {
     ]);
   });
 
-  it("is a thread's for a long letter and a long signature that the console shows", async () => {
+  it("long content and a long signature for the console are prepared by a thread", async () => {
     const { asked, work } = noting();
     const letter = (body_html: string) => ({
       content: { body_html, body_text: "", signature_html: null, signature_text: null },
@@ -50,7 +50,7 @@ describe("costly work", () => {
     expect(await work("readableLetter", letter("<p>Hello</p>".repeat(1_000)), "w1")).to.equal("by a thread");
   });
 
-  it("is unavailable where there is too much to do, and fails where it fails", async () => {
+  it("costly work is unavailable while there is too much to do, and fails with its task", async () => {
     const large = versions("a", "b".repeat(10_000));
     const overBudget = new TaskFault("took more than 1 ms", { overBudget: true });
     for (const error of [new WaitedTooLong("late"), new ThreadsAway("none"), overBudget]) {

@@ -5,7 +5,7 @@ import { questionsAbout } from "#streams/rule/evaluate.ts";
 describe("searching a text for what rules ask", () => {
   const contains = (value: string) => ({ field: "message.body_text", op: "contains", value }) as const;
 
-  it("answers each question, and none that its time is over for", () => {
+  it("a text search answers each question, and none whose time is over", () => {
     const questions = questionsAbout("message.body_text", [contains("parcel"), contains("refund")]);
     const answered = searchText({ text: "My Parcel", questions });
     expect([...answered.values()]).to.deep.equal([true, false]);
@@ -13,7 +13,7 @@ describe("searching a text for what rules ask", () => {
     expect(searchText({ text: "My Parcel", questions, withinMs: 0 }).size).to.equal(0);
   });
 
-  it("folds a long text once for all questions", () => {
+  it("a text search folds a long text once for all questions", () => {
     const questions = questionsAbout("message.body_text", ["a", "b", "c"].map(contains));
     const { toLowerCase } = String.prototype;
     let folds = 0;

@@ -15,13 +15,13 @@ describe("turns", () => {
     return all.join(" ");
   };
 
-  it("go round, however much of one waits, and each one's stay in order", () => {
+  it("turns go round, however much of one waits, and each one's items stay in order", () => {
     const turns = createFairQueue<string>();
     for (const item of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) turns.add(item[0] as string, item);
     expect(served(turns, 1)).to.equal("a1 b1 c1 a2 b2 a3 a4");
   });
 
-  it("come last to who has had most, and who was away saves none up", () => {
+  it("the one that has used most has its turn last, and absence saves no turns up", () => {
     const turns = createFairQueue<string>();
     turns.add("a", "a1");
     turns.next();
@@ -52,12 +52,12 @@ describe("the pool of threads", () => {
     return ended;
   };
 
-  it("have given back what a mail left behind by the time they answer: then they sleep", async () => {
+  it("threads have freed what a mail left behind when they answer: then they sleep", async () => {
     const pool = start({ threads: 1, entry: untidyThread, firstTryMs: 60_000 });
     expect(await run(pool, Buffer.from("Subject: hello\r\n\r\nhello"), { turn: "one" })).to.be.below(64 * 1024 * 1024);
   });
 
-  it("serve another's mail after a few of those who send many", async () => {
+  it("a thread serves another workspace's mail after a few of one that sends many", async () => {
     const pool = start({ threads: 1 });
     const flood = Array.from({ length: 30 }, (_, n) => run(pool, order({ answer: n }), { turn: "flooded" }));
     const other = run(pool, order({ answer: "other" }), { turn: "other" });
@@ -66,7 +66,7 @@ describe("the pool of threads", () => {
     expect(ended.filter((answer) => answer !== "other")).to.deep.equal(flood.map((_, n) => n));
   });
 
-  it("have one place for what is slow: it is given up there, while the other thread reads on", async () => {
+  it("slow mail has one place, where it is given up, while the other thread reads on", async () => {
     const pool = start({ firstTryMs: 100, slowMs: 2_000 });
     const endless = Array.from({ length: 3 }, () =>
       run(pool, order({ sleepMs: 60_000 }), { turn: "flooded" }).catch((error) => error),
@@ -85,7 +85,7 @@ describe("the pool of threads", () => {
     expect(counts.setBack).to.equal(1);
   });
 
-  it("let a slow one go on where nothing else is slow, and read large ones one at a time", async () => {
+  it("slow mail continues if no other is slow, and large mails are read one at a time", async () => {
     const pool = start({ firstTryMs: 50, slowMs: 30_000, largeBytes: 1_000 });
     expect(await run(pool, order({ sleepMs: 300, answer: "slow" }), { turn: "a" })).to.equal("slow");
     const large = Array.from({ length: 4 }, (_, n) => run(pool, order({ answer: n }, 2_000), { turn: `${n}` }));
@@ -93,7 +93,7 @@ describe("the pool of threads", () => {
     expect(pool.counts()).to.deep.equal({ begun: 5, setBack: 0, givenUp: 0, slowAtOnce: 1 });
   });
 
-  it("do not begin a job whose turn has not come in the time that it waits", async () => {
+  it("a job whose turn does not arrive in its waiting time is not begun", async () => {
     const pool = start({ threads: 1, firstTryMs: 5_000 });
     const first = run(pool, order({ sleepMs: 1_500, answer: "first" }), { turn: "a" });
     const impatient = run(pool, order({ answer: "never" }), { turn: "b", waitMs: 20 }).catch((error) => error);
@@ -103,7 +103,7 @@ describe("the pool of threads", () => {
     expect(pool.counts().begun).to.equal(2);
   });
 
-  it("wait for no more slow mail of one identity than it may have in a minute, and read its quick and others' slow mail", async () => {
+  it("an identity's slow mail is limited per minute, and its quick and others' slow mail is read", async () => {
     const pool = start({ firstTryMs: 100, slowMs: 600, slowPerMinuteMs: 300, largeBytes: 100_000 });
     const slow = (turn: string, sleepMs = 60_000) =>
       run(pool, order({ sleepMs, answer: "read" }), { turn }).catch((error: Error) => error.message);
@@ -123,7 +123,7 @@ describe("the pool of threads", () => {
 });
 
 describe("the time of slow mail", () => {
-  it("is an identity's own, and there again after a minute", () => {
+  it("the time for slow mail is counted for each identity, and is available again after a minute", () => {
     let now = 0;
     const time = createSlowTime(20, () => now);
     time.charge("a", 15);

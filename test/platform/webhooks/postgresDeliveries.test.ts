@@ -54,7 +54,7 @@ describe("the rows of webhook deliveries", () => {
   const listed = async (of: ReturnType<typeof queue>) =>
     (await deliveries.list(workspaceId, of.webhookId, window)).data;
 
-  it("a queue's deliveries are begun one after the other, in the order of the log, however they came in", async () => {
+  it("a queue's deliveries are begun one after the other, in the order of the log, however they were stored", async () => {
     const [one, other] = [queue(), queue()];
     const [third, first, second] = [made(one, 9), made(one, 3), made(one, 3, 1)];
     await deliveries.add([third, first, second, made(other, 1)]);
@@ -66,7 +66,7 @@ describe("the rows of webhook deliveries", () => {
     expect(await deliveries.begin(one)).to.equal(undefined);
   });
 
-  it("one that failed is not begun before its time, nor is one behind it; a retry by hand makes it due", async () => {
+  it("a failed delivery is not begun before its time, nor is one after it; a retry by hand makes it due", async () => {
     const one = queue();
     const [first, second] = [made(one, 1), made(one, 2)];
     await deliveries.add([first, second]);
@@ -81,7 +81,7 @@ describe("the rows of webhook deliveries", () => {
     expect(await deliveries.retry(randomUUID(), one.webhookId, first.id), "another workspace's").to.equal(false);
   });
 
-  it("each queue is woken once by what is new, and nothing stays that could not wake it", async () => {
+  it("each queue is woken once by new deliveries, and nothing stays that could not wake it", async () => {
     const [one, other] = [queue(), queue()];
     const known = made(one, 1);
     await deliveries.add([known, made(one, 2), made(other, 1)]);
@@ -96,7 +96,7 @@ describe("the rows of webhook deliveries", () => {
     expect(await listed(third)).to.deep.equal([]);
   });
 
-  it("a try that was cut off without a word is listed as interrupted and does not count, one that was cut off in order neither", async () => {
+  it("a try that crashed is listed as interrupted; one interrupted in order does not raise the next try's number", async () => {
     const one = queue();
     await deliveries.add([made(one, 1)]);
     await begun(one);
@@ -112,7 +112,7 @@ describe("the rows of webhook deliveries", () => {
     expect(shown).to.include({ status: "pending", attempts: 3 });
   });
 
-  it("the newest 30 tries are kept", async () => {
+  it("the newest 30 tries of a delivery are kept", async () => {
     const one = queue();
     await deliveries.add([made(one, 1)]);
     for (let n = 1; n <= 32; n++) {
@@ -125,7 +125,7 @@ describe("the rows of webhook deliveries", () => {
     );
   });
 
-  it("what is cancelled stays so, whatever a try under way comes to", async () => {
+  it("a cancelled delivery stays cancelled, whatever a try under way results in", async () => {
     const one = queue();
     await deliveries.add([made(one, 1), made(one, 2)]);
     const { id } = await begun(one);
@@ -135,7 +135,7 @@ describe("the rows of webhook deliveries", () => {
     expect(await deliveries.begin(one)).to.equal(undefined);
   });
 
-  it("what ended more than 30 days ago is not listed, and is removed as another comes in", async () => {
+  it("a delivery that ended more than 30 days ago is not listed, and is removed when another is stored", async () => {
     const one = queue();
     const [old, recent] = [made(one, 1), made(one, 2)];
     await deliveries.add([old, recent]);

@@ -69,7 +69,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     return started;
   };
 
-  it("are signed as Standard Webhooks has it, by every secret that is valid [d11 signatures]", async () => {
+  it("webhooks are signed as Standard Webhooks requires, by every valid secret [d11 signatures]", async () => {
     const { url, requests } = await receiver();
     const sent = post({ url, secrets: [secret, older] });
     expect(await sender().post(sent, never)).to.deep.equal({ status: 204, error: null });
@@ -86,7 +86,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect(received.headers["content-type"]).to.equal("application/json");
   });
 
-  it("take a redirect for a failure and do not follow it", async () => {
+  it("a redirect of a webhook counts as a failure and is not followed", async () => {
     const target = await receiver();
     for (const status of [301, 302, 303, 307, 308]) {
       const { url } = await receiver(
@@ -99,7 +99,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect(target.requests).to.have.length(0);
   });
 
-  it("give up on a receiver that does not answer in time, or trickles its headers", async () => {
+  it("a webhook gives up on a receiver that does not answer in time, or trickles its headers", async () => {
     const silent = await receiver(() => () => undefined);
     const answer = await sender({ timeoutMs: 300 }).post(post({ url: silent.url }), never);
     expect(answer).to.deep.equal({ status: null, error: "no answer within 0.3 s" });
@@ -112,7 +112,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect(late).to.deep.equal({ status: null, error: "no answer within 0.3 s" });
   });
 
-  it("take a status for what it says, however long the body that follows it", async () => {
+  it("a webhook's status counts, however long the body that follows it", async () => {
     let written = 0;
     const endless = await receiver(() => async (response) => {
       response.writeHead(200).setMaxListeners(0);
@@ -129,7 +129,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect(await sender({ timeoutMs: 1_000 }).post(post({ url: stalled.url }), never)).to.include({ status: 200 });
   });
 
-  it("say what was wrong with a connection, and are cut off on demand", async () => {
+  it("a webhook reports what was wrong with a connection, and can be aborted", async () => {
     const gone = await startReceiver();
     await gone.stop();
     const refused = await sender().post(post({ url: gone.url }), never);
@@ -140,7 +140,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect((await sender().post(post({ url: silent.url }), cut.signal)).status).to.equal(null);
   });
 
-  it("go to https receivers whose certificate is good, and to no other", async () => {
+  it("a webhook is sent to https receivers with a valid certificate, and to no other", async () => {
     const pair = certificateOf("receiver.test");
     const { port, requests } = await receiver(() => 200, pair);
     const url = `https://receiver.test:${port}/`;
@@ -153,7 +153,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect((await other.post(post({ url: `https://other.test:${port}/` }), never)).status).to.equal(null);
   });
 
-  it("never reach a private address by a name, whatever it answered before [d11 private addresses]", async () => {
+  it("a webhook never reaches a private address by a name, whatever it answered before [d11 private addresses]", async () => {
     const { port, requests } = await receiver();
     for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "fd00::1"]) {
       const resolver = answering([address]);
@@ -177,7 +177,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect(requests).to.have.length(0);
   });
 
-  it("connect to the very address that was checked, also where the next answer of a real DNS server is another one [d11 private addresses]", async () => {
+  it("a webhook connects to the address that was checked, also if the next DNS answer differs [d11 private addresses]", async () => {
     const { port, requests } = await receiver();
     const dns = await startDnsServer();
     closers.push(async () => dns.close());
@@ -195,7 +195,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect([asked(), requests.length]).to.deep.equal([2, 0]);
   });
 
-  it("say so where a name is not there or cannot be looked up", async () => {
+  it("a webhook reports a name that is missing or cannot be looked up", async () => {
     const missing = await sender().post(post({ url: "https://nobody.test/" }), never);
     expect(missing).to.deep.equal({ status: null, error: "the host's name has no address" });
     const away = { outcome: "temporary_failure", reason: "SERVFAIL" } as const;
@@ -203,7 +203,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect((await sender({ resolver }).post(post({ url: "https://nobody.test/" }), never)).error).to.match(/SERVFAIL/);
   });
 
-  it("have every delivery's name looked up anew: no connection is kept for the next one", async () => {
+  it("a webhook's name is looked up again for every delivery, without a kept connection", async () => {
     const { port, requests } = await receiver();
     let asked = 0;
     const lookup: ConnectLookup = (...call) => {
@@ -215,7 +215,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect([requests.length, asked]).to.deep.equal([3, 3]);
   });
 
-  it("refuse private literals, which no look-up ever sees [d11 private addresses]", async () => {
+  it("a webhook to a private address literal is refused [d11 private addresses]", async () => {
     const { port, requests } = await receiver();
     const resolver = answering(["127.0.0.1"]);
     const strict = sender({ allowedHosts: [], resolver });
@@ -230,7 +230,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect([resolver.asked.length, requests.length]).to.deep.equal([0, 0]);
   });
 
-  it("know no proxy of the environment", async () => {
+  it("a webhook uses no proxy of the environment", async () => {
     const proxy = await receiver();
     const { url, requests } = await receiver();
     const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
