@@ -207,12 +207,12 @@ const librariesOf = (file: string): string[] => [
 describe("the architecture", () => {
   const files = sourceFiles("streams", "projections", "src");
 
-  it("has no forbidden import", () => {
+  it("the architecture has no forbidden import", () => {
     const violations = files.flatMap((file) => importsOf(file).map(violation)).filter((found) => found !== undefined);
     expect(violations, `\n${violations.join("\n")}\n`).to.deep.equal([]);
   });
 
-  it("names, for each noun, every read model that its routes ask", () => {
+  it("each noun names every read model that its routes read", () => {
     const index = textOf("src/http/routes.ts");
     const declared = [...index.matchAll(/answeredFrom\(deps, \[([^\]]*)\], (\w+)\)/g)];
     const missing = declared.flatMap(([, names, routes]) => {
@@ -228,12 +228,12 @@ describe("the architecture", () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it("knows every folder of src", () => {
+  it("the architecture rules know every folder of src", () => {
     const unruled = files.filter((file) => !composition.test(file) && !rules.some((rule) => rule.files.test(file)));
     expect(unruled.filter((file) => file.split("/").length > 2)).to.deep.equal([]);
   });
 
-  it("has adapters that stand on one library each", () => {
+  it("each adapter depends on one library", () => {
     const adapters = files.filter((file) =>
       /^src\/(mail|eventStore|channels|html|platform\/(blobs|secrets|dns|metrics|webhooks|publicWeb|snapshots|accounts))\//.test(
         file,
@@ -245,15 +245,15 @@ describe("the architecture", () => {
     expect(crowded).to.deep.equal([]);
   });
 
-  it("reads the environment in src/settings/config.ts alone", () => {
+  it("the environment is read in src/settings/config.ts alone", () => {
     expect(files.filter((file) => textOf(file).includes("process.env"))).to.deep.equal(["src/settings/config.ts"]);
   });
 
-  it("looks across workspaces where that is the point, and nowhere else", () => {
+  it("reads across workspaces are only in the workspaces' queries", () => {
     expect(files.filter((file) => /\.ofAll\b/.test(textOf(file)))).to.deep.equal(["projections/workspaces/queries.ts"]);
   });
 
-  it("reads HTML that somebody wrote in the pool of threads alone", () => {
+  it("HTML from outside is parsed in the pool of threads alone", () => {
     const reading =
       /^import (?!type\b)[^;]*"#src\/(html\/(sanitise|letter\/\w+|reduce\/reduce\w+)|channels\/(letter|readableLetter))\.ts"/m;
     const onTheLoop = files.filter(
@@ -262,12 +262,12 @@ describe("the architecture", () => {
     expect(onTheLoop).to.deep.equal([]);
   });
 
-  it("keeps its files to a length that can be read", () => {
+  it("files are short enough to be read", () => {
     const lines = (file: string): number => textOf(file).split("\n").length;
     expect(files.filter((file) => lines(file) > 300).map((file) => `${file}: ${lines(file)}`)).to.deep.equal([]);
   });
 
-  it("has no test that lowers the time limit of .mocharc.json: machines are busy", () => {
+  it("no test lowers the time limit of .mocharc.json: machines are busy", () => {
     const { timeout } = JSON.parse(textOf(".mocharc.json"));
     const lowered = sourceFiles("test").flatMap((file) =>
       [...textOf(file).matchAll(/(?:this|\))\.timeout\(([\d_]+)\)/g)]
@@ -277,7 +277,7 @@ describe("the architecture", () => {
     expect(lowered).to.deep.equal([]);
   });
 
-  describe("is broken by", () => {
+  describe("violations of the architecture", () => {
     const broken: [file: string, text: string, rule: RegExp][] = [
       ["streams/draft/decider.ts", 'import { randomUUID } from "node:crypto";', /streams\/ imports nothing/],
       ["streams/draft/decider.ts", 'import type { Clock } from "#src/platform/clock.ts";', /streams\/ imports nothing/],
@@ -303,7 +303,7 @@ describe("the architecture", () => {
       ["src/platform/blobs/postgresBlobs.ts", 'import { x } from "#test/support/postgres.ts";', /scripts or tests/],
     ];
     for (const [file, text, rule] of broken) {
-      it(`${file} with ${JSON.stringify(text)}`, () => {
+      it(`the architecture is violated by ${file} with ${JSON.stringify(text)}`, () => {
         expect(importsOf(file, text).map(violation)).to.have.length(1);
         expect(importsOf(file, text).map(violation)[0]).to.match(rule).and.to.include(file);
       });

@@ -67,12 +67,12 @@ const namesBelow = (folder: string): string[] => readdirSync(folder, { recursive
 const routes = realRoutes();
 
 describe("the documents", () => {
-  it("are there for every room", () => {
+  it("each room has a document", () => {
     expect(files).to.include.members(["README.md", ...rooms.map((room) => `${room}/README.md`)]);
   });
 
   for (const file of files) {
-    it(`${file} leads nowhere that is not there`, () => {
+    it(`the links of ${file} lead to existing targets`, () => {
       const dead = linksOf(file).filter(({ target, anchor }) => {
         const path = target === "" ? file : join(dirname(file), target);
         if (!existsSync(path)) return true;
@@ -81,7 +81,7 @@ describe("the documents", () => {
       expect(dead).to.deep.equal([]);
     });
 
-    it(`${file} names no file that is not there`, () => {
+    it(`the files that ${file} names exist`, () => {
       const folder = dirname(file);
       const below = folder === "." ? rooms.flatMap(namesBelow) : namesBelow(folder);
       const isThere = (path: string): boolean =>
@@ -93,7 +93,7 @@ describe("the documents", () => {
     });
   }
 
-  it("have a README.md of one page that names every room and the folders of src/", () => {
+  it("README.md is one page that names every room and the folders of src/", () => {
     const readme = text("README.md");
     expect(readme.split("\n").length).to.be.at.most(151);
     const folders = readdirSync("src", { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -101,13 +101,13 @@ describe("the documents", () => {
     expect(pathsOf("README.md").length).to.be.above(60);
   });
 
-  it("name tests by titles that they have", () => {
+  it("documents name tests by titles that exist", () => {
     const named = files.flatMap((file) => testsNamedIn(text(file)));
     expect(named.length).to.be.above(15);
     expect(named.filter(({ file, title }) => !text(file).includes(title))).to.deep.equal([]);
   });
 
-  it("have the tables that the code makes (npm run documents writes them)", () => {
+  it("the documents have the tables that the code makes (npm run documents writes them)", () => {
     const tables = allTables({ routes, settings: settingDescriptions });
     for (const file of pageFiles) {
       const written = readFileSync(file, "utf8");
@@ -116,7 +116,7 @@ describe("the documents", () => {
     expect(() => withTables("<!-- table: nonsense -->\n<!-- end of table -->", tables)).to.throw("nonsense");
   });
 
-  it("tell of every kind of stream, every read model and every process", () => {
+  it("the documents describe every kind of stream, every read model and every process", () => {
     for (const { decider } of Object.values(streams)) {
       expect(text("streams/README.md")).to.include(`\`${decider.category}-<`);
     }
@@ -126,7 +126,7 @@ describe("the documents", () => {
     }
   });
 
-  it("name every command and every crash point", () => {
+  it("the documents name every command and every crash point", () => {
     const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };
     const reference = text("src/http/docs/reference.md");
     for (const name of Object.keys(scripts)) {
@@ -142,12 +142,12 @@ describe("comments", () => {
     .filter((path) => /\.(ts|mjs|sql)$/.test(path) && path !== "test/documents.test.ts")
     .map((path) => [path, text(path)] as const);
 
-  it("cite no numbered document that nobody has", () => {
+  it("comments cite no numbered document that does not exist", () => {
     const cited = /\b(decisions|interface|design) \d|\(design: |\b(interface|design)\.md\b/;
     expect(sources.filter(([, source]) => cited.test(source)).map(([path]) => path)).to.deep.equal([]);
   });
 
-  it("name documents, sections and invariants that there are", () => {
+  it("comments name documents, sections and invariants that exist", () => {
     const named = sources.flatMap(([path, source]) =>
       [...source.matchAll(/((?:[\w]+\/)*\w+\.md)(?:, (?:"([^"\n]+)"|invariant (\d+)))/g)].map(
         ([, file = "", section, invariant]) => ({
@@ -194,7 +194,7 @@ describe("the pages under /docs", () => {
   const nouns = [...new Set(routes.map(({ path }) => path.split("/")[2]))];
   const pages = [...Object.keys(documents), ...nouns.map((noun) => `api/${noun}`)];
   for (const path of ["/docs", ...pages.map((name) => `/docs/${name}`)]) {
-    it(`${path} needs no key, loads nothing from elsewhere, and has no dead link`, async () => {
+    it(`the page ${path} needs no key, loads nothing from elsewhere, and has no dead link`, async () => {
       const { status, headers, html } = await page(path);
       expect(status).to.equal(200);
       expect(headers.get("content-security-policy")).to.contain("default-src 'none'");
@@ -210,7 +210,7 @@ describe("the pages under /docs", () => {
     });
   }
 
-  it("show every route, setting and scope", async () => {
+  it("the pages under /docs show every route, setting and scope", async () => {
     const { html: contract } = await page("/docs/contract");
     for (const { method, path } of routes) {
       expect(contract).to.contain(`<code>${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}</code>`);
@@ -223,7 +223,7 @@ describe("the pages under /docs", () => {
 describe("the renderer of the pages", () => {
   const made = (markdown: string): string => renderMarkdown(markdown).markup.trim();
 
-  it("escapes everything, and makes links only of what is one", () => {
+  it("the renderer escapes everything, and makes links only of links", () => {
     expect(made("a <b>&</b> `<i>` **x** <u>")).to.equal(
       "<p>a &lt;b&gt;&amp;&lt;/b&gt; <code>&lt;i&gt;</code> <strong>x</strong> &lt;u&gt;</p>",
     );
@@ -237,13 +237,13 @@ describe("the renderer of the pages", () => {
     expect(made("```html\n<script>\n```")).to.equal('<pre tabindex="0"><code class="language-html">&lt;script&gt;\n</code></pre>');
   });
 
-  it("makes links from one page to another lead to where they are served", () => {
+  it("the renderer makes links from one page to another that work where they are served", () => {
     expect(made("[a](contract.md#b) [c](introduction.md)")).to.equal(
       '<p><a href="/docs/contract#b">a</a> <a href="/docs">c</a></p>',
     );
   });
 
-  it("knows headings, lists in lists, and tables with bars in code", () => {
+  it("the renderer knows headings, nested lists, and tables with bars in code", () => {
     expect(made("## A `b`, c\n\n## A b c")).to.equal(
       '<h2 id="a-b-c">A <code>b</code>, c</h2>\n<h2 id="a-b-c-1">A b c</h2>',
     );

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { expect } from "chai";
 
 describe("the contract", () => {
-  it("has a test for every row, and no test names a row that there is not", async () => {
+  it("the contract has a test for every row, and no test names an unknown row", async () => {
     const { code, said } = await new Promise<{ code: unknown; said: string }>((resolve) => {
       execFile(process.execPath, ["--import", "tsx", "scripts/contract.ts"], (error, _, stderr) =>
         resolve({ code: error ? error.code : 0, said: stderr }),

@@ -27,7 +27,7 @@ describe("outer [1 POST /v1/things]", () => {
 `;
 
 describe("the titles of tests, read as text", () => {
-  it("are those of tests that run, each with what it stands in", () => {
+  it("the titles read as text are those of tests that run, each with its describes", () => {
     expect(testTitles(text).map(({ title, under }) => [...under, title].join(" / "))).to.deep.equal([
       "outer [1 POST /v1/things] / inner ${plans[0]} / one [1 scopes]",
       "outer [1 POST /v1/things] / two pro [2 ${plan}] [d1 ${plan}] [1 422 invalid_request]",
@@ -35,7 +35,7 @@ describe("the titles of tests, read as text", () => {
     ]);
   });
 
-  it("name in a hole what the file knows, and nothing else", () => {
+  it("a template in a title stands for the words that its file has, and no others", () => {
     const { words } = testTitles(text)[0]!;
     expect(isTag("1 scopes", "1 scopes", words)).to.equal(true);
     expect(isTag("1 scopes", "1 scope", words)).to.equal(false);

@@ -4,10 +4,10 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { serviceEnvironment, serviceFlags } from "../../scripts/support/instance.ts";
 
-describe("how the service is started", () => {
+describe("the flags of Node for the service", () => {
   const text = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 
-  it("is the same by npm and in the image, so what is measured holds for both", async () => {
+  it("the service is started the same by npm and in the image", async () => {
     const { scripts } = JSON.parse(await text("package.json"));
     const dockerfile = await text("scripts/Dockerfile");
     const image = /^CMD (\[.*\])$/m.exec(dockerfile)?.[1];
@@ -21,7 +21,7 @@ describe("how the service is started", () => {
       expect(dockerfile.split("\n")).to.include(`ENV ${name}=${value}`);
   });
 
-  it("leaves its other threads what each of them is given", async () => {
+  it("the flags of the service's main thread do not change the limits of its other threads", async () => {
     const heapFlags = `--import=${new URL("../../scripts/support/heapFlags.mjs", import.meta.url).href}`;
     const { stdout } = await promisify(execFile)(process.execPath, [...serviceFlags, heapFlags, "-e", ofBoth]);
     const [main, thread] = stdout.trim().split(" ").map(Number);

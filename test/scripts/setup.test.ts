@@ -35,7 +35,7 @@ describe("npm run setup", () => {
       ({ stderr }) => stderr,
     );
 
-  it("writes what docker-compose.yml needs, with secrets of its own, readable for its owner alone", async () => {
+  it("npm run setup writes what docker-compose.yml needs, with new secrets, readable by its owner alone", async () => {
     const said = await setup(...Object.entries(answers).flatMap(([flag, value]) => [`--${flag}`, value]));
     expect(said).to.include("docker compose up -d").and.to.include("workspace create");
     const env = parse(await readFile(file));
@@ -53,7 +53,7 @@ describe("npm run setup", () => {
     expect(said).not.to.include(`${env.POSTGRES_OWNER_PASSWORD}`);
   });
 
-  it("leaves a file alone that is there, unless it is told to write it anew: then its secrets stay", async () => {
+  it("npm run setup changes no existing file unless told to, and then keeps its secrets", async () => {
     await writeFile(file, "SECRETS_KEYS=mine\n");
     expect(await setup("--domain", "other.example.com"))
       .to.include("is there already")
@@ -71,7 +71,7 @@ describe("npm run setup", () => {
     expect(await readdir(folder)).to.deep.equal([".env"]);
   });
 
-  it("refuses what the service would refuse, and writes nothing", async () => {
+  it("npm run setup refuses what the service would refuse, and writes nothing", async () => {
     expect(await setup("--domain", "mail.example.com")).to.include("SMTP_URL has to be set with MAIL_PROVIDER=smtp");
     expect(await setup("--no-such-flag")).to.include("npm run setup -- [--domain HOST]");
     expect(await setup("--domain", "mail.example.com:8443")).to.include("--domain: expected a domain name.");
@@ -81,18 +81,18 @@ describe("npm run setup", () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it("asks for no DNS record of localhost", async () => {
+  it("npm run setup requires no DNS record of localhost", async () => {
     const said = await setup("--domain", "localhost", "--mail-provider", "outbox");
     expect(said).to.include("1. docker compose up -d").and.not.to.include("DNS");
   });
 
-  it("shows with --help what it takes, and writes nothing", async () => {
+  it("npm run setup shows its options with --help, and writes nothing", async () => {
     const { stdout, stderr } = await run(process.execPath, ["--import", "tsx", "scripts/setup.ts", "--help"]);
     expect(stdout).to.include("npm run setup -- [--domain HOST]");
     expect(stderr).to.equal("");
   });
 
-  it("makes other secrets each time", () => {
+  it("npm run setup makes other secrets each time", () => {
     const [one, other] = [envOf(answers, fresh), envOf(answers, fresh)];
     const same = Object.keys(one).filter((name) => one[name] === other[name]);
     const made = ["SECRETS_KEYS", "POSTGRES_OWNER_PASSWORD", "POSTGRES_SERVICE_PASSWORD", "METRICS_TOKEN"];
@@ -100,7 +100,7 @@ describe("npm run setup", () => {
     expect(Object.keys(one)).to.include.members(made);
   });
 
-  it("has .env.example beside it, with every setting and every variable of docker-compose.yml (npm run documents writes it)", async () => {
+  it(".env.example has every setting and every variable of docker-compose.yml (npm run documents writes it)", async () => {
     expect(await readFile(".env.example", "utf8")).to.equal(envExample(settingDescriptions));
     const known = [...settingDescriptions, ...composeVariables].map(({ name }) => name);
     const compose = await readFile("docker-compose.yml", "utf8");
@@ -111,7 +111,7 @@ describe("npm run setup", () => {
     expect(Object.keys(parse(await readFile(".env.example")))).to.deep.equal([]);
   });
 
-  it("leads to services of which EventStoreDB's start with their profile alone, each with what it needs", async () => {
+  it("EventStoreDB's services start with their profile alone, each with what it needs", async () => {
     const { services, volumes, configs } = parseYaml(await readFile("docker-compose.yml", "utf8"), { merge: true });
     const names = Object.keys(services);
     const usual = names.filter((name) => services[name].profiles === undefined);

@@ -29,13 +29,13 @@ describe("the configuration", () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  it("lets a hand-over take what the limits of SMTP allow, for ten recipients too", () => {
+  it("the configured time for a hand-over covers the limits of SMTP, for ten recipients too", () => {
     const { envelopeMs, contentMs, answerMs } = usualTimeouts;
     const { handOverSeconds } = loadConfig({ SECRETS_KEYS: ring });
     expect(handOverSeconds * 1_000).to.be.greaterThan(10 * envelopeMs + contentMs + answerMs);
   });
 
-  it("has the documented defaults", () => {
+  it("the configuration has the documented defaults", () => {
     const config = loadConfig({ SECRETS_KEYS: ring });
     expect(config).to.deep.include({
       production: false,
@@ -76,7 +76,7 @@ describe("the configuration", () => {
     expect([...config.roles]).to.deep.equal(["api", "projections", "processes", "smtp"]);
   });
 
-  it("takes proxies by their number or their networks", () => {
+  it("proxies are configured by their number or their networks", () => {
     const trusted = (TRUST_PROXY: string) => loadConfig({ SECRETS_KEYS: ring, TRUST_PROXY }).trustProxy;
     expect([trusted("0"), trusted("2"), trusted("10")]).to.deep.equal([0, 2, 10]);
     expect(trusted("loopback, 10.0.0.0/8,2001:db8::/32, 192.0.2.1")).to.deep.equal([
@@ -90,7 +90,7 @@ describe("the configuration", () => {
       .and.not.to.contain("short,");
   });
 
-  it("takes the measures of service mail as four numbers, or none at all", () => {
+  it("the limits of service mail are configured as four numbers, or none at all", () => {
     const taken = (SERVICE_MAIL_PER_HOUR: string) => loadConfig({ SECRETS_KEYS: ring, SERVICE_MAIL_PER_HOUR });
     expect(taken("1, 2,3,4").serviceMailPerHour).to.deep.equal([1, 2, 3, 4]);
     expect(taken("off").serviceMailPerHour).to.equal("off");
@@ -98,7 +98,7 @@ describe("the configuration", () => {
       expect(refusal({ SERVICE_MAIL_PER_HOUR: wrong }), wrong).to.contain("SERVICE_MAIL_PER_HOUR is wrong");
   });
 
-  it("lets one setting follow from another", () => {
+  it("settings have defaults that follow from other settings", () => {
     const config = loadConfig({
       SECRETS_KEYS: ring,
       PORT: "9000",
@@ -111,7 +111,7 @@ describe("the configuration", () => {
     expect(config.databaseOwnerUrl).to.equal("postgres://u:p@h/d");
   });
 
-  it("tells of each setting in one sentence, and its default as it could be set", () => {
+  it("each setting is described in one sentence, with a default that could be set", () => {
     for (const { name, takes, default: value, meaning } of settingDescriptions) {
       expect(meaning, name).to.match(/^[A-Z][^.]+\.$/);
       expect(takes, name).not.to.equal("");
@@ -135,7 +135,7 @@ describe("the configuration", () => {
     STRIPE_PRICE_AGENCY_ANNUAL: "price_4",
   };
 
-  it("takes Stripe's settings together, or none of them [d10 settings]", () => {
+  it("Stripe's settings are accepted together, or none of them [d10 settings]", () => {
     expect(loadConfig({ SECRETS_KEYS: ring }).stripe).to.equal(null);
     expect(loadConfig({ SECRETS_KEYS: ring, ...stripe, STRIPE_PORTAL_CONFIGURATION: "bpc_1" }).stripe).to.deep.equal({
       secretKey: "sk_test_abcdefghijklmnop",
@@ -166,7 +166,7 @@ describe("the configuration", () => {
     expect(refusal({ ...stripe, ...plain })).to.contain("STRIPE_API_BASE has to begin with https://");
   });
 
-  it("is all that docker-compose.yml hands on, and all of it is handed on that has a use there", async () => {
+  it("docker-compose.yml passes on every setting that has a use there, and no other variable", async () => {
     const names = settingDescriptions.map(({ name }) => name);
     const compose = await readFile("docker-compose.yml", "utf8");
     const [, set = ""] = /\n {4}environment:\n([\s\S]*?)\n {4}\w/.exec(compose) ?? [];
@@ -176,7 +176,7 @@ describe("the configuration", () => {
     expect(handedOn).to.have.members(names.filter((name) => !useless.includes(name)));
   });
 
-  it("of docker-compose.yml can be had twice, behind a proxy, and names no administrator at run time", async () => {
+  it("docker-compose.yml can run twice, behind a proxy, and names no administrator at run time", async () => {
     const compose = await readFile("docker-compose.yml", "utf8");
     const [, text = ""] = /\nservices:\n([\s\S]*?)\n\w/.exec(compose) ?? [];
     const services = new Map(
@@ -207,11 +207,11 @@ describe("the configuration", () => {
       expect([...service.matchAll(/source: (\w+)/g)].map(([, name]) => name)).not.to.include.any.members(inline);
   });
 
-  it("takes an empty setting for one that is not there", () => {
+  it("an empty setting counts as missing", () => {
     expect(loadConfig({ SECRETS_KEYS: ring, PORT: "", SMTP_URL: " ", CRASH_AT: "" }).port).to.equal(8080);
   });
 
-  it("lists everything that is wrong at once, without repeating a secret", () => {
+  it("a refused configuration lists everything that is wrong at once, without repeating a secret", () => {
     const message = refusal({
       PORT: "80 80",
       SMTP_IN_PORT: "70000",
@@ -258,7 +258,7 @@ describe("the configuration", () => {
     expect(message).not.to.match(/hunter2|aHVudGVyMg/);
   });
 
-  it("takes DNS servers as addresses, with a port or without", () => {
+  it("DNS servers are configured as addresses, with a port or without", () => {
     const servers = ["192.0.2.1", "127.0.0.1:5353", "2001:db8::1", "[2001:db8::1]:5353"];
     expect(loadConfig({ SECRETS_KEYS: ring, DNS_SERVERS: servers.join(", ") }).dnsServers).to.deep.equal(servers);
     expect(() => createNodeResolver({ servers })).not.to.throw();
@@ -275,7 +275,7 @@ describe("the configuration", () => {
     }
   });
 
-  it("takes relays as addresses and networks, and believes what they say of their clients in production only where they are named", () => {
+  it("relays are addresses and networks; in production XCLIENT is believed only of named relays", () => {
     expect(loadConfig({ SECRETS_KEYS: ring })).to.deep.include({
       smtpInRelays: ["127.0.0.0/8", "::1"],
       smtpInXclient: true,
@@ -303,13 +303,13 @@ describe("the configuration", () => {
       expect(refusal({ SMTP_IN_BUDGET: wrong }), wrong).to.match(/SMTP_IN_BUDGET is wrong/);
   });
 
-  it("names the mail providers there are when another one is asked for", () => {
+  it("an unknown mail provider is refused with the names of those there are", () => {
     expect(refusal({ MAIL_PROVIDER: "pigeon" })).to.match(
       /MAIL_PROVIDER is wrong: expected outbox, smtp or sendgrid\./,
     );
   });
 
-  it("refuses settings that do not fit together", () => {
+  it("settings that do not fit together are refused", () => {
     expect(refusal({ MAIL_PROVIDER: "smtp" })).to.match(/SMTP_URL has to be set/);
     expect(refusal({ MAIL_PROVIDER: "sendgrid" })).to.match(/SENDGRID_API_KEY has to be set/);
     expect(refusal({ SENDGRID_BASE_URL: "http://api.example" })).to.match(/SENDGRID_BASE_URL has to begin with https/);
@@ -324,7 +324,7 @@ describe("the configuration", () => {
     );
   });
 
-  it("takes a certificate for mail with its key alone, and says which of them is missing", () => {
+  it("a certificate for mail is accepted with its key alone, and the missing one is named", () => {
     const both = { SMTP_IN_TLS_CERT: "/certs/mx.pem", SMTP_IN_TLS_KEY: "/certs/mx.key" };
     expect(loadConfig({ SECRETS_KEYS: ring, ...both })).to.include({
       smtpInTlsCert: "/certs/mx.pem",
@@ -334,7 +334,7 @@ describe("the configuration", () => {
     expect(refusal({ ...both, SMTP_IN_TLS_CERT: "" })).to.match(/SMTP_IN_TLS_KEY is set without SMTP_IN_TLS_CERT: set/);
   });
 
-  it("in production takes a PUBLIC_URL with https alone, but for this very machine", () => {
+  it("in production PUBLIC_URL must be https, except for this machine", () => {
     const production = { NODE_ENV: "production", MAIL_PROVIDER: "outbox", SECRETS_KEYS: ring };
     for (const PUBLIC_URL of [
       ...["http://mail.example", "http://mail.example:443", "http://10.0.0.1:8080", "http://localhost.mail.example"],
@@ -346,7 +346,7 @@ describe("the configuration", () => {
     expect(loadConfig({ SECRETS_KEYS: ring, PUBLIC_URL: "http://mail.example" }).publicUrl).to.be.a("string");
   });
 
-  it("in production takes a sandbox domain only with approval mail from another domain", () => {
+  it("in production a sandbox domain requires approval mail from another domain", () => {
     const production = { NODE_ENV: "production", MAIL_PROVIDER: "outbox", PUBLIC_URL: "https://try.example" };
     const sandbox = { ...production, SANDBOX_DOMAIN: "try.example" };
     expect(refusal(sandbox)).to.match(/APPROVALS_FROM has to be set with SANDBOX_DOMAIN in production: an address on/);
@@ -358,7 +358,7 @@ describe("the configuration", () => {
     expect(loadConfig({ SECRETS_KEYS: ring, ...production }).approvalsFrom).to.equal("approvals@try.example");
   });
 
-  it("in production refuses what is for development", () => {
+  it("in production settings for development are refused", () => {
     const message = refusal({
       NODE_ENV: "production",
       SECRETS_KEYS: "",
@@ -373,18 +373,18 @@ describe("the configuration", () => {
     expect(config).to.include({ production: true, sandboxDomain: null });
   });
 
-  it("takes domains whose mail from this machine counts as proven in development", () => {
+  it("in development the mail of configured domains from this machine counts as proven", () => {
     const { devProvenDomains } = loadConfig({ SECRETS_KEYS: ring, DEV_PROVEN_DOMAINS: "customer.example, shop.test" });
     expect(devProvenDomains).to.deep.equal(["customer.example", "shop.test"]);
     expect(refusal({ DEV_PROVEN_DOMAINS: "not a domain" })).to.match(/DEV_PROVEN_DOMAINS/);
   });
 
-  it("takes a crash point with and without a count", () => {
+  it("a crash point is configured with and without a count", () => {
     expect(loadConfig({ SECRETS_KEYS: ring, CRASH_AT: "send:claimed:3" }).crashAt).to.equal("send:claimed:3");
     expect(refusal({ CRASH_AT: "send:claimed:" })).to.match(/CRASH_AT/);
   });
 
-  it("makes the keys of a development install once, for its owner alone", async () => {
+  it("the keys of a development installation are made once, readable by its owner alone", async () => {
     const { secretsKeys } = loadConfig({ DATA_DIR: dataDir });
     expect(loadConfig({ DATA_DIR: dataDir }).secretsKeys).to.equal(secretsKeys);
     const owner = { workspaceId: "w", field: "f" };
@@ -394,7 +394,7 @@ describe("the configuration", () => {
     expect((await readFile(file, "utf8")).trim()).to.equal(secretsKeys);
   });
 
-  it("says in a sentence that the keys cannot be kept", async () => {
+  it("keys that cannot be stored are reported in a sentence", async () => {
     const file = join(dataDir, "file");
     await writeFile(file, "");
     expect(() => loadConfig({ DATA_DIR: file })).to.throw(StartError, /cannot be kept/);

@@ -6,7 +6,7 @@ import { firstWorkspace, isInLog } from "#src/start/firstStart.ts";
 import { startInProcess } from "#test/support/inProcess.ts";
 
 describe("the first workspace", () => {
-  it("is not waited for where the read models show one, however far behind the log they are", async () => {
+  it("the start does not wait for read models if they already show a workspace", async () => {
     const deps = {
       reads: { ofAll: { query: async () => ({ rows: [{ id: "1" }] }) } },
       store: { head: async () => 7 },
@@ -15,7 +15,7 @@ describe("the first workspace", () => {
     expect(await firstWorkspace(deps)).to.equal(undefined);
   });
 
-  it("is not looked for in a log that stopped answering, however often a subscription tries again", async () => {
+  it("the first workspace is not searched in a log that stopped answering, however often a subscription retries", async () => {
     async function* subscribe({ signal }: SubscribeOptions): AsyncGenerator<Batch> {
       yield { events: [], position: 3, caughtUp: false };
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -25,7 +25,7 @@ describe("the first workspace", () => {
     expect(failed.message).to.equal("the event log did not answer within 0.02 s");
   });
 
-  it("is made by one of two instances that start at the same moment, which shows its key", async () => {
+  it("one of two instances that start at once makes the first workspace, and shows its key", async () => {
     const app = await startInProcess();
     try {
       // Neither has seen any yet.

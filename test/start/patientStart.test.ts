@@ -6,7 +6,7 @@ import { patientStart } from "#src/start/patientStart.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { quietLog } from "../runtime/projections/support.ts";
 
-describe("a start whose servers are away", () => {
+describe("a start while servers are away", () => {
   let nowMs = 0;
   const made = (ending = new AbortController()) => {
     const log = quietLog();
@@ -29,14 +29,14 @@ describe("a start whose servers are away", () => {
   };
   const away = new Unavailable("PostgreSQL: Connection terminated due to connection timeout");
 
-  it("tries again until they are there, and says so once", async () => {
+  it("a start retries until its servers are there, and logs it once", async () => {
     const { patiently, said } = made();
     expect(await patiently(failing(2, away).step)).to.equal(3);
     expect(await patiently(failing(1, new StartError("it cannot be reached", { cause: away })).step)).to.equal(2);
     expect(said.map(({ message }) => message)).to.deep.equal(["cannot start yet, retrying"]);
   });
 
-  it("ends with the last error after 30 s in all, however many steps there are", async () => {
+  it("a start fails with the last error after 30 s in all, however many steps there are", async () => {
     const { patiently, waits } = made();
     await patiently(failing(20, away).step);
     const failed = await patiently(failing(100, away).step).catch((error) => error);
@@ -44,7 +44,7 @@ describe("a start whose servers are away", () => {
     expect(waits).to.have.length(30);
   });
 
-  it("ends when its end is asked for, also while it waits", async () => {
+  it("a start ends when it is told to stop, also while it waits", async () => {
     const { ending } = made();
     const { step, tries } = failing(100, away);
     const patiently = patientStart({ log: quietLog(), ending: ending.signal }, { backoff: () => 3_600_000 });
@@ -55,7 +55,7 @@ describe("a start whose servers are away", () => {
     expect(tries()).to.equal(2);
   });
 
-  it("waits no longer than that, nor after its end is asked for, for a step that does not answer", async () => {
+  it("a start does not wait longer than its time or its stop for a step that does not answer", async () => {
     const ending = new AbortController();
     const [log, backoff] = [quietLog(), () => 0];
     const silent = () => new Promise<never>(() => {});
@@ -68,7 +68,7 @@ describe("a start whose servers are away", () => {
     expect(await waiting).to.have.property("message", "the start was abandoned");
   });
 
-  it("ends at once where nothing will come of waiting: a fault, a wrong password, a database that is not there", async () => {
+  it("a start fails at once if waiting is useless: a fault, a wrong password, a missing database", async () => {
     const { patiently, said } = made();
     for (const error of [new Error("ours"), new StartError("it is too old")]) {
       const { step, tries } = failing(1, error);
@@ -91,7 +91,7 @@ describe("a start whose servers are away", () => {
     expect(said).to.deep.equal([]);
   });
 
-  it("waits for a PostgreSQL that nobody listens for yet", async () => {
+  it("a start waits for a PostgreSQL that does not listen yet", async () => {
     const { patiently, said } = made();
     const nobody = "postgres://u:hunter2@127.0.0.1:1/d";
     const server = await createTestDatabase();

@@ -2,7 +2,7 @@ import type { WriteStream } from "node:tty";
 import { expect } from "chai";
 import { startProgress } from "#src/start/startProgress.ts";
 
-describe("what a start says that it is doing", () => {
+describe("the progress of a start", () => {
   /** Shows two steps and the end; returns what was written and what was logged. */
   function shown(isTTY: boolean) {
     let written = "";
@@ -21,7 +21,7 @@ describe("what a start says that it is doing", () => {
     return { written, logged };
   }
 
-  it("is one line on a terminal, which each step rewrites and the end clears", () => {
+  it("the progress of a start is one line on a terminal, which each step rewrites and the end clears", () => {
     const { written, logged } = shown(true);
     const clear = "\r\x1b[K";
     const lines = written.split(clear).filter(Boolean);
@@ -31,7 +31,7 @@ describe("what a start says that it is doing", () => {
     expect(logged).to.deep.equal([]);
   });
 
-  it("is a line of the log for each step elsewhere", () => {
+  it("the progress of a start is a log line for each step without a terminal", () => {
     const { written, logged } = shown(false);
     expect(written).to.equal("");
     expect(logged).to.deep.equal([

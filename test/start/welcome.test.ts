@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { welcomeLines } from "#src/start/welcome.ts";
 
-describe("what the terminal shows at a start", () => {
+describe("the text on the terminal after a start", () => {
   const config = { mailProvider: "outbox", smtpInHost: "127.0.0.1", publicUrl: "http://localhost:8080" } as const;
   const service = { url: "http://127.0.0.1:8080", smtpPort: 2525 };
   const ownerLink = "http://localhost:8080/invitation/abc";
   const said = (shown: { apiKey: string | undefined; ownerLink: string | undefined }) =>
     welcomeLines(config, service, shown).join("\n");
 
-  it("has the first key once and the first owner's invitation until somebody owns the workspace", () => {
+  it("the terminal shows the first key once, and the first owner's invitation until the workspace has an owner", () => {
     const first = said({ apiKey: "svc_live_x", ownerLink });
     expect(first).to.contain("svc_live_x").and.to.contain(ownerLink).and.to.contain("/outbox");
     expect(first).to.contain("Console  http://localhost:8080/\n");
@@ -17,7 +17,7 @@ describe("what the terminal shows at a start", () => {
     expect(said({ apiKey: undefined, ownerLink: undefined })).not.to.contain("invitation");
   });
 
-  it("has one name for this machine", () => {
+  it("the terminal has one name for this machine", () => {
     expect(said({ apiKey: "svc_live_x", ownerLink }))
       .to.contain("Mail in  localhost:2525")
       .and.not.to.contain("127.0.0.1");
@@ -29,7 +29,7 @@ describe("what the terminal shows at a start", () => {
     expect(named).to.contain("http://127.0.0.10:8080/v1").and.to.contain("mail.example:2525");
   });
 
-  it("has an address to ask where the service listens on every one", () => {
+  it("the terminal shows a usable address if the service listens on every one", () => {
     for (const url of ["http://0.0.0.0:8080", "http://[::]:8080", "http://[::1]:8080"]) {
       const everywhere = { ...config, smtpInHost: "0.0.0.0" };
       const lines = welcomeLines(everywhere, { ...service, url }, { apiKey: "svc_live_x", ownerLink });
