@@ -234,7 +234,9 @@ describe("the renderer of the pages", () => {
     expect(made('[a](javascript:x) [b](//evil) [c](/docs/c#d) [e](#f"g) https://evil.example')).to.equal(
       '<p>a b <a href="/docs/c#d">c</a> <a href="#f&quot;g">e</a> https://evil.example</p>',
     );
-    expect(made("```html\n<script>\n```")).to.equal('<pre tabindex="0"><code class="language-html">&lt;script&gt;\n</code></pre>');
+    expect(made("```html\n<script>\n```")).to.equal(
+      '<pre tabindex="0"><code class="language-html">&lt;script&gt;\n</code></pre>',
+    );
   });
 
   it("the renderer makes links from one page to another that work where they are served", () => {
