@@ -84,8 +84,8 @@ describe("accounts and sessions [4 /auth/*]", () => {
       expect((await door().json("/auth/confirm", { token, password: goodPassword })).status).to.equal(201);
       const twice = await door().json("/auth/confirm", { token, password: goodPassword });
       expect([twice.status, twice.body.field]).to.deep.equal([422, "token"]);
-      expect(twice.body.message).to.include("used already");
-      expect((await door().get(`/confirm/${token}`)).text).to.include("used already");
+      expect(twice.body.message).to.include("already used");
+      expect((await door().get(`/confirm/${token}`)).text).to.include("already used");
     });
 
     it("a confirmation that crashed between any two of its appends succeeds when the same link is used again", async () => {
@@ -310,7 +310,7 @@ describe("accounts and sessions [4 /auth/*]", () => {
       expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
       expect((await door().json("/auth/sign-in", { email, password: another })).status).to.equal(200);
       expect((await door().json("/auth/password/reset", { token, password: goodPassword })).body.message).to.include(
-        "used already",
+        "already used",
       );
       await until(async () =>
         (await mailsTo(service, email)).some(({ subject }) => subject === "Your password has changed"),

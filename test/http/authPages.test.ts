@@ -37,7 +37,7 @@ describe("the sign-in pages [4 /auth/*]", () => {
     const token = await mailedToken(service, { address: email, page: "confirm" });
     const refused = await visitor.form("/auth/confirm", { token, password: "password1234" });
     expect(refused.status).to.equal(422);
-    expect(refused.text).to.include("anybody would try").and.to.include(email).and.to.include(token);
+    expect(refused.text).to.include("easy to guess").and.to.include(email).and.to.include(token);
     expect(refused.text).not.to.include("password1234");
     const confirmed = await visitor.form("/auth/confirm", { token, password: goodPassword });
     expect([confirmed.status, confirmed.location]).to.deep.equal([303, "/review"]);

@@ -22,7 +22,9 @@ describe("the front page", () => {
     const response = await fetch(`${await served([ready])}/`);
     expect(response.status).to.equal(200);
     const text = await response.text();
-    expect(text).to.include("<h1>Ready</h1>").and.to.include("A person approves each reply before it is sent");
+    expect(text)
+      .to.include("<h1>Countersign is running</h1>")
+      .and.to.include("A person approves each reply before it is sent");
     expect(text).to.include('href="/docs"').and.not.to.include("/outbox");
     for (const [name, value] of Object.entries(pageHeaders)) expect(response.headers.get(name), name).to.equal(value);
   });

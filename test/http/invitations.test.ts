@@ -33,7 +33,7 @@ describe("acceptance of an invitation [4 /auth/*]", () => {
     expect(page.text).to.include(email).and.to.include("approver").and.to.include("Create account and join");
     const visitor = door();
     const weak = await visitor.form("/auth/invitations/accept", { token, password: "password1234" });
-    expect([weak.status, weak.text.includes("anybody would try")]).to.deep.equal([422, true]);
+    expect([weak.status, weak.text.includes("easy to guess")]).to.deep.equal([422, true]);
     const accepted = await visitor.form("/auth/invitations/accept", { token, password: goodPassword, name: "Bo" });
     expect([accepted.status, accepted.location]).to.deep.equal([303, "/review"]);
     const { body } = await visitor.get("/auth/session");

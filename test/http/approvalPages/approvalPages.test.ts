@@ -20,7 +20,7 @@ const decided = (
 describe("the page that lists drafts", () => {
   it("says of each that waits how many warnings it has, or that its own page says it", () => {
     const body = listPage(listOfAll);
-    expect(body).to.include("<p>Waits for your decision</p>").and.to.include("with <strong>4 warnings</strong>");
+    expect(body).to.include("<p>Waits for your decision</p>").and.to.include("<p><strong>4 warnings</strong>");
     expect(body).to.include("It is long: open its page to see whether there are warnings.");
   });
 });
@@ -495,7 +495,7 @@ describe("approval pages", () => {
     it("asks again where none was typed, and says how many tries are left where a wrong one was; neither stays in the page", async () => {
       for (const [result, status, sentence] of [
         [{ kind: "code_missing" }, 422, "Please type the four digits"],
-        [{ kind: "code_wrong", triesLeft: 4 }, 403, "4 tries are left"],
+        [{ kind: "code_wrong", triesLeft: 4 }, 403, "You have 4 tries left"],
         [{ kind: "code_wrong", triesLeft: 1 }, 403, "You have one try left"],
       ] as const) {
         pages.result = async () => result;

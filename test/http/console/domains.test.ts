@@ -80,7 +80,7 @@ describe("the pages of domains", () => {
     }
     expect(text).to.include("&lt;img src=x").and.not.to.include("<img");
     expect(page).to.include("not verified yet : 0 of 5 records found").and.to.include("missing or different");
-    expect(page).to.include("customer.example receives mail elsewhere already").and.to.include("mail.customer.example");
+    expect(page).to.include("customer.example already receives mail elsewhere").and.to.include("mail.customer.example");
     expect(text).to.include("/domains?domain_name=customer.example&amp;inbound_subdomain=mail#add");
     expect(
       formIn((await owner.get("/domains?domain_name=customer.example&inbound_subdomain=mail")).text, "/domains"),

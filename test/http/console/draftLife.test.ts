@@ -134,7 +134,7 @@ describe("console: a draft's life", () => {
       expect(told).to.have.length(data.length);
       expect(answerIn(told[0]!)).to.match(/^Not sent: version 1 has waited for a decision since /);
       expect(told[0]).to.include("It left yesterday.").and.not.to.include("It leaves tomorrow.");
-      expect(answerIn(told.at(-1)!)).to.match(/^Caught in the outbox/);
+      expect(answerIn(told.at(-1)!)).to.match(/^Caught in the test outbox/);
       for (const text of told.slice(1)) expect(text).to.include('rel="prev"');
     });
 

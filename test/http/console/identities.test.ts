@@ -245,7 +245,7 @@ describe("the pages of identities", () => {
     });
     expect(seen.status).to.equal(200);
     expect(seen.page)
-      .to.include("Nothing is saved yet")
+      .to.include("It is not saved yet")
       .and.to.match(/Would be removed: .*element “script”/);
     expect(seen.page).to.include("Pictures are fetched when you save");
     expect(seen.text).not.to.match(/<script>alert|onclick="x"/);
@@ -266,7 +266,7 @@ describe("the pages of identities", () => {
     await send(owner, page, { action: `${page}/status` });
     expect((await stored(id)).status).to.equal("active");
     const { page: words } = await owner.get(`${page}/delete`);
-    expect(words).to.include("Its conversations, messages and drafts stay");
+    expect(words).to.include("Its conversations, messages and drafts are kept");
     expect((await send(owner, `${page}/delete`)).location).to.match(/^\/identities\?/);
     expect((await owner.get(page)).status).to.equal(404);
   });
@@ -279,7 +279,7 @@ describe("the pages of identities", () => {
     const { tell } = chat.channel;
     chat.channel.tell = async () => ({ reached: false, error: "Slack: <img src=x>\u202e busy", again: true });
     const { location } = await send(owner, `/identities/${id}`, { action: `/identities/${id}/test` });
-    await until(async () => (await owner.get(location!)).page.includes("not taken yet"));
+    await until(async () => (await owner.get(location!)).page.includes("not been delivered yet"));
     const { text } = await owner.get(location!);
     // Under the name of another identity there is no such test.
     const elsewhere = location!.replace(id, await made());

@@ -96,7 +96,7 @@ describe("console: review", () => {
     for (const reload of [1, 2]) {
       const next = await ben.get(pressed.location!);
       expect(said(next), `load ${reload}`).to.contain(
-        "You approved first. It goes to ann@customer.example in a moment.",
+        "You approved first. It will be sent to ann@customer.example in a few seconds.",
       );
       expect(next.text)
         .to.contain(`action="/review/${first.id}/undo"`)
@@ -330,7 +330,7 @@ describe("console: review", () => {
     const { id } = await waits("votes", two);
     expect(said(await shownBy(ben, id))).to.contain("0 of 2 approvals given, 2 are missing.");
     const voted = await ben.post(`/review/${id}/approve`, { version: "1" });
-    expect(said(await ben.get(voted.location!))).to.contain("Your approval of votes counts: 1 of 2 are given.");
+    expect(said(await ben.get(voted.location!))).to.contain("Your approval of votes counts: 1 of 2 approvals given.");
     expect(said(await shownBy(ben, id))).to.contain("You have approved this version.");
     expect(said(await shownBy(joan, id))).to.contain("1 of 2 approvals given, 1 is missing. Ben,");
     await shownBy(ben, id);

@@ -240,7 +240,7 @@ describe("console: settings", () => {
       expect(text).not.to.contain("<script>Chrome");
       const done = await owner.post(`/settings/sessions/${phone.id}/end`);
       expect((await follow(owner, done)).page)
-        .to.contain("That sign-in has ended")
+        .to.contain("That device is signed out")
         .and.not.contain("Android");
       expect((await phone.get("/settings")).location).to.match(/^\/sign-in/);
       expect((await owner.get("/settings")).status).to.equal(200);

@@ -200,10 +200,10 @@ describe("pages of conversations", () => {
         "Write a mail to ann@customer.example",
       );
       expect(wordsOf(threadsPage(listOf(plainWords, { list, identities: [] }), reader))).to.contain(
-        "create an identity first",
+        "create an identity",
       );
       const filtered = threadsPage(listOf(plainWords, { list, filters: { q: "nothing" } }), reader);
-      expect(wordsOf(filtered)).to.contain("No conversation fits");
+      expect(wordsOf(filtered)).to.contain("No conversation matches");
     });
 
     it("shows a refused filter at its field, with what was typed", () => {

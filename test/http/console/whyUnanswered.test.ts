@@ -118,7 +118,7 @@ describe("why a conversation was not answered", () => {
   it("says what holds an approved draft", () => {
     const approved = { status: "approved" as const, decided_at: "2026-11-20T10:30:00.000Z" };
     expect(said(withDraft({ ...approved, held_code: "sending_paused" }))).to.contain("sending is paused");
-    expect(said(withDraft({ ...approved, held_code: "plan_limit_reached" }))).to.contain("the plan's limit");
+    expect(said(withDraft({ ...approved, held_code: "plan_limit_reached" }))).to.contain("the plan's quota");
     expect(said(withDraft({ ...approved, held_code: "something_new" }))).to.contain("refused (something_new)");
     expect(said(withDraft({ ...approved, undo_until: "2026-11-20T10:30:10.000Z" }))).to.contain(
       "It will be sent within seconds.",
