@@ -66,7 +66,7 @@ describe("an approval by a signed-in person", () => {
     expect(types()).not.to.include("SendClaimed");
     const back = world.log.all.filter(({ type }) => type === "DraftReturnedToPending");
     expect(back.map(({ data, metadata }) => [data, metadata.actor.name])).to.deep.equal([
-      [{ because: "Ann Example took the approval back", withdrawn: "session:ann" }, "Ann Example"],
+      [{ because: "Ann Example undid the approval", withdrawn: "session:ann" }, "Ann Example"],
     ]);
     await expectSound(world, [draftId], ["pending"]);
   });
