@@ -42,7 +42,7 @@ describe("provider reports about a mail", () => {
 
   it("a report of dropped fails an unknown hand-over with its reason and gives the quota back", async () => {
     await lost(() => tell("dropped"));
-    expect(await end()).to.deep.equal(["failed", "provider_refused", "it was not sent"]);
+    expect(await end()).to.deep.equal(["failed", "provider_refused", "it was dropped"]);
     expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 0]);
   });
 
