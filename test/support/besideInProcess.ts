@@ -45,7 +45,7 @@ export async function startBeside(
   };
 }
 
-/** Settings for an address that is known before the start: links in its mails have it. */
+/** Settings that fix the address before the start, so that links in mails lead to it. */
 export async function knownAddress(): Promise<{ PORT: string; PUBLIC_URL: string }> {
   const port = await freePort();
   return { PORT: `${port}`, PUBLIC_URL: `http://127.0.0.1:${port}` };

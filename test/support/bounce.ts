@@ -1,4 +1,4 @@
-/** Makes a report that this mail could not be delivered. */
+/** Makes a delivery status report about a mail that could not be delivered. */
 export const bounceOf = (rfcMessageId: string): string =>
   [
     "Message-ID: <report@mx.example>",

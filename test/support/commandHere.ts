@@ -6,7 +6,7 @@ export type CommandOutcome = { code: number; out: string; err: string };
 
 /**
  * Runs a command of `scripts/` in this process, with the given arguments, environment and console; a separate process would cost a second
- * of CPU to start. One at a time, because these are the process's own. Another test starts a command as a process.
+ * of CPU to start. One command at a time, because it replaces the environment and console of this process.
  */
 export async function runHere(
   script: string,
@@ -16,7 +16,7 @@ export async function runHere(
   const said = { out: "", err: "" };
   const restore = standIn(said, { args, environment });
   try {
-    // Each run imports a fresh module, because a command runs when it is loaded. No other copy of this file may have loaded the same.
+    // A command runs when it is loaded, so each run imports a fresh module, under a name that no other run uses.
     await import(`../../scripts/${script}.ts?run=${randomUUID()}`);
     return { code: Number(process.exitCode ?? 0), ...said };
   } finally {

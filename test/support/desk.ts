@@ -14,7 +14,7 @@ export type DeskPage = {
   headers: Headers;
   /** The page's HTML. */
   text: string;
-  /** The page's words only, with blanks folded. */
+  /** The page's visible text, with white space collapsed. */
   page: string;
 };
 

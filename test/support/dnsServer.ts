@@ -90,7 +90,7 @@ export async function startDnsServer() {
     a: (name: string, ...values: string[]) => put(name, "A", values),
     aaaa: (name: string, ...values: string[]) => put(name, "AAAA", values),
     ptr: (name: string, ...values: string[]) => put(name, "PTR", values),
-    /** Sets a fault for a name, for one type of it ("mail.example TXT"), or for everything ("*"); undefined: answers again. */
+    /** Sets a fault for a name, for one type of it ("mail.example TXT"), or for everything ("*"); undefined removes it. */
     trouble(name: string, kind: DnsFault | undefined) {
       if (kind === undefined) troubles.delete(name);
       else troubles.set(name, kind);

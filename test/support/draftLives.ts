@@ -73,21 +73,21 @@ const sentWithout = (authorisation: Authorisation) =>
 
 /** Drafts in every notable situation, by the name of the situation: their histories, and the sentence that describes it. */
 export const lives: Record<string, [history: LifeEvent[], sentence: string]> = {};
-const told = (name: string, events: LifeEvent[], sentence: string) => {
+const life = (name: string, events: LifeEvent[], sentence: string) => {
   lives[name] = [events, sentence];
 };
 
-told(
+life(
   "sent by the link of an approval mail",
   history(submitted(), ...isAsked, approvedBy(mailLink), ...leaves),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by a person with the link from an approval mail to primary@approvers.example, after the request for a decision had gone to primary@approvers.example by mail on 21 Nov 2026, 10:02 UTC.",
 );
-told(
+life(
   "sent by a link into a chat",
   history(submitted(), approvedBy(chatLink), ...leaves),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person who followed a link in Slack.",
 );
-told(
+life(
   "sent by a Telegram user",
   history(
     submitted(),
@@ -98,17 +98,17 @@ told(
   ),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by “Ada” (Telegram user 4711), after the request for a decision had gone to the Telegram channel on 21 Nov 2026, 10:02 UTC.",
 );
-told(
+life(
   "sent by a Slack user",
   history(submitted(), approvedBy(slack), ...leaves),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by “Grace” (Slack user U0815).",
 );
-told(
+life(
   "sent by somebody signed in",
   history(submitted(), approvedBy(session), ...leaves),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by “Joan” (joan@office.example), who was signed in.",
 );
-told(
+life(
   "sent by several",
   history(
     submitted(),
@@ -119,22 +119,22 @@ told(
   ),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:03 UTC by the required number of approvers (2): by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC and a person with the link from an approval mail to primary@approvers.example on 21 Nov 2026, 10:02 UTC.",
 );
-told(
+life(
   "approved by a key, sent by it",
   history(submitted(), approved(1), [queued(1), key], started(), accepted(), sentBy()),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by the API key “agent”; the API key “agent” sent it on 21 Nov 2026, 10:02 UTC.",
 );
-told(
+life(
   "approved by a person, sent by a key",
   history(submitted(), [approved(1), mailLink], [queued(1), key], started(), accepted(), sentBy()),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; the API key “agent” sent it on 21 Nov 2026, 10:02 UTC.",
 );
-told(
+life(
   "sent by a key that nobody had approved",
   history(submitted(), [queued(1, { authorisation: byKey }), key], started(), accepted(), sentBy()),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because the API key “agent” sent version 1 on 21 Nov 2026, 10:01 UTC, on its own authority.",
 );
-told(
+life(
   "written and sent by one call",
   history(
     submitted({ kind: "send", approvedAtOnce: true }),
@@ -146,7 +146,7 @@ told(
   ),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because the API key “agent” wrote and sent it in one call on 21 Nov 2026, 10:01 UTC, on its own authority.",
 );
-told(
+life(
   "sent by a rule",
   history(
     submitted(),
@@ -155,12 +155,12 @@ told(
   ),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by the rule “Trusted first”, not by a person.",
 );
-told(
+life(
   "sent by the setting",
   history(submitted({ autoApproved: true }), ...sentWithout(byAuto)),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:00 UTC by the identity's setting auto_approve_replies, not by a person.",
 );
-told(
+life(
   "approved by a rule, sent by a key",
   history(
     submitted(),
@@ -172,17 +172,17 @@ told(
   ),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because the API key “agent” sent version 1 on 21 Nov 2026, 10:02 UTC, on its own authority.",
 );
-told(
+life(
   "caught in the outbox",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started("outbox"), accepted(), sentBy()),
   "Caught in the test outbox, which delivers nothing, on 1 Jan 2026, 12:00 UTC; it was addressed to ann@customer.example, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "sent, and returned",
   history(submitted(), approvedBy(mailLink), ...leaves, delivered, bounced),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; a delivery was reported on 21 Nov 2026, 10:06 UTC; it was reported as bounced on 21 Nov 2026, 10:07 UTC.",
 );
-told(
+life(
   "sent to many, refused for one",
   history(
     submitted({
@@ -196,7 +196,7 @@ told(
   ),
   "Sent to ann@customer.example, b@x.example, d@x.example and 2 others by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; the provider refused c@x.example.",
 );
-told(
+life(
   "sent at the second attempt",
   history(
     submitted(),
@@ -211,12 +211,12 @@ told(
   ),
   "Sent to ann@customer.example through SendGrid on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "sent after an unknown outcome",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), unknown, settled("accepted"), sentBy()),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "sent in its second version, shown in its second version",
   history(
     submitted(),
@@ -233,12 +233,12 @@ told(
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 2 was approved on 21 Nov 2026, 10:06 UTC by a person with the link from an approval mail to primary@approvers.example, after the request for a decision had gone to primary@approvers.example by mail on 21 Nov 2026, 10:05 UTC; the API key “agent” sent it on 21 Nov 2026, 10:07 UTC.",
 );
 
-told(
+life(
   "waiting, asked",
   history(submitted(), ...isAsked),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request went to primary@approvers.example by mail on 21 Nov 2026, 10:02 UTC.",
 );
-told(
+life(
   "waiting, asked of two",
   history(
     submitted(),
@@ -248,89 +248,89 @@ told(
   ),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request went to primary@approvers.example by mail on 21 Nov 2026, 10:02 UTC and the Slack channel on 21 Nov 2026, 10:04 UTC.",
 );
-told(
+life(
   "waiting, not reached yet",
   history(submitted(), [asked("n1"), deliver]),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request to primary@approvers.example by mail of 21 Nov 2026, 10:01 UTC has not been reported as delivered.",
 );
-told(
+life(
   "waiting, not reached",
   history(submitted(), [asked("n1"), deliver], [notReached("n1"), deliver]),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request to primary@approvers.example by mail did not arrive: “550 no such user”.",
 );
-told(
+life(
   "waiting, came back",
   history(submitted(), ...isAsked, [notReached("n1"), deliver]),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request to primary@approvers.example by mail did not arrive: “550 no such user”.",
 );
-told(
+life(
   "waiting, link closed",
   history(submitted(), ...isAsked, [closed("n1", "link_leaked"), deliver]),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request to primary@approvers.example by mail was closed on 21 Nov 2026, 10:03 UTC.",
 );
-told(
+life(
   "waiting, nobody asked",
   history(submitted()),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; no request for a decision has been made.",
 );
-told(
+life(
   "waiting for the second of two",
   history(submitted(), ...isAsked, [vote("telegram:4711"), telegram]),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request went to primary@approvers.example by mail on 21 Nov 2026, 10:02 UTC; 1 of 2 approvals given, by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:03 UTC.",
 );
-told(
+life(
   "waiting after an edit",
   history(submitted(), ...isAsked, edited(2)),
   "Not sent: version 2 has waited for a decision since 21 Nov 2026, 10:03 UTC; no request for a decision has been made.",
 );
-told(
+life(
   "waiting after the service's change",
   history(submitted(), ...isAsked, approvedBy(mailLink), [refreshed(2), deliver]),
   "Not sent: version 2 has waited for a decision since 21 Nov 2026, 10:04 UTC, when the service made it because the identity had changed; no request for a decision has been made.",
 );
-told(
+life(
   "waiting after an approval was taken back",
   history(submitted({ autoApproved: true }), returned("the rule Careful requires a person's approval")),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was undone: “the rule Careful requires a person's approval”; no request for a decision has been made.",
 );
 
-told(
+life(
   "approved, not sent by anybody",
   history(submitted(), [approved(1), mailLink]),
   "Not sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example, and it has not been sent since.",
 );
-told(
+life(
   "approved, about to be queued",
   history(submitted(), approvedBy(mailLink)),
   "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example, and it has not been queued since.",
 );
-told(
+life(
   "approved, held",
   history(submitted(), approvedBy(mailLink), held("sending_paused", "sending is paused in this workspace")),
   "Not sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example, but its sending is held since 21 Nov 2026, 10:02 UTC (sending_paused): “sending is paused in this workspace”.",
 );
-told(
+life(
   "approved by the setting, held",
   history(submitted({ autoApproved: true }), held("plan_limit_reached", "no mail left")),
   "Not sent: version 1 was approved on 21 Nov 2026, 10:00 UTC by the identity's setting auto_approve_replies, not by a person, but its sending is held since 21 Nov 2026, 10:01 UTC (plan_limit_reached): “no mail left”.",
 );
 
-told(
+life(
   "queued",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver]),
   "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its hand-over has not begun.",
 );
-told(
+life(
   "sending, begun",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started()),
   "Possibly sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its hand-over by SMTP began on 21 Nov 2026, 10:03 UTC; its result is not recorded yet.",
 );
-told(
+life(
   "sending, given up",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], abandoned),
   "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; its last attempt was abandoned on 21 Nov 2026, 10:03 UTC before anything was handed over: “no connection”.",
 );
-told(
+life(
   "sending, not handed over",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), [
     { type: "DeliveryNotHandedOver", data: { message: "no connection" } },
@@ -338,34 +338,34 @@ told(
   ]),
   "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; nothing was handed over at its last attempt on 21 Nov 2026, 10:04 UTC: “no connection”.",
 );
-told(
+life(
   "sending, refused for now",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), refused(true)),
   "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; the provider refused it for now on 21 Nov 2026, 10:04 UTC: “550 no such user”.",
 );
-told(
+life(
   "sending, unknown",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), unknown),
   "Possibly sent: version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example; it is not known whether the provider accepted it on 21 Nov 2026, 10:03 UTC.",
 );
-told(
+life(
   "sending, taken",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), accepted()),
   "Sent to ann@customer.example by SMTP on 21 Nov 2026, 10:04 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 
-told(
+life(
   "stale before a decision",
   history(submitted(), ...isAsked, [markedStale, deliver]),
   "Not sent: a newer message (newer) had arrived in its conversation, so it was stopped on 21 Nov 2026, 10:03 UTC.",
 );
-told(
+life(
   "stale after an approval",
   history(submitted(), approvedBy(mailLink), [markedStale, mailLink]),
   "Not sent: a newer message (newer) had arrived in its conversation, so it was stopped on 21 Nov 2026, 10:02 UTC; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
 
-told(
+life(
   "rejected with a reason",
   history(submitted(), ...isAsked, [
     { type: "DraftRejected", data: { version: 1, reason: "The price is wrong.", tokenSha256: "t" } },
@@ -373,23 +373,23 @@ told(
   ]),
   "Not sent: version 1 was rejected on 21 Nov 2026, 10:03 UTC by a person with the link from an approval mail to primary@approvers.example, with the reason “The price is wrong.”.",
 );
-told(
+life(
   "rejected without a reason",
   history(submitted(), [rejected(1), key]),
   "Not sent: version 1 was rejected on 21 Nov 2026, 10:01 UTC by the API key “agent”, without a reason.",
 );
-told(
+life(
   "rejected after it went stale",
   history(submitted(), [markedStale, deliver], [rejected(1), key]),
   "Not sent: version 1 was rejected on 21 Nov 2026, 10:02 UTC by the API key “agent”, without a reason; a newer message had stopped it on 21 Nov 2026, 10:01 UTC.",
 );
 
-told(
+life(
   "failed: refused",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), refused(), [failed("550"), deliver]),
   "Not sent: it ended as failed on 21 Nov 2026, 10:05 UTC (550): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "failed: unconfirmed",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), unknown, settled("unconfirmed"), [
     failed("unconfirmed"),
@@ -397,12 +397,12 @@ told(
   ]),
   "It is not known whether it was sent: it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "failed: an internal error in the middle of it",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), [failed("internal"), deliver]),
   "It is not known whether it was sent: it ended as failed on 21 Nov 2026, 10:04 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "failed: an internal error after it was taken",
   history(submitted(), approvedBy(mailLink), [queued(1), deliver], started(), accepted(), [
     failed("internal"),
@@ -410,7 +410,7 @@ told(
   ]),
   "Accepted by the provider on 21 Nov 2026, 10:04 UTC, although it ended as failed on 21 Nov 2026, 10:05 UTC (internal): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "failed: the call that wrote it was refused",
   history(submitted({ kind: "send" }), [
     { type: "DraftFailed", data: { attemptId: null, code: "plan_limit_reached", message: "no mail left" } },
@@ -418,7 +418,7 @@ told(
   ]),
   "Not sent: it was withdrawn before any attempt to send it; it ended as failed on 21 Nov 2026, 10:01 UTC (plan_limit_reached): “no mail left”.",
 );
-told(
+life(
   "failed: what approved it did so no longer",
   history(
     submitted(),
@@ -429,7 +429,7 @@ told(
   ),
   "Not sent: when it was about to be sent, its approval was no longer valid; it ended as failed on 21 Nov 2026, 10:04 UTC (approval_withdrawn): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by the rule “Trusted first”, not by a person.",
 );
-told(
+life(
   "failed: later evidence says sent",
   history(
     submitted(),
@@ -444,7 +444,7 @@ told(
   ),
   "Sent to ann@customer.example, as evidence of 21 Nov 2026, 10:08 UTC shows; before that, it ended as failed on 21 Nov 2026, 10:06 UTC (unconfirmed): “no”; version 1 was approved on 21 Nov 2026, 10:01 UTC by a person with the link from an approval mail to primary@approvers.example.",
 );
-told(
+life(
   "failed: later evidence says not sent",
   history(
     submitted(),
@@ -469,17 +469,17 @@ const undone: [DraftEvent, Actor] = [
   session,
 ];
 
-told(
+life(
   "approved by somebody signed in, who may take it back",
   history(submitted(), signedIn("2026-11-21T10:01:10.000Z")),
   "Not sent yet: version 1 was approved on 21 Nov 2026, 10:01 UTC by “Joan” (joan@office.example), who was signed in, and it is not sent before 21 Nov 2026, 10:01 UTC.",
 );
-told(
+life(
   "waiting after somebody took their approval back",
   history(submitted(), signedIn(), undone),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:02 UTC, when its approval was undone by “Joan” (joan@office.example), who was signed in; no request for a decision has been made.",
 );
-told(
+life(
   "waiting for two after one took theirs back",
   history(
     submitted(),
@@ -489,7 +489,7 @@ told(
   ),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; no request for a decision has been made; 1 of 2 approvals given, by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC.",
 );
-told(
+life(
   "waiting for two after the last one took theirs back",
   history(
     submitted(),
@@ -503,12 +503,12 @@ told(
   ),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:04 UTC, when its approval was undone by “Joan” (joan@office.example), who was signed in; no request for a decision has been made; 1 of 2 approvals given, by “Ada” (Telegram user 4711) on 21 Nov 2026, 10:01 UTC.",
 );
-told(
+life(
   "written and approved by somebody signed in",
   history([submitted({ approvedAtOnce: true }), session], signedIn(), ...leaves),
   "Sent to ann@customer.example by SMTP on 1 Jan 2026, 12:00 UTC, because version 1 was approved on 21 Nov 2026, 10:01 UTC by “Joan” (joan@office.example), who was signed in.",
 );
-told(
+life(
   "sent by a key after the service changed what somebody signed in had written",
   history(
     [submitted({ approvedAtOnce: true }), session],

@@ -7,8 +7,8 @@ import { type AnyDecider, faultOfSnapshot } from "./survivesJson.ts";
 const shortHistory = 8;
 
 /**
- * `given(decider, …events).when(command).then(…events)`, or `.thenRejected(code)`; `.then()` alone: nothing to do. Also checks that a
- * snapshot of these events is equivalent to them.
+ * `given(decider, …events).when(command).then(…events)`, or `.thenRejected(code)`; `.then()` without events: the command
+ * changes nothing. Also checks that a snapshot of these events is equivalent to them.
  */
 export function given<State, Command, E extends Event>(decider: Decider<State, Command, E>, ...events: E[]) {
   expectSnapshots(decider as unknown as AnyDecider, events);

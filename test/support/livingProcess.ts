@@ -3,7 +3,7 @@ import { runUntilStopped } from "#src/start/lifecycle.ts";
 
 /**
  * A process that only starts and ends, printing each step: `node --import tsx livingProcess.ts KIND`, where KIND is "ready" (drains when
- * told), "stuck" (never drains), "failing" (cannot drain), "unable" (cannot start) or "starting" (never starts, and never drains).
+ * asked), "stuck" (never drains), "failing" (cannot drain), "unable" (cannot start) or "starting" (never starts, and never drains).
  */
 const kind = process.argv[2];
 const say = (word: string): void => {

@@ -6,7 +6,7 @@ import type { Recorded } from "#streams/event.ts";
 
 type More = Partial<Handling> & { timers?: Timer[] };
 
-/** Makes the context that a process gets at the first attempt of an event or timer; the timers it sets are kept in `timers`. */
+/** Makes the context of a process's first attempt at an event or timer; timers that it sets are added to `timers`. */
 export const contextOf = (
   process: Process,
   subject: Recorded<any> | Timer,
@@ -25,12 +25,12 @@ export const contextOf = (
     subject,
   );
 
-/** Hands an event over, as the runner does: nothing happens where it does not concern the process, or is looked at later. */
+/** Calls a process's handler for an event, as the runner does; undefined if the event is not relevant to it. */
 export const tell = (process: Process, event: Recorded<any>, more: More = {}): HandlerResult | undefined =>
   isRelevant(process, event)
     ? process.on[event.type]?.(structuredClone(event), contextOf(process, event, more))
     : undefined;
 
-/** Hands a timer over that is due. */
+/** Calls a process's handler for a timer that is due. */
 export const fire = (process: Process, timer: Timer, more: More = {}): HandlerResult | undefined =>
   process.onTimer?.(timer, contextOf(process, timer, more));

@@ -1,8 +1,8 @@
 import { inFull } from "./full.ts";
 
 /**
- * Returns `count` cases of a row of a table, or all of them in a full run. Consecutive rows (`turn`: 0, 1, 2, …) continue where the
- * previous one ended: so each row and each column is covered.
+ * Returns `count` of these cases, or all of them in a full run. Each `turn` (0, 1, 2, …) continues after the cases of the previous one, so
+ * that consecutive turns cover every case.
  */
 export function rotated<T>(row: readonly T[], turn: number, count: number): T[] {
   if (inFull || row.length <= count) return [...row];

@@ -36,7 +36,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     cwd: tmpdir(),
     inherited: { PATH: process.env.PATH },
     env: {
-      // So that it ends with the test process in any case.
+      // The service ends with the test process, however that ends.
       npm_lifecycle_event: "test",
       LOG_LEVEL: "info",
       DATA_DIR: dataDir,

@@ -5,7 +5,7 @@ let threads: ThreadPool | undefined;
 /** Returns a pool of threads shared by all services of this process, because threads take a second to start. */
 export const sharedThreads = (): ThreadPool => (threads ??= createThreadPool());
 
-/** Returns the works (works.ts) that these threads do during `happening`. */
+/** Returns the names of the works (works.ts) that these threads run during `happening`. */
 export async function worksInThreads(happening: () => Promise<unknown>): Promise<string[]> {
   const pool = sharedThreads();
   const { run } = pool;

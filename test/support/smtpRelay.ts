@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net";
 export type RelayStage = "connect" | "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "content" | "dot";
 
 /**
- * drop: closes the connection · reset: by RST · stall: says nothing more · garbage: sends an invalid reply · any other string: sends that
+ * drop: closes the connection · reset: by RST · stall: sends nothing more · garbage: sends an invalid reply · any other string: sends that
  * reply, CRLF added. `taken`: the mail is accepted nevertheless (at `dot`: the gap of RFC 1047). `every`: only every n-th time; not at
  * `dot`.
  */
@@ -17,7 +17,7 @@ export type RelayFault = {
   recipient?: string;
 };
 
-/** A complete mail, after removal of the dots that SMTP adds. Every accepted mail is listed, even one accepted twice. */
+/** A complete mail, after removal of the dots that SMTP adds. A mail that was accepted twice is listed twice. */
 export type TakenMail = { from: string; to: string[]; content: Buffer };
 
 /** Returns an accepted mail's text as a person reads it, if it is plain or quoted-printable. */
@@ -30,9 +30,9 @@ export type SmtpRelay = {
   readonly mails: readonly TakenMail[];
   /** The commands of every connection, in order of arrival. */
   readonly commands: readonly string[];
-  /** Most connections open at once, except those that were refused or told goodbye. */
+  /** Most connections open at once, except those that were refused or are being closed. */
   readonly mostAtOnce: number;
-  /** Number of connections, except those. */
+  /** Number of connections, except those that were refused. */
   readonly connections: number;
   /** Number of connections refused because there were too many. */
   readonly refusedConnections: number;
@@ -58,7 +58,7 @@ export type RelayOptions = {
 
 const endOfContent = Buffer.from("\r\n.\r\n");
 
-/** Starts a relay on loopback that fails as told and records accepted mail. */
+/** Starts a relay on loopback that has the given faults and records accepted mail. */
 export async function startSmtpRelay(faults: RelayFault[] = [], options: RelayOptions = {}): Promise<SmtpRelay> {
   const mails: TakenMail[] = [];
   const commands: string[] = [];

@@ -17,7 +17,7 @@ export type Received = {
 
 type ReceiverAnswer = number | ((response: ServerResponse, received: Received) => void | Promise<void>);
 
-/** Starts a real receiver on loopback that records its requests and answers as told: with a status, or by the function. */
+/** Starts a real receiver on loopback that records its requests and answers with the given status, or by the function. */
 export async function startReceiver(
   answer: (received: Received) => ReceiverAnswer | Promise<ReceiverAnswer> = () => 204,
   tls?: { key: string; cert: string },

@@ -10,11 +10,11 @@ export type Filter = (record: StoredRecord) => boolean;
 /** Most live events that may wait for a subscriber; beyond that the subscription ends. */
 const liveBuffer = 32;
 
-/** One subscription to the whole log: catches up, says so, then goes live with a small buffer. */
+/** One subscription to the whole log: catches up, sends the message caughtUp, then delivers live records from a small buffer. */
 export class LogSubscription {
   /** Simulates a server that hangs and sends nothing more. */
   stalled = false;
-  /** It has caught up, and receives everything written from now on. */
+  /** True once it has caught up; from then on it receives records as they are written. */
   live = false;
   readonly #call: ReadCall;
   #log: RecordLog;

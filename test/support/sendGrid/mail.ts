@@ -60,7 +60,7 @@ export type MockMail = { id: string; body: any; takenAt: Date };
 const forbiddenHeaders =
   /^(x-sg-id|x-sg-eid|received|dkim-signature|content-type|content-transfer-encoding|to|from|subject|reply-to|cc|bcc)$/i;
 
-/** Checks rules that the description has only in prose: each address once, none of its own headers, plain types of files. */
+/** Checks the rules that the description has only in prose: unique addresses, no reserved header, attachment types without parameters. */
 function complaintInWords(body: any): string | undefined {
   const [personalization] = body.personalizations;
   const named = ["to", "cc", "bcc"].flatMap((field) => personalization[field] ?? []).map(({ email }) => email);

@@ -26,7 +26,7 @@ export function draftOf(service: InProcess, ownAsk: Ask, json: any) {
   };
   const read = () => done("GET");
 
-  /** Waits until the draft is so; returns it. */
+  /** Waits until the draft has this status, or until the condition holds; returns it. */
   async function becomes(wanted: string | ((draft: any) => boolean)): Promise<any> {
     const isWanted = typeof wanted === "string" ? ({ status }: any) => status === wanted : wanted;
     let last: any;

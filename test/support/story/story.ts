@@ -86,7 +86,7 @@ function tenantOf(service: InProcess, workspace: Workspace) {
     /** Returns a draft that was submitted in another way, such as by POST /v1/emails/reply. */
     draftWithId: async (id: string) => draftOf(service, ask, (await ask(`GET /v1/drafts/${id}`)).json),
     thread,
-    /** Waits until a thread's newest message is so; returns the message. */
+    /** Waits until the condition holds for a thread's newest message; returns the message. */
     async lastMessage(of: { threadId: string } | string, isSo: (message: any) => boolean = () => true): Promise<any> {
       const newest = async () => (await thread(of)).messages.at(-1);
       await until(async () => isSo(await newest()));

@@ -20,7 +20,7 @@ const workspaceId = "0199aaaa-0000-7000-8000-000000000001";
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-/** Small, so that every life reaches its caps. */
+/** Caps of mails, small so that every customer reaches them. */
 export const caps = { builder_pack: 3, pro: 5, agency: 8 };
 
 /** The delivery of the processor's events: milliseconds from sending to each arrival; several times, or never. */
@@ -28,7 +28,7 @@ export type EventDelivery = { arrivals: () => number[]; isAway: () => boolean; l
 
 export const inOrder: EventDelivery = { arrivals: () => [0], isAway: () => false, listensToTimers: false };
 
-/** Loses a third, delivers a third twice, and nothing in order; now and then the processor is unreachable. */
+/** Loses a third of the events, delivers a third twice, in any order; a tenth of the time the processor is unreachable. */
 export const shuffled = (random: Random): EventDelivery => ({
   arrivals: () => {
     const late = () => random.below(random.pick([minuteMs, 60 * minuteMs, 3 * dayMs]));

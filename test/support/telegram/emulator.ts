@@ -51,7 +51,7 @@ export async function startTelegram() {
     shown,
     /** The newest message with buttons. */
     question: (token: string, chat: string) => shown(token, chat).findLast(({ buttons }) => buttons.length > 0),
-    /** Presses the button with `data` under a message, as a person. Resolves when the bot has got it, rejects if it refused it. */
+    /** Presses the button with `data` under a message, as a person. Resolves if the bot accepts the call, else rejects. */
     async press(
       token: string,
       { chat, message, data, by = {} }: { chat: string; message: EmulatedMessage | number; data: string; by?: Person },

@@ -13,7 +13,7 @@ export const refused = (status: number, description: string, parameters?: object
   body: { ok: false, error_code: status, description, ...(parameters && { parameters }) },
 });
 
-/** A server of our own in front of the emulator: records each call, and answers some of them as Telegram does on bad days. */
+/** A server of our own in front of the emulator: records each call, and can answer in its place, such as with errors of Telegram. */
 export async function startFront(behind?: string) {
   const calls: BotCall[] = [];
   const rules: ((call: BotCall) => BotCallAnswer | undefined)[] = [];
