@@ -1,21 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
+import { type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 describe("http: refusals and their fields", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let identity: Identity;
-  let ids: { thread_id: string; identity_id: string; based_on_message_id: string };
+  let tenant: StoryTenant;
+  let mail: StoryMail;
+  let ids: StoryMail["basis"];
 
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id);
-    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, to: identity.address }));
-    const [thread] = (await workspace.ask("GET /v1/threads")).json.data;
-    const [message] = (await workspace.ask(`GET /v1/threads/${thread.id}/messages`)).json.data;
-    ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: message.id };
+    ({ service, tenant } = await startStory());
+    mail = await tenant.mail();
+    ids = mail.basis;
   });
   after(() => service?.stop());
 
@@ -35,14 +32,14 @@ describe("http: refusals and their fields", () => {
   ];
   const taken = () => ({
     ...{ domain_id: ids.identity_id, display_name: "X" },
-    local_part: identity.address.split("@")[0],
+    local_part: tenant.identity.address.split("@")[0],
   });
 
   for (const [line, field, json, status] of cases) {
     it(`a refusal of ${line} names ${field}, in its message and in its field [d0 message names the field]`, async () => {
       const given = json();
-      if (given && "domain_id" in given) given.domain_id = (await workspace.ask("GET /v1/domains")).json.data[0].id;
-      const asked = await workspace.ask(line.replace("{id}", identity.id), given && { json: given });
+      if (given && "domain_id" in given) given.domain_id = (await tenant.ask("GET /v1/domains")).json.data[0].id;
+      const asked = await tenant.ask(line.replace("{id}", tenant.identity.id), given && { json: given });
       expect([asked.status, asked.json.field], asked.text).to.deep.equal([status, field]);
       expect(asked.json.message.startsWith(`${field}: `), asked.json.message).to.equal(true);
     });
@@ -50,38 +47,38 @@ describe("http: refusals and their fields", () => {
 
   it("a draft may have null in an optional field, but an empty subject is refused [4 POST /v1/drafts]", async () => {
     const nothing = { body_html: null, subject_override: null, rationale: null, metadata: null };
-    const made = await workspace.ask("POST /v1/drafts", { json: { ...ids, ...body, ...nothing } });
+    const made = await tenant.ask("POST /v1/drafts", { json: { ...ids, ...body, ...nothing } });
     expect(made.status, made.text).to.equal(201);
     expect(made.json).to.deep.include({ body_html: null, subject: "My order", rationale: null, metadata: null });
-    const bodiless = await workspace.ask("POST /v1/drafts", { json: { ...ids, body_text: null, body_html: null } });
+    const bodiless = await tenant.ask("POST /v1/drafts", { json: { ...ids, body_text: null, body_html: null } });
     expect([bodiless.status, bodiless.json.message]).to.deep.equal([
       422,
       "at least one of body_text and body_html is required",
     ]);
     for (const line of ["POST /v1/drafts", `PATCH /v1/drafts/${made.json.id}`]) {
       const json = { ...(line.startsWith("POST") && { ...ids, ...body }), subject_override: "" };
-      const empty = await workspace.ask(line, { json });
+      const empty = await tenant.ask(line, { json });
       expect([empty.status, empty.json.field], line).to.deep.equal([422, "subject_override"]);
     }
     for (const [query, field] of [
       ["version=2", "version"],
       ["at=2020-01-01T00:00:00Z", "at"],
     ]) {
-      const none = await workspace.ask(`GET /v1/drafts/${made.json.id}?${query}`);
+      const none = await tenant.ask(`GET /v1/drafts/${made.json.id}?${query}`);
       expect([none.status, none.json.field, none.json.message.split(":")[0]]).to.deep.equal([404, field, field]);
     }
     const reply = { thread_id: ids.thread_id, ...body, body_html: null, based_on_message_id: null };
-    expect((await workspace.ask("POST /v1/emails/reply", { json: reply })).status).to.equal(202);
-    const rejected = await workspace.ask(`POST /v1/drafts/${made.json.id}/reject`, { json: { reason: null } });
+    expect((await tenant.ask("POST /v1/emails/reply", { json: reply })).status).to.equal(202);
+    const rejected = await tenant.ask(`POST /v1/drafts/${made.json.id}/reject`, { json: { reason: null } });
     expect([rejected.status, rejected.json.reason]).to.deep.equal([200, null]);
   });
 
   it("a refused send says that its identity has to be active or is deleted [7 422 identity_not_active]", async () => {
-    const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...ids, ...body } });
-    const refused = async () => (await workspace.ask(`POST /v1/drafts/${draft.id}/send`)).json.message;
-    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
+    const draft = await tenant.draft(mail);
+    const refused = async () => (await draft.ask("POST send")).json.message;
+    await tenant.ask(`PATCH /v1/identities/${tenant.identity.id}`, { json: { status: "disabled" } });
     expect(await refused()).to.contain("set its status to active");
-    await workspace.ask(`DELETE /v1/identities/${identity.id}`);
+    await tenant.ask(`DELETE /v1/identities/${tenant.identity.id}`);
     expect(await refused()).to.contain("has been deleted");
   });
 });

@@ -1,17 +1,17 @@
 import { expect } from "chai";
 import { inFull, sized } from "#test/support/full.ts";
-import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 import { eventOf, type MockEvent, mockEventWebhook } from "#test/support/sendGrid/events.ts";
 import { type MockMail, mockMail } from "#test/support/sendGrid/mail.ts";
 import { type MockSendGrid, mockApiKey, startMockSendGrid } from "#test/support/sendGrid/mockSendGrid.ts";
+import { openTenant, type StoryTenant } from "#test/support/story/story.ts";
 
 describe("a service that sends by SendGrid", () => {
   const sendGrid = mockMail();
   const webhook = mockEventWebhook();
   let mock: MockSendGrid;
   let service: InProcess;
-  let workspaces: Workspace[];
-  let identities: { id: string; address: string }[];
+  let tenants: [StoryTenant, StoryTenant];
 
   before(async () => {
     mock = await startMockSendGrid(sendGrid.handlers);
@@ -23,8 +23,7 @@ describe("a service that sends by SendGrid", () => {
       SENDGRID_BASE_URL: mock.url,
       SENDGRID_EVENT_PUBLIC_KEY: webhook.publicKey,
     });
-    workspaces = [await service.workspace(), await service.workspace()];
-    identities = await Promise.all(workspaces.map(({ id }) => service.identity(id, { canSendCold: true })));
+    tenants = [await openTenant(service, { canSendCold: true }), await openTenant(service, { canSendCold: true })];
     // Mail to these addresses is accepted, and the answer is lost.
     mock.setFault({
       after(call, _answer, response) {
@@ -43,8 +42,14 @@ describe("a service that sends by SendGrid", () => {
   /** Sends a new mail; resolves once SendGrid has it. */
   async function sent(localPart = "ann", n = 0, more: object = {}) {
     const to = `${localPart}${++mails}@customer.example`;
-    const { json } = await workspaces[n]!.ask("POST /v1/emails/send", {
-      json: { identity_id: identities[n]!.id, to: [to], subject: `News ${mails}`, body_text: "We have news.", ...more },
+    const { json } = await tenants[n]!.ask("POST /v1/emails/send", {
+      json: {
+        identity_id: tenants[n]!.identity.id,
+        to: [to],
+        subject: `News ${mails}`,
+        body_text: "We have news.",
+        ...more,
+      },
     });
     const find = () => sendGrid.taken.find(({ body }) => body.personalizations[0].to[0].email === to);
     await until(async () => find() !== undefined);
@@ -54,7 +59,7 @@ describe("a service that sends by SendGrid", () => {
     return { draftId, n, messageId: json.message_id as string, taken: find() as MockMail };
   }
   type Sent = Awaited<ReturnType<typeof sent>>;
-  const draft = async (id: string, n = 0) => (await workspaces[n]!.ask(`GET /v1/drafts/${id}`)).json;
+  const draft = async (id: string, n = 0) => (await tenants[n]!.ask(`GET /v1/drafts/${id}`)).json;
   const post = (events: readonly unknown[], at = service.clock.now()) => webhook.post(service.url, events, at);
   const told = async (events: readonly MockEvent[]) => {
     const answer = await post(events);
@@ -71,7 +76,7 @@ describe("a service that sends by SendGrid", () => {
     await service.caughtUp();
     const told = new Map<string, string[]>();
     const types = "email.sent,email.delivered,email.bounced,email.complained,draft.failed";
-    for (const { ask } of workspaces) {
+    for (const { ask } of tenants) {
       for (let after = ""; ; ) {
         const { json } = await ask(`GET /v1/events?limit=100&types=${types}${after && `&after=${after}`}`);
         for (const { type, data } of json.data)
@@ -102,7 +107,7 @@ describe("a service that sends by SendGrid", () => {
       "email.delivered",
       "email.sent",
     ]);
-    const { json } = await workspaces[0]!.ask(`GET /v1/drafts/${one.draftId}/history`);
+    const { json } = await tenants[0].ask(`GET /v1/drafts/${one.draftId}/history`);
     const bounced = json.data.find((event: any) => event.type === "DeliveryBounced");
     expect(bounced.data.evidence).to.equal(
       `SendGrid: bounce for ${one.taken.body.personalizations[0].to[0].email}: 5.1.1 550 no such user`,
@@ -133,13 +138,8 @@ describe("a service that sends by SendGrid", () => {
     await told([eventOf(one.taken, "processed", { "smtp-id": "<wire-1@geopod-ismtpd-1>" })]);
     await service.caughtUp();
     const { thread_id } = await draft(one.draftId);
-    const answer = mail({
-      id: "answer-1@customer.example",
-      to: identities[0]!.address,
-      inReplyTo: "wire-1@geopod-ismtpd-1",
-    });
-    await service.deliver(identities[0]!.address, answer);
-    const { data } = (await workspaces[0]!.ask(`GET /v1/threads/${thread_id}/messages`)).json;
+    await tenants[0].mail({ inReplyTo: "wire-1@geopod-ismtpd-1" });
+    const { data } = (await tenants[0].ask(`GET /v1/threads/${thread_id}/messages`)).json;
     expect(data.map(({ direction }: { direction: string }) => direction)).to.deep.equal(["outbound", "inbound"]);
   });
 
@@ -148,17 +148,8 @@ describe("a service that sends by SendGrid", () => {
       type: "email" as const,
       config: { to: `${name}@ours.example` },
     }));
-    const identity = await service.identity(workspaces[0]!.id, {
-      approvalChannel: first,
-      secondaryApprovalChannel: second,
-    });
-    await service.deliver(identity.address, mail({ id: "asks@customer.example", to: identity.address }));
-    const { ask } = workspaces[0]!;
-    const [thread] = (await ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data;
-    const [message] = (await ask(`GET /v1/threads/${thread.id}`)).json.messages;
-    await ask("POST /v1/drafts", {
-      json: { thread_id: thread.id, identity_id: identity.id, based_on_message_id: message.id, body_text: "Soon." },
-    });
+    const identity = await tenants[0].newIdentity({ approvalChannel: first, secondaryApprovalChannel: second });
+    await tenants[0].draft(await tenants[0].mail({ to: identity }));
     const asked = (to: string) => sendGrid.taken.find(({ body }) => body.personalizations[0].to[0].email === to);
     await until(async () => asked("boss@ours.example") !== undefined);
     expect(asked("boss@ours.example")!.body.headers).to.include({ "Auto-Submitted": "auto-generated" });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
-import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
 import {
   botToken,
   buttonsOf,
@@ -12,6 +12,7 @@ import {
   type TestSlack,
   user,
 } from "#test/support/slack/slack.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 const serviceSecret = "8f742231b10e8888abcd99yyyzzz85a5";
 const ownSecret = "an-identity-of-its-own";
@@ -19,13 +20,13 @@ const ownSecret = "an-identity-of-its-own";
 describe("an approver in Slack", () => {
   let slack: TestSlack;
   let service: InProcess;
-  let workspace: Workspace;
+  let tenant: StoryTenant;
   const log: string[] = [];
   /** Number of the test. Each has its own response_url, because answers to an earlier test may still arrive. */
   let cases = 0;
   before(async () => {
     slack = await startSlack();
-    service = await startInProcess(
+    ({ service, tenant } = await startStory(
       {
         SLACK_ALLOWED_HOSTS: `hooks.slack.com,${slack.host}`,
         WEBHOOK_ALLOWED_HOSTS: slack.host,
@@ -33,8 +34,7 @@ describe("an approver in Slack", () => {
         LOG_LEVEL: "debug",
       },
       { log: (line) => log.push(line) },
-    );
-    workspace = await service.workspace();
+    ));
   });
   after(async () => {
     await service.stop();
@@ -54,25 +54,14 @@ describe("an approver in Slack", () => {
 
   /** Submits a draft to a new identity whose approvers are asked by this channel, and waits until they were. */
   async function asked(channel: ApprovalChannel, more: Partial<NewIdentity> = {}, text = "Tomorrow.") {
-    const identity = await service.identity(workspace.id, { approvalChannel: channel, ...more });
-    await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
-    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
-    const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
-    const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
-    const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: text } });
-    const draftId = json.id as string;
-    await until(async () => (await draftOf(draftId)).notification_status.state !== "none");
-    return {
-      draftId,
-      identity,
-      message: await newest(channel.config.bot_token ? slack.channel.approvals : slack.channel.general),
-    };
+    const identity = await tenant.newIdentity({ approvalChannel: channel, ...more });
+    const draft = await tenant.draft(await tenant.mail({ to: identity }), { body_text: text });
+    await draft.becomes(({ notification_status }) => notification_status.state !== "none");
+    const message = await newest(channel.config.bot_token ? slack.channel.approvals : slack.channel.general);
+    return { draft, message };
   }
 
   const newest = async (channel: string) => (await slack.history(channel)).at(-1);
-  const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
-  const typesOf = async (draftId: string): Promise<string[]> =>
-    (await workspace.ask(`GET /v1/drafts/${draftId}/history?limit=100`)).json.data.map(({ type }: any) => type);
   const responses = () => slack.requests.filter(({ path }) => path === `/response/${cases}`);
   const responseUrl = () => `${slack.url}/response/${cases}`;
 
@@ -84,7 +73,7 @@ describe("an approver in Slack", () => {
     pressOf(message, actionId, { response_url: responseUrl(), ...more });
 
   it("a press of Approve under a webhook's card sends the reply, records the approver and updates the card", async () => {
-    const { draftId, message } = await asked(byWebhook());
+    const { draft, message } = await asked(byWebhook());
     expect(buttonsOf(message).map(({ action_id }) => action_id)).to.deep.equal([
       "approve",
       "reject_page",
@@ -93,8 +82,8 @@ describe("an approver in Slack", () => {
     expect(message.unfurl_links).to.equal(false);
     const answer = await sendSigned(press(message, "approve"));
     expect([answer.status, await answer.text()]).to.deep.equal([200, ""]);
-    await until(async () => (await draftOf(draftId)).status === "sent");
-    const { decided_by: by } = await draftOf(draftId);
+    await draft.becomes("sent");
+    const { decided_by: by } = await draft.read();
     expect(by).to.include({ decision: "approve", kind: "slack", id: "U0ADA", name: "ada", channel: "slack" });
     expect(by).not.to.have.any.keys("ip", "user_agent");
     await until(async () => responses().length > 0);
@@ -105,22 +94,21 @@ describe("an approver in Slack", () => {
   });
 
   it("a rejection in a bot's form records the reason in the draft's history", async () => {
-    const { draftId, message } = await asked(byBot());
+    const { draft, message } = await asked(byBot());
     const place = { channel: { id: slack.channel.approvals } };
     expect(
       (await sendSigned(press(message, "reject", { ...place, trigger_id: await slack.trigger() }))).status,
     ).to.equal(200);
     await until(async () => slack.requests.some(({ path }) => path === "/api/views.open"));
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
     const { view } = slack.requests.find(({ path }) => path === "/api/views.open")!.body;
     const tooLong = await sendSigned(submissionOf(view, "é".repeat(1_500)));
     expect(await tooLong.json()).to.have.property("response_action", "errors");
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
     const answer = await sendSigned(submissionOf(view, "Wrong <!channel> & \u0000 date"));
     expect([answer.status, await answer.text()]).to.deep.equal([200, ""]);
-    await until(async () => (await draftOf(draftId)).status === "rejected");
-    const history = (await workspace.ask(`GET /v1/drafts/${draftId}/history?limit=100`)).json.data;
-    const rejected = history.find(({ type }: any) => type === "DraftRejected");
+    await draft.becomes("rejected");
+    const rejected = (await draft.history()).find(({ type }) => type === "DraftRejected");
     expect(rejected.data.reason).to.equal("Wrong <!channel> &  date");
     expect(rejected.actor).to.include({ kind: "slack", id: "U0ADA" });
     await until(async () => responses().length > 0);
@@ -128,7 +116,7 @@ describe("an approver in Slack", () => {
   });
 
   it("Reject links to a page if no form can be opened, and a bot's card changes after a decision elsewhere", async () => {
-    const { draftId, message } = await asked(byWebhook());
+    const { draft, message } = await asked(byWebhook());
     const reject = buttonsOf(message).find(({ action_id }) => action_id === "reject_page");
     expect(reject.url).to.match(/\/a\/[\w-]{43}\?d=reject$/);
     expect((await sendSigned(press(message, "reject_page"))).status).to.equal(200);
@@ -140,16 +128,16 @@ describe("an approver in Slack", () => {
     await until(async () => responses().length > 0);
     expect(responses()[0]!.body).to.include({ replace_original: false, response_type: "ephemeral" });
     expect(responses()[0]!.body.text).to.match(/<http:\/\/localhost:8080\/a\/[\w-]{43}\?d=reject\|/);
-    for (const id of [draftId, bot.draftId]) expect((await draftOf(id)).status).to.equal("pending");
+    for (const each of [draft, bot.draft]) expect((await each.read()).status).to.equal("pending");
     // After a decision elsewhere a card that the bot posted loses its buttons.
-    await workspace.ask(`POST /v1/drafts/${bot.draftId}/reject`, { json: { reason: "Too late" } });
+    await bot.draft.reject("Too late");
     const card = async () => (await slack.history(slack.channel.approvals)).find(({ ts }) => ts === bot.message.ts);
     await until(async () => buttonsOf(await card()).length === 0);
     expect((await card()).text).to.match(/Rejected by/);
   });
 
   it("a draft that needs two approvals in Slack is sent only when a second person approves", async () => {
-    const { draftId, message } = await asked(byWebhook(), { approvalsRequired: 2 });
+    const { draft, message } = await asked(byWebhook(), { approvalsRequired: 2 });
     await sendSigned(press(message, "approve"));
     await sendSigned(press(message, "approve"));
     await until(async () => responses().length === 2);
@@ -157,37 +145,37 @@ describe("an approver in Slack", () => {
       [false, "Your approval counts"],
       [false, "You have already approved this version"],
     ]);
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
     await sendSigned(press(message, "approve", { user: { ...user, id: "U0BOB", name: "bob" } }));
-    await until(async () => (await draftOf(draftId)).status === "sent");
+    await draft.becomes("sent");
   });
 
   it("Approve pressed three times approves once, and the last press is answered with the outcome", async () => {
-    const { draftId, message } = await asked(byWebhook());
+    const { draft, message } = await asked(byWebhook());
     const answers = await Promise.all([1, 2].map(() => sendSigned(press(message, "approve"))));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
     await until(async () => responses().length === 2);
-    await until(async () => (await draftOf(draftId)).status === "sent");
+    await draft.becomes("sent");
     await sendSigned(press(message, "approve"));
     await until(async () => responses().length === 3);
     expect(responses()[2]!.body.text).to.match(/^Already approved and sent by “ada”/);
-    expect((await typesOf(draftId)).filter((type) => type === "DraftApproved")).to.have.length(1);
+    expect((await draft.history()).filter(({ type }) => type === "DraftApproved")).to.have.length(1);
   });
 
   it("a button from before an edit decides nothing, and a new card asks about the new version", async () => {
-    const { draftId, message } = await asked(byWebhook());
-    await workspace.ask(`PATCH /v1/drafts/${draftId}`, { json: { body_text: "On Monday." } });
+    const { draft, message } = await asked(byWebhook());
+    await draft.edit({ body_text: "On Monday." });
     await until(async () => JSON.stringify(await newest(slack.channel.general)).includes("On Monday."));
     await sendSigned(press(message, "approve"));
     await until(async () => responses().length > 0);
     expect(responses()[0]!.body.text).to.match(/^This draft changed/);
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
     await sendSigned(press(await newest(slack.channel.general), "approve"));
-    await until(async () => (await draftOf(draftId)).status === "sent");
+    await draft.becomes("sent");
   });
 
   it("a press in another channel or under another message than the question decides nothing", async () => {
-    const { draftId, message } = await asked(byBot());
+    const { draft, message } = await asked(byBot());
     const place = { channel: { id: slack.channel.approvals } };
     const wrong = [
       press(message, "approve", { channel: { id: slack.channel.elsewhere } }),
@@ -197,9 +185,9 @@ describe("an approver in Slack", () => {
     for (const payload of wrong) expect((await sendSigned(payload)).status).to.equal(200);
     await until(async () => responses().length === wrong.length);
     for (const { body } of responses()) expect(body.text).to.match(/^This button belongs to another message/);
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
     await sendSigned(press(message, "approve", place));
-    await until(async () => (await draftOf(draftId)).status === "sent");
+    await draft.becomes("sent");
   });
 
   /** A draft with a card that is still pending, shared by tests whose presses decide nothing. */
@@ -207,7 +195,7 @@ describe("an approver in Slack", () => {
   let waits: Awaited<ReturnType<typeof asked>> | undefined;
 
   it("a press from another Slack workspace with the same app decides nothing", async () => {
-    const { draftId, message } = await waiting();
+    const { draft, message } = await waiting();
     const elsewhere = { team: { id: "T0ELSEWHERE" }, user: { ...user, id: "U0EVE", team_id: "T0ELSEWHERE" } };
     for (const type of ["approve", "reject"]) {
       const [button] = press(message, type === "approve" ? "approve" : "reject_page").actions;
@@ -216,7 +204,7 @@ describe("an approver in Slack", () => {
     }
     await until(async () => responses().length === 2);
     for (const { body } of responses()) expect(body.text).to.match(/^This button belongs to another message/);
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
   });
 
   it("a press counts only if it is signed with the secret of the card's identity", async () => {
@@ -232,14 +220,14 @@ describe("an approver in Slack", () => {
       [{ ...foreign, actions: [...approve.actions, ...foreign.actions] }, ownSecret],
     ] as const;
     for (const [payload, secret] of refused) expect((await sendSigned(payload, secret)).status).to.equal(401);
-    for (const { draftId } of [own, others]) expect((await draftOf(draftId)).status).to.equal("pending");
+    for (const { draft } of [own, others]) expect((await draft.read()).status).to.equal("pending");
     expect((await sendSigned(approve, ownSecret)).status).to.equal(200);
-    await until(async () => (await draftOf(own.draftId)).status === "sent");
-    expect((await draftOf(others.draftId)).status).to.equal("pending");
+    await own.draft.becomes("sent");
+    expect((await others.draft.read()).status).to.equal("pending");
   });
 
   it("a press in Slack that is forged, late or cut off is refused with 401", async () => {
-    const { draftId, message } = await waiting();
+    const { draft, message } = await waiting();
     const payload = press(message, "approve");
     const now = service.clock.now().getTime();
     const at = (seconds: number) => signedCall(payload, serviceSecret, new Date(now + seconds * 1000));
@@ -255,12 +243,12 @@ describe("an approver in Slack", () => {
       { ...good, headers: { "content-type": good.headers["content-type"] } as any },
     ];
     for (const call of bad) expect((await send(call)).status).to.equal(401);
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
     expect(responses()).to.deep.equal([]);
   });
 
   it("a signed call that is not a press of our button is acknowledged and decides nothing", async () => {
-    const { draftId, message } = await waiting();
+    const { draft, message } = await waiting();
     const payloads: [object | string, number][] = [
       [press(message, "review_page"), 200],
       [press(message, "something_else"), 200],
@@ -296,7 +284,7 @@ describe("an approver in Slack", () => {
       const answer = await send(signedCall(payload, serviceSecret, service.clock.now()));
       expect(answer.status, JSON.stringify(payload).slice(0, 80)).to.equal(status);
     }
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
     expect((await fetch(`${service.url}/hooks/slack/interactions`)).status).to.equal(404);
     const large = signedCall({ type: "x".repeat(1_100_000) }, serviceSecret, service.clock.now());
     expect((await send(large)).status).to.equal(413);
@@ -304,19 +292,17 @@ describe("an approver in Slack", () => {
 
   it("the token of an approval mail's link decides nothing in Slack", async () => {
     const to = "approver@mail.example";
-    const { draftId } = await asked({ type: "email", config: { to } });
-    const mails = async () => (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(to));
-    await until(async () => (await mails()).length > 0);
-    const value = /\/a\/([\w-]{43})\?d=approve/.exec((await mails())[0]!.text)![1];
+    const { draft } = await asked({ type: "email", config: { to } });
+    const value = (await draft.approvalMail(to)).token();
     const payload = press((await waiting()).message, "approve", { actions: [{ action_id: "approve", value }] });
     expect((await sendSigned(payload)).status).to.equal(200);
     await until(async () => responses().length > 0);
     expect(responses()[0]!.body.text).to.match(/^This button does not exist any more/);
-    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await draft.read()).status).to.equal("pending");
   });
 
   it("a press with a foreign response_url counts, and nothing is sent to that address", async () => {
-    const { draftId, message } = await waiting();
+    const { draft, message } = await waiting();
     for (const url of [
       "http://169.254.169.254/x",
       "https://evil.example/x",
@@ -324,7 +310,7 @@ describe("an approver in Slack", () => {
     ]) {
       await sendSigned(press(message, "approve", { response_url: url }));
     }
-    await until(async () => (await draftOf(draftId)).status === "sent");
+    await draft.becomes("sent");
     await sendSigned(press(message, "approve"));
     await until(async () => responses().length > 0);
     expect(slack.requests.filter(({ path }) => path === "/response/stolen")).to.deep.equal([]);
@@ -332,7 +318,7 @@ describe("an approver in Slack", () => {
 
   it("a 100 kB draft is shown in Slack in several harmless messages, with buttons under the last", async () => {
     const hostile = "<!channel> <@U1> *bold* :skull: https://evil.example/x \u202eabc &lt; ```\n";
-    const { draftId, message } = await asked(byBot(), {}, hostile.repeat(1_400));
+    const { draft, message } = await asked(byBot(), {}, hostile.repeat(1_400));
     const all = (await slack.history(slack.channel.approvals)).filter(({ text }) => /PART|Part|evil/.test(text));
     const mine = all.slice(all.findLastIndex(({ text }) => text.startsWith("SEND THIS REPLY")));
     expect(mine.length).to.be.within(2, 6);
@@ -351,7 +337,7 @@ describe("an approver in Slack", () => {
     );
     expect(call.body.length).to.be.below(500_000);
     await send(call);
-    await until(async () => (await draftOf(draftId)).status === "sent");
+    await draft.becomes("sent");
   });
 
   it("a draft says why Slack refused its notification, without a secret", async () => {
@@ -359,31 +345,31 @@ describe("an approver in Slack", () => {
       response.writeHead(404).end("no_service");
       return true;
     });
-    const { draftId } = await asked(byWebhook());
-    await until(async () => (await draftOf(draftId)).notification_status.state === "failed");
-    const { error } = (await draftOf(draftId)).notification_status;
+    const { draft } = await asked(byWebhook());
+    await draft.becomes(({ notification_status }) => notification_status.state === "failed");
+    const { error } = (await draft.read()).notification_status;
     expect(error).to.equal(
       "no approver was notified through the slack channel: Slack answered no_service (set a new webhook_url)",
     );
     slack.answersWith(undefined);
     const unknown = await asked(byBot({ channel: "C0NOWHERE" }));
-    await until(async () => (await draftOf(unknown.draftId)).notification_status.state === "failed");
-    expect((await draftOf(unknown.draftId)).notification_status.error).to.contain("channel_not_found");
+    await unknown.draft.becomes(({ notification_status }) => notification_status.state === "failed");
+    expect((await unknown.draft.read()).notification_status.error).to.contain("channel_not_found");
   });
 
   it("a rule posts plain lines in Slack, or its evaluation says why not [4 action notify_channel]", async () => {
-    const identity = await service.identity(workspace.id);
+    const { identity } = tenant;
     const post = { ...byBot(), config: { ...byBot().config, channel: slack.channel.elsewhere } };
     const actions = [byWebhook(), post, byBot({ channel: "C0NOWHERE" })].map(({ type, config }) => ({
       ...{ type: "notify_channel", channel: type, config },
     }));
     const rule = { name: "<!channel> *now*", identity_id: identity.id, trigger_event: "email.received", actions };
-    const made = await workspace.ask("POST /v1/rules", { json: rule });
+    const made = await tenant.ask("POST /v1/rules", { json: rule });
     expect(made.status, made.text).to.equal(200);
     const subject = "Help <https://evil.example|us> @ada";
-    await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, subject }));
+    await tenant.mail({ subject });
     const taken = async (): Promise<any[]> =>
-      (await workspace.ask(`GET /v1/rules/${made.json.id}/evaluations`)).json.data[0]?.actions ?? [];
+      (await tenant.ask(`GET /v1/rules/${made.json.id}/evaluations`)).json.data[0]?.actions ?? [];
     await until(async () => (await taken()).filter(({ outcome }) => outcome !== "pending").length === 3);
     expect((await taken()).map(({ outcome, reason }) => [outcome, reason])).to.deep.equal([
       ["done", null],

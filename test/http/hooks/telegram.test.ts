@@ -4,7 +4,8 @@ import { postgresBotRegistry } from "#src/channels/telegram/postgresBotRegistry.
 import { readUpdate } from "#src/channels/telegram/updates.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
-import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 import {
   botToken,
   type EmulatedMessage,
@@ -21,7 +22,7 @@ const otherToken = botToken(100_002);
 describe("approvers in Telegram", () => {
   let telegram: Telegram;
   let service: InProcess;
-  let workspace: Workspace;
+  let tenant: StoryTenant;
   let chats = -1000;
   const logged: string[] = [];
 
@@ -29,11 +30,10 @@ describe("approvers in Telegram", () => {
     telegram = await startTelegram();
     const port = String(await freePort());
     const settings = { PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, TELEGRAM_MODE: "webhook" };
-    service = await startInProcess(
+    ({ service, tenant } = await startStory(
       { ...settings, TELEGRAM_API_ROOT: telegram.apiRoot, LOG_LEVEL: "debug" },
       { log: (line) => logged.push(line) },
-    );
-    workspace = await service.workspace();
+    ));
   });
   after(async () => {
     await service?.stop();
@@ -51,20 +51,16 @@ describe("approvers in Telegram", () => {
   }: Partial<Channel> & { text?: string; subject?: string } = {}) {
     const chat = config.chat_id ?? String(chats--);
     const bot = config.bot_token ?? token;
-    const identity = await service.identity(workspace.id, {
+    const identity = await tenant.newIdentity({
       approvalChannel: channelOf({ ...config, bot_token: bot, chat_id: chat }),
     });
-    await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, subject }));
-    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
-    const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
-    const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
-    const { json } = await workspace.ask("POST /v1/drafts", {
-      json: { ...based, body_text: text, rationale: "Tracking." },
+    const draft = await tenant.draft(await tenant.mail({ to: identity, subject }), {
+      body_text: text,
+      rationale: "Tracking.",
     });
-    const draftId: string = json.id;
     const question = await newQuestion(bot, chat);
-    await until(async () => (await draftOf(draftId)).notification_status.state === "sent");
-    return { draftId, chat, identity, question, bot };
+    await draft.asked();
+    return { ...draft, chat, identity, question, bot };
   }
 
   async function newQuestion(bot: string, chat: string, after = 0): Promise<EmulatedMessage> {
@@ -76,11 +72,11 @@ describe("approvers in Telegram", () => {
   /** Reads the draft after the read models have caught up. */
   const draftOf = async (id: string) => {
     await service.caughtUp();
-    return (await workspace.ask(`GET /v1/drafts/${id}`)).json;
+    return (await tenant.ask(`GET /v1/drafts/${id}`)).json;
   };
   const historyOf = async (id: string): Promise<any[]> => {
     await service.caughtUp();
-    return (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
+    return (await tenant.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
   };
   const button = ({ buttons }: EmulatedMessage, label: RegExp) =>
     buttons.find(({ text }) => label.test(text))!.callback_data!;
@@ -99,10 +95,10 @@ describe("approvers in Telegram", () => {
     expect(card.text).to.contain("It arrives tomorrow.").and.contain("Where is it?").and.contain("Tracking.");
     expect(draft.question.buttons.map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject"]);
     await press(draft, /Approve/, { userId: 42, firstName: "Zoë" });
-    await until(async () => (await draftOf(draft.draftId)).status === "sent");
+    await draft.becomes("sent");
     expect(nowAt(draft)).to.deep.include({ buttons: [] });
     await until(async () => /approved.*Zoë/i.test(nowAt(draft).text));
-    const approved = (await historyOf(draft.draftId)).find(({ type }) => type === "DraftApproved");
+    const approved = (await historyOf(draft.id)).find(({ type }) => type === "DraftApproved");
     expect(approved.actor).to.include({ kind: "telegram", id: "42", name: "Zoë", channel: "telegram" });
     const sent = (await service.outbox.newest(100)).filter(({ text }) => text?.includes("It arrives tomorrow."));
     expect(sent).to.have.length(1);
@@ -110,20 +106,17 @@ describe("approvers in Telegram", () => {
 
   it("an edited draft is asked about again in Telegram with its changes, and the old buttons decide nothing", async () => {
     const draft = await asked();
-    const patched = await workspace.ask(`PATCH /v1/drafts/${draft.draftId}`, {
-      json: { body_text: "It arrives on Friday." },
-    });
-    expect(patched.json.version).to.equal(2);
+    expect((await draft.edit({ body_text: "It arrives on Friday." })).version).to.equal(2);
     const second = await newQuestion(token, draft.chat, draft.question.id);
     await press(draft, /Approve/);
-    expect(await draftOf(draft.draftId)).to.include({ status: "pending", version: 2 });
+    expect(await draftOf(draft.id)).to.include({ status: "pending", version: 2 });
     await until(async () => /changed/i.test(nowAt(draft).text));
     expect(nowAt(draft).buttons).to.deep.equal([]);
     const card = telegram.shown(token, draft.chat).filter(({ id }) => id > draft.question.id && id < second.id);
     expect(card[0]!.text).to.contain("What changed since version 1");
     expect(card[0]!.entities.map(({ type }) => type)).to.include.members(["strikethrough", "underline"]);
     await press({ ...draft, question: second }, /Approve/);
-    await until(async () => (await draftOf(draft.draftId)).status === "sent");
+    await draft.becomes("sent");
     const sent = (await service.outbox.newest(100)).filter(({ text }) => text?.includes("It arrives on Friday."));
     expect(sent).to.have.length(1);
   });
@@ -133,12 +126,12 @@ describe("approvers in Telegram", () => {
       const draft = await asked();
       await press(draft, /^Reject$/, { userId: 42, firstName: "Zoë" });
       const question = await prompt(draft.chat);
-      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      expect((await draftOf(draft.id)).status).to.equal("pending");
       expect(nowAt(draft).buttons.map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject without a reason"]);
       await telegram.reply(token, { chat: draft.chat, to: question.id, text: "Mine", by: { userId: 43 } });
       await telegram.reply(token, { chat: draft.chat, to: question.id, text: "x".repeat(2049), by: { userId: 42 } });
       await telegram.reply(token, { chat: draft.chat, to: draft.question.id, text: "Elsewhere", by: { userId: 42 } });
-      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      expect((await draftOf(draft.id)).status).to.equal("pending");
       // A new object knows only what is stored, like another instance or one that restarted.
       const restarted = telegramUpdates(service.deps, {
         bots: telegramBots({ apiRoot: telegram.apiRoot }),
@@ -154,11 +147,11 @@ describe("approvers in Telegram", () => {
       const update = { update_id: 9_001, message: { ...reply, reply_to_message: { message_id: question.id } } };
       await restarted.take("100001", readUpdate(update)!);
       await restarted.take("100001", readUpdate(update)!);
-      await until(async () => (await draftOf(draft.draftId)).status === "rejected");
-      const rejected = (await historyOf(draft.draftId)).filter(({ type }) => type === "DraftRejected");
+      await draft.becomes("rejected");
+      const rejected = (await historyOf(draft.id)).filter(({ type }) => type === "DraftRejected");
       expect(rejected).to.have.length(1);
       expect(rejected[0].actor).to.include({ kind: "telegram", id: "42", name: "Telegram user 42" });
-      expect((await draftOf(draft.draftId)).reason).to.equal("Wrong[U+202E] tone & <b>tags</b>");
+      expect((await draftOf(draft.id)).reason).to.equal("Wrong[U+202E] tone & <b>tags</b>");
       await until(async () => /rejected/i.test(nowAt(draft).text));
     });
 
@@ -166,7 +159,7 @@ describe("approvers in Telegram", () => {
       const draft = await asked();
       await press(draft, /^Reject$/);
       await press({ ...draft, question: nowAt(draft) }, /without a reason/);
-      const rejected = await draftOf(draft.draftId);
+      const rejected = await draftOf(draft.id);
       expect([rejected.status, rejected.reason]).to.deep.equal(["rejected", null]);
     });
 
@@ -176,7 +169,7 @@ describe("approvers in Telegram", () => {
       const question = await prompt(draft.chat);
       await press(draft, /Approve/, { userId: 43 });
       await telegram.reply(token, { chat: draft.chat, to: question.id, text: "No!", by: { userId: 42 } });
-      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+      await draft.becomes("sent");
       expect(telegram.shown(token, draft.chat).at(-1)!.text).to.contain("Already decided");
     });
   });
@@ -196,13 +189,10 @@ describe("approvers in Telegram", () => {
       for (const nonsense of ["", "a:", "a:../x", `a:${"x".repeat(43)}`, "start", "a".repeat(64)]) {
         await telegram.press(token, { chat: draft.chat, message, data: nonsense });
       }
-      const types = (await historyOf(draft.draftId)).map(({ type }) => type);
-      expect([(await draftOf(draft.draftId)).status, types.includes("DraftApproved")]).to.deep.equal([
-        "pending",
-        false,
-      ]);
+      const types = (await historyOf(draft.id)).map(({ type }) => type);
+      expect([(await draftOf(draft.id)).status, types.includes("DraftApproved")]).to.deep.equal(["pending", false]);
       expect(nowAt(draft).buttons).to.have.length(2);
-      expect((await draftOf(other.draftId)).status).to.equal("pending");
+      expect((await draftOf(other.id)).status).to.equal("pending");
     });
 
     it("a channel with allowed users accepts only their presses, and the chat shows no link that decides", async () => {
@@ -221,17 +211,17 @@ describe("approvers in Telegram", () => {
         expect(await decisions.decide({ ...page, ...where, decision })).to.deep.equal({ kind: "in_chat_only" });
       }
       expect(telegram.shown(token, draft.chat).some(({ asksReply }) => asksReply)).to.equal(false);
-      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      expect((await draftOf(draft.id)).status).to.equal("pending");
       await press(draft, /Approve/, { userId: 42 });
-      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+      await draft.becomes("sent");
     });
 
     it("a question in a chat that the identity no longer names decides nothing", async () => {
       const draft = await asked();
       const approval_channel = channelOf({ bot_token: token, chat_id: String(chats--) });
-      await workspace.ask(`PATCH /v1/identities/${draft.identity.id}`, { json: { approval_channel } });
+      await tenant.ask(`PATCH /v1/identities/${draft.identity.id}`, { json: { approval_channel } });
       await press(draft, /Approve/);
-      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      expect((await draftOf(draft.id)).status).to.equal("pending");
     });
   });
 
@@ -268,7 +258,7 @@ describe("approvers in Telegram", () => {
       expect((await call("100003", update, secretOf(token))).status).to.equal(401);
       expect((await call("x", update)).status).to.equal(404);
       expect((await call("100002", update, secretOf(otherToken))).status).to.equal(200);
-      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      expect((await draftOf(draft.id)).status).to.equal("pending");
       for (const body of [
         "",
         "null",
@@ -282,7 +272,7 @@ describe("approvers in Telegram", () => {
       }
       expect((await call("100001", `"${"x".repeat(300_000)}"`, secretOf(token))).status).to.equal(413);
       expect((await call("100001", update, secretOf(token))).status).to.equal(200);
-      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+      await draft.becomes("sent");
     });
 
     it("an update of Telegram that arrives six times makes one decision and one mail", async () => {
@@ -290,9 +280,9 @@ describe("approvers in Telegram", () => {
       const update = pressOf(draft, /Approve/, { id: 2 });
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => call("100001", update, secretOf(token))));
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200]);
-      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+      await draft.becomes("sent");
       expect((await call("100001", update, secretOf(token))).status).to.equal(200);
-      const types = (await historyOf(draft.draftId)).map(({ type }) => type);
+      const types = (await historyOf(draft.id)).map(({ type }) => type);
       expect(types.filter((type) => type === "DraftApproved")).to.have.length(1);
       const sent = (await service.outbox.newest(100)).filter(({ text }) => text?.includes("Only once, please."));
       expect(sent).to.have.length(1);
@@ -305,8 +295,8 @@ describe("approvers in Telegram", () => {
       await Promise.all(
         [pressOf(draft, /Approve/, { id: 3 }), reject].map((update) => call("100001", update, secretOf(token))),
       );
-      await until(async () => ["sent", "rejected"].includes((await draftOf(draft.draftId)).status));
-      const types = (await historyOf(draft.draftId)).map(({ type }) => type);
+      await draft.becomes(({ status }) => ["sent", "rejected"].includes(status));
+      const types = (await historyOf(draft.id)).map(({ type }) => type);
       expect(types.filter((type) => type === "DraftApproved" || type === "DraftRejected")).to.have.length(1);
     });
   });
@@ -316,7 +306,7 @@ describe("approvers in Telegram", () => {
       const draft = await asked();
       const to = -1_001_234_567_890;
       await telegram.tell(token, { chat: { id: Number(draft.chat) }, migrate_to_chat_id: to });
-      const identity = async () => (await workspace.ask(`GET /v1/identities/${draft.identity.id}`)).json;
+      const identity = async () => (await tenant.ask(`GET /v1/identities/${draft.identity.id}`)).json;
       await service.caughtUp();
       expect((await identity()).approval_channel.config.chat_id).to.equal(String(to));
       await telegram.press(token, {
@@ -324,7 +314,7 @@ describe("approvers in Telegram", () => {
         message: draft.question,
         data: button(draft.question, /Approve/),
       });
-      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+      await draft.becomes("sent");
     });
 
     it("a question refused because its group got another id is asked in the new group", async () => {
@@ -337,19 +327,13 @@ describe("approvers in Telegram", () => {
             })
           : undefined,
       );
-      const identity = await service.identity(workspace.id, {
-        approvalChannel: channelOf({ bot_token: token, chat_id: chat }),
-      });
-      await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
-      const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
-      const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
-      const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
-      const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Soon." } });
+      const identity = await tenant.newIdentity({ approvalChannel: channelOf({ bot_token: token, chat_id: chat }) });
+      const draft = await tenant.draft(await tenant.mail({ to: identity }));
       const question = await newQuestion(token, to);
       stop();
-      await until(async () => (await draftOf(json.id)).notification_status.state === "sent");
+      await draft.asked();
       await press({ chat: to, question }, /Approve/);
-      await until(async () => (await draftOf(json.id)).status === "sent");
+      await draft.becomes("sent");
     });
   });
 
@@ -358,8 +342,7 @@ describe("approvers in Telegram", () => {
     const told = (method: string) => telegram.calls.filter((call) => call.token === own && call.method === method);
 
     it("a shared bot is registered once, and its webhook is deleted with the last identity that names it", async () => {
-      const named = () =>
-        service.identity(workspace.id, { approvalChannel: channelOf({ bot_token: own, chat_id: "5" }) });
+      const named = () => tenant.newIdentity({ approvalChannel: channelOf({ bot_token: own, chat_id: "5" }) });
       const first = await named();
       await until(async () => told("setWebhook").length === 1);
       const second = await named();
@@ -371,12 +354,12 @@ describe("approvers in Telegram", () => {
       expect(JSON.parse(allowed_updates)).to.have.members(["callback_query", "message"]);
       const uses = async () => (await postgresBotRegistry(service.database).find("100010"))?.uses.length;
       await until(async () => (await uses()) === 2);
-      await workspace.ask(`DELETE /v1/identities/${first.id}`);
+      await tenant.ask(`DELETE /v1/identities/${first.id}`);
       await until(async () => (await uses()) === 1);
       service.clock.advance(61_000);
       expect(told("deleteWebhook")).to.have.length(0);
       const approval_channel = { type: "email", config: { to: "ann@approvers.example" } };
-      await workspace.ask(`PATCH /v1/identities/${second.id}`, { json: { approval_channel } });
+      await tenant.ask(`PATCH /v1/identities/${second.id}`, { json: { approval_channel } });
       await until(async () => (await postgresBotRegistry(service.database).find("100010")) === undefined);
       expect([told("setWebhook").length, told("deleteWebhook").length]).to.deep.equal([1, 1]);
     });
@@ -398,21 +381,15 @@ describe("approvers in Telegram", () => {
       await until(async () => telegram.shown(real, draft.chat).some(({ asksReply }) => asksReply));
       const to = telegram.shown(real, draft.chat).findLast(({ asksReply }) => asksReply)!.id;
       await telegram.reply(real, { chat: draft.chat, to, text: "No.", by: { userId: 42 } });
-      await until(async () => (await draftOf(draft.draftId)).status === "rejected");
+      await draft.becomes("rejected");
       expect(telegram.shown(real, draft.chat).at(-1)!.text).to.match(/^Rejected/);
       stop();
     });
 
     it("a blocked bot is shown on the draft as failed at once, and a temporary fault is retried", async () => {
       const pending = async (chat: string) => {
-        const identity = await service.identity(workspace.id, {
-          approvalChannel: channelOf({ bot_token: own, chat_id: chat }),
-        });
-        await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
-        const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
-        const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
-        const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
-        return (await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Soon." } })).json.id;
+        const identity = await tenant.newIdentity({ approvalChannel: channelOf({ bot_token: own, chat_id: chat }) });
+        return (await tenant.draft(await tenant.mail({ to: identity }))).id;
       };
       const statusOf = async (id: string) => (await draftOf(id)).notification_status;
       const down: BotCallAnswer[] = [{ status: 502, body: "<html>Bad Gateway</html>" }];
@@ -439,15 +416,15 @@ describe("approvers in Telegram", () => {
   describe("rules that notify Telegram", () => {
     /** Makes a rule that notifies a chat, delivers a mail; returns the outcome of the rule's action. */
     async function told(config: { bot_token: string; chat_id: string }, name = "Tell") {
-      const identity = await service.identity(workspace.id);
+      const identity = await tenant.newIdentity();
       const actions = [{ type: "notify_channel", channel: "telegram", config }];
       const rule = { name, identity_id: identity.id, trigger_event: "email.received", actions };
-      const made = await workspace.ask("POST /v1/rules", { json: rule });
+      const made = await tenant.ask("POST /v1/rules", { json: rule });
       expect(made.status, made.text).to.equal(200);
       const subject = "=?utf-8?B?PGI+SGVscDwvYj7igK4gQGVtaWx5IC9zdGFydCBldmlsLmV4YW1wbGUg?=";
-      await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, subject }));
+      await tenant.mail({ to: identity, subject });
       const action = async () =>
-        (await workspace.ask(`GET /v1/rules/${made.json.id}/evaluations`)).json.data[0]?.actions[0];
+        (await tenant.ask(`GET /v1/rules/${made.json.id}/evaluations`)).json.data[0]?.actions[0];
       await until(async () => ((await action())?.outcome ?? "pending") !== "pending");
       return action();
     }
@@ -484,7 +461,7 @@ describe("approvers in Telegram", () => {
       const { rows } = await service.database.reads.ofAll.query("select data::text, metadata::text from es.events");
       const answers = await Promise.all(
         ["/v1/identities?limit=100", "/v1/drafts?limit=100", "/v1/events?limit=100"].map((path) =>
-          workspace.ask(`GET ${path}`),
+          tenant.ask(`GET ${path}`),
         ),
       );
       const metrics = await (await fetch(`${service.url}/metrics`)).text();
