@@ -1,22 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { HttpAnswer } from "#test/support/asking.ts";
-import { mail, startInProcess } from "#test/support/inProcess.ts";
+import { startStory } from "#test/support/story/story.ts";
 
 export type Options = { json?: unknown; key?: string | null; headers?: Record<string, string> };
 export type Posts = Awaited<ReturnType<typeof openPosts>>;
 
 /** Starts a service with one customer's mail, and sends it POSTs with Idempotency-Keys. */
 export async function openPosts() {
-  const service = await startInProcess({ NOTIFY_THROTTLE_SECONDS: "0" });
-  const tenant = await service.workspace();
-  const identity = await service.identity(tenant.id, {
-    approvalChannel: { type: "email", config: { to: "boss@example.com" } },
-  });
-  await service.deliver(identity.address, mail({ id: "q@customer.example" }));
-  const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
-  const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
-  const basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+  const identity = { approvalChannel: { type: "email" as const, config: { to: "boss@example.com" } } };
+  const { service, tenant } = await startStory({ NOTIFY_THROTTLE_SECONDS: "0" }, { identity });
+  const mail = await tenant.mail();
 
   const post = (line: string, idempotencyKey: string, options: Options = {}): Promise<HttpAnswer> =>
     tenant.ask(`POST ${line}`, { ...options, headers: { ...options.headers, "Idempotency-Key": idempotencyKey } });
@@ -39,11 +33,10 @@ export async function openPosts() {
   return {
     service,
     tenant,
-    identity,
-    basis,
+    basis: mail.basis,
     post,
     cutOff,
-    draft: async () => (await tenant.ask("POST /v1/drafts", { json: { ...basis, body_text: "Soon." } })).json,
+    draft: () => tenant.draft(mail),
     /** Returns the types of the draft's events. */
     eventsOf: (draftId: string) => typesWhere("stream_id", `draft-${draftId}`),
     /** Returns the types of all events that POSTs with this key caused. */

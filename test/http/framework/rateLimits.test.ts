@@ -8,9 +8,10 @@ import type { Route } from "#src/http/framework/route.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
 import { loadConfig } from "#src/settings/config.ts";
-import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
+import { openTenant } from "#test/support/story/story.ts";
 import { serveRoutes } from "./support.ts";
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
@@ -105,7 +106,6 @@ describe("rate limits", () => {
   it("reads are counted for each key, notifications for each workspace [8 POST /drafts/{id}/notify] [d0 Rate-limit headers]", async () => {
     const tenant = await service.workspace();
     const other = await tenant.keyOf(["write:drafts", "read:threads"]);
-    await service.caughtUp();
     expect(limited(await statuses(tenant.ask, "GET /v1/threads", { times: 60 }))).to.equal(0);
     expect((await tenant.ask("GET /v1/threads", { key: other })).status).to.equal(200);
     const line = `POST /v1/drafts/${unknown}/notify`;
@@ -118,7 +118,6 @@ describe("rate limits", () => {
   it("all keys of a workspace together have five times the rate of one key, apart from other workspaces", async () => {
     const tenant = await service.workspace();
     const keys = await Promise.all(Array.from({ length: 6 }, () => tenant.keyOf(["write:workspace"])));
-    await service.caughtUp();
     const json = { name: "Renamed" };
     for (const key of keys.slice(0, 5)) {
       expect(limited(await statuses(tenant.ask, "PATCH /v1/workspaces/me", { times: 20, json, key }))).to.equal(0);
@@ -134,7 +133,6 @@ describe("rate limits", () => {
   it("a key that goes on after its limit takes no requests from the workspace's other keys", async () => {
     const tenant = await service.workspace();
     const [greedy, other] = await Promise.all([1, 2].map(() => tenant.keyOf(["write:workspace"])));
-    await service.caughtUp();
     const json = { name: "Renamed" };
     const line = "PATCH /v1/workspaces/me";
     expect(limited(await statuses(tenant.ask, line, { times: 120, json, key: greedy! }))).to.equal(100);
@@ -166,7 +164,6 @@ describe("rate limits", () => {
   it("every authenticated request is counted whatever its answer; only 401 takes precedence over 429", async () => {
     const tenant = await service.workspace();
     const narrow = await tenant.keyOf(["read:threads"]);
-    await service.caughtUp();
     const ask = (line: string, options = {}) => tenant.ask(line, { key: narrow, ...options });
     expect((await ask("PATCH /v1/workspaces/me", { json: { name: "x" } })).json.error).to.equal("insufficient_scope");
     expect((await ask("POST /v1/nowhere")).status).to.equal(404);
@@ -209,7 +206,6 @@ describe("rate limits", () => {
     it("a revoked key gets 401 however often it is used, also at /mcp [7 401 unauthorized]", async () => {
       const tenant = await service.workspace();
       const key = await tenant.keyOf(["read:threads"]);
-      await service.caughtUp();
       const { data } = (await tenant.ask("GET /v1/api-keys")).json;
       const { id } = data.find(({ prefix }: { prefix: string }) => key.startsWith(prefix));
       expect((await tenant.ask(`DELETE /v1/api-keys/${id}`)).status).to.equal(200);
@@ -229,21 +225,11 @@ describe("rate limits", () => {
     });
 
     it("unknown approval links are limited by address, and a valid link is still shown", async () => {
-      const tenant = await service.workspace();
-      const identity = await service.identity(tenant.id, {
+      const tenant = await openTenant(service, {
         approvalChannel: { type: "email", config: { to: "boss@example.com" } },
       });
-      await service.deliver(identity.address, mail({ id: "l@customer.example" }));
-      const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
-      const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
-      const basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
-      await tenant.ask("POST /v1/drafts", { json: { ...basis, body_text: "Soon." } });
-      let link: string | undefined;
-      await until(async () => {
-        const newest = await service.outbox.newest(10);
-        link = newest.map(({ text }) => /\/a\/[\w-]{43}/.exec(text ?? "")?.[0]).find(Boolean);
-        return link !== undefined;
-      });
+      const draft = await tenant.draft(await tenant.mail());
+      const link = new URL((await draft.approvalMail()).link()).pathname;
       const unknownLink = `/a/${"x".repeat(43)}`;
       expect(await thrice(unknownLink, "192.0.2.3")).to.deep.equal([404, 404, 404]);
       const refused = await get(unknownLink, "192.0.2.3");
@@ -256,7 +242,7 @@ describe("rate limits", () => {
         "/stop/x",
       ])
         expect((await get(path, "192.0.2.3")).status, path).to.equal(429);
-      for (let n = 0; n < 5; n++) expect((await get(link!, "192.0.2.3")).status).to.equal(200);
+      for (let n = 0; n < 5; n++) expect((await get(link, "192.0.2.3")).status).to.equal(200);
     });
 
     it("requests for the documents are limited by address, and /healthz is not", async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { mail, until } from "#test/support/inProcess.ts";
 import { type Options, openPosts, type Posts } from "./idempotencySupport.ts";
 
 describe("a repetition after a run that was cut off [d0 Idempotency-Key]", () => {
@@ -40,7 +39,6 @@ describe("a repetition after a run that was cut off [d0 Idempotency-Key]", () =>
 
   it("a repeated POST of an API key is refused to another key than the one that asked first", async () => {
     const other = await tenant.keyOf(["write:keys"]);
-    await posts.service.caughtUp();
     const key = randomUUID();
     await posts.post("/v1/api-keys", key, { json: { name: "mine" } });
     await posts.cutOff(key);
@@ -88,7 +86,7 @@ describe("a repetition after a run that was cut off [d0 Idempotency-Key]", () =>
     ["a test mail", (id) => `/v1/identities/${id}/test-email`, () => ({ recipient_email: "me@example.com" })],
   ] as [string, (id: string) => string, (id: string) => object][]) {
     it(`a repeated request for ${what} makes one draft, which is queued once and sent`, async () => {
-      const cold = await posts.service.identity(tenant.id, { canSendCold: true });
+      const cold = await tenant.newIdentity({ canSendCold: true });
       const [first, again, key] = await posts.repeat(line(cold.id), { json: body(cold.id) });
       expect([first.status, again.status], first.text).to.deep.equal([202, 202]);
       const { queued_at: _, ...one } = first.json;
@@ -98,7 +96,7 @@ describe("a repetition after a run that was cut off [d0 Idempotency-Key]", () =>
       for (const type of ["DraftSubmitted", "DraftQueued"])
         expect(types.filter((each) => each === type)).to.have.length(1);
       const id = first.json.draft_id ?? first.json.task_id;
-      await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+      await (await tenant.draftWithId(id)).becomes("sent");
     });
   }
 
@@ -118,22 +116,24 @@ describe("a repetition after a run that was cut off [d0 Idempotency-Key]", () =>
   }
 
   it("a repeated approval does not approve a draft that changed after the first one", async () => {
-    const { id } = await posts.draft();
+    const draft = await posts.draft();
+    const { id } = draft;
     const key = randomUUID();
     await posts.post(`/v1/drafts/${id}/approve`, key);
     await posts.cutOff(key);
-    await tenant.ask(`PATCH /v1/identities/${posts.identity.id}`, { json: { signature_text: `Yours, ${key}` } });
-    await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "pending");
+    await tenant.ask(`PATCH /v1/identities/${tenant.identity.id}`, { json: { signature_text: `Yours, ${key}` } });
+    await draft.becomes("pending");
     expect((await posts.post(`/v1/drafts/${id}/approve`, key)).json.status).to.equal("pending");
   });
 
   it("a repeated send queues the draft once", async () => {
-    const { id } = await posts.draft();
+    const draft = await posts.draft();
+    const { id } = draft;
     const [first, again] = await posts.repeat(`/v1/drafts/${id}/send`);
     expect(again.status).to.equal(202);
     expect({ ...again.json, queued_at: "" }).to.deep.equal({ ...first.json, queued_at: "" });
     expect(Math.abs(Date.parse(again.json.queued_at) - Date.parse(first.json.queued_at))).to.be.lessThan(10_000);
-    await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+    await draft.becomes("sent");
     expect((await posts.eventsOf(id)).filter((type) => type === "DraftQueued")).to.have.length(1);
     const key = randomUUID();
     const late = await posts.post(`/v1/drafts/${id}/send`, key);
@@ -141,13 +141,9 @@ describe("a repetition after a run that was cut off [d0 Idempotency-Key]", () =>
   });
 
   it("a repeated send of a stale draft is refused again, with the same newer message", async () => {
-    const other = await posts.service.identity(tenant.id);
-    await posts.service.deliver(other.address, mail({ id: "s1@customer.example" }));
-    const thread = (await tenant.ask(`GET /v1/threads?identity_id=${other.id}`)).json.data[0];
-    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
-    const json = { thread_id: thread.id, identity_id: other.id, based_on_message_id: messages[0].id, body_text: "x" };
-    const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
-    await posts.service.deliver(other.address, mail({ id: "s2@customer.example", inReplyTo: "s1@customer.example" }));
+    const mail = await tenant.mail({ to: await tenant.newIdentity() });
+    const { id } = await tenant.draft(mail);
+    await tenant.mail({ to: mail.identity, inReplyTo: mail });
     const [first, again] = await posts.repeat(`/v1/drafts/${id}/send`);
     expect([first.status, again.status]).to.deep.equal([409, 409]);
     expect(again.json.new_message_id).to.equal(first.json.new_message_id);

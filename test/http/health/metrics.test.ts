@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { startMail, startSender } from "#test/mail/in/smtpSender.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { openTenant } from "#test/support/story/story.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
 describe("/metrics", () => {
@@ -68,18 +69,8 @@ describe("/metrics", () => {
   });
 
   it("/metrics shows appends, deliveries by outcome, pending drafts and the lag of projections and processes", async () => {
-    const tenant = await service.workspace();
-    const identity = await service.identity(tenant.id);
-    await service.deliver(identity.address, mail({ id: "m@customer.example" }));
-    const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
-    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
-    const json = {
-      thread_id: thread.id,
-      identity_id: identity.id,
-      based_on_message_id: messages[0].id,
-      body_text: "x",
-    };
-    const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
+    const tenant = await openTenant(service);
+    const draft = await tenant.draft(await tenant.mail());
     const waiting = async () => {
       const text = await shown();
       return ["countersign_drafts_pending", "countersign_drafts_oldest_pending_seconds"].map((name) =>
@@ -93,8 +84,7 @@ describe("/metrics", () => {
     const [pending, oldest] = await waiting();
     expect(pending).to.equal(1);
     expect(oldest).to.be.within(600, 3_600);
-    await tenant.ask(`POST /v1/drafts/${id}/send`);
-    await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+    await draft.sendNow();
     await service.caughtUp();
     expect(await waiting()).to.deep.equal([0, 0]);
     const text = await shown();
