@@ -12,13 +12,13 @@ import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 describe("API keys over HTTP", () => {
   let service: Nouns;
   let tenant: Tenant;
-  /** What each parked request ended with, and where the next ones tell that they have begun. */
+  /** The outcome of each parked request; `entered` is called when one begins. */
   let parked: { ends: string[]; entered: () => void };
 
   before(async () => {
     service = await serveNouns({
       more: (deps) => [
-        // Parks until its key is revoked, and then goes on as if it had not noticed.
+        // Waits until its key is revoked, and then continues as if it were not.
         route(
           "POST /v1/test/parked",
           { scope: "any", limit: "write", summary: "", answers: Type.Unknown() },
@@ -83,7 +83,7 @@ describe("API keys over HTTP", () => {
     it("a new key has its maker's scopes by default; write:approvals and write:keys only if they are named [d1 scopes of a new key]", async () => {
       const agent = (await create({ name: "agent" })).json;
       const own = await service.ask("POST /v1/api-keys", { key: agent.key, json: { name: "of an agent" } });
-      expect([own.status, own.json.error]).to.deep.equal([401, "insufficient_scope"]);
+      expect(own.outcome).to.equal("401 insufficient_scope");
       const named = await create({ name: "named", scopes: ["write:keys", "write:approvals", "read:keys"] });
       expect(named.json.scopes).to.have.members(["write:keys", "write:approvals", "read:keys"]);
       const made = await service.ask("POST /v1/api-keys", { key: named.json.key, json: { name: "by a named one" } });
@@ -107,10 +107,10 @@ describe("API keys over HTTP", () => {
       const fewer = await create({ name: "fewer", scopes: ["read:threads", "read:threads"] }, narrow.ask);
       expect(fewer.json.scopes).to.deep.equal(["read:threads"]);
       const more = await create({ name: "more", scopes: ["read:threads", "write:emails"] }, narrow.ask);
-      expect([more.status, more.json.error, more.json.field]).to.deep.equal([422, "invalid_request", "scopes"]);
+      expect([more.outcome, more.json.field]).to.deep.equal(["422 invalid_request", "scopes"]);
       expect(more.json.message).to.contain("write:emails");
       const refused = await service.ask("GET /v1/api-keys", { key: fewer.json.key });
-      expect([refused.status, refused.json.error]).to.deep.equal([401, "insufficient_scope"]);
+      expect(refused.outcome).to.equal("401 insufficient_scope");
     });
 
     for (const [what, body] of [
@@ -122,8 +122,8 @@ describe("API keys over HTTP", () => {
       ["an unknown field", { name: "a", key: "svc_live_x" }],
     ] as const) {
       it(`a new API key with ${what} is refused`, async () => {
-        const { status, json } = await create(body);
-        expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
+        const { outcome } = await create(body);
+        expect(outcome).to.equal("422 invalid_request");
       });
     }
 
@@ -132,8 +132,8 @@ describe("API keys over HTTP", () => {
       const answers = await Promise.all(Array.from({ length: 120 }, (_, n) => create({ name: `key ${n}` }, full.ask)));
       const made = answers.filter(({ status }) => status === 200);
       expect(made).to.have.length(99);
-      for (const { status, json } of answers.filter((answer) => !made.includes(answer))) {
-        expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
+      for (const { outcome } of answers.filter((answer) => !made.includes(answer))) {
+        expect(outcome).to.equal("422 invalid_request");
       }
       expect((await full.ask("GET /v1/api-keys?limit=1")).json.total).to.equal(100);
       await full.ask(`DELETE /v1/api-keys/${made[0]!.json.id}`);
@@ -181,7 +181,7 @@ describe("API keys over HTTP", () => {
       const own = await service.ask(`DELETE /v1/api-keys/${made.id}`, { key: made.key });
       expect([own.status, own.json]).to.deep.equal([200, { id: made.id, deleted: true }]);
       const refused = await service.ask("GET /v1/workspaces/me", { key: made.key });
-      expect([refused.status, refused.json.error]).to.deep.equal([401, "unauthorized"]);
+      expect(refused.outcome).to.equal("401 unauthorized");
       expect((await tenant.ask(`DELETE /v1/api-keys/${made.id}`)).status).to.equal(404);
       expect((await tenant.ask("GET /v1/api-keys?limit=100")).text).not.to.contain(made.id);
     });
@@ -201,7 +201,7 @@ describe("API keys over HTTP", () => {
     });
 
     it("of 200 requests in flight when their key is revoked, none succeeds after the answer to the revocation [4 DELETE /v1/api-keys/{id}]", async () => {
-      // Two rounds show it; all five are run with --full.
+      // Five rounds with --full.
       for (let round = 0; round < sized(2, 5); round++) {
         const { json: made } = await create({ name: `round ${round}` });
         const begun = barrier();
@@ -227,12 +227,12 @@ describe("API keys over HTTP", () => {
         });
         await begun.opened;
         let deleted = await tenant.ask(`DELETE /v1/api-keys/${made.id}`);
-        // On a busy machine they may take longer than a DELETE waits for them: its caller asks again, and hears that the key is gone.
+        // A DELETE waits for the requests in flight; on a busy machine it gives up with 503, and a repeated one finds no key.
         const gone = deleted.status === 503 ? 404 : 200;
         while (deleted.status === 503) deleted = await tenant.ask(`DELETE /v1/api-keys/${made.id}`);
         expect(deleted.status).to.equal(gone);
         const head = await service.store.head();
-        // What had reached this process before the DELETE's answer is read first.
+        // Requests that reached this process before the DELETE's answer are read first.
         await turn();
         answered = true;
         const after = Array.from({ length: 10 }, () =>

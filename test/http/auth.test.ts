@@ -114,7 +114,7 @@ describe("accounts and sessions [4 /auth/*]", () => {
         const again = await door().json("/auth/confirm", { token, password: another });
         expect(again.status, streams).to.equal(201);
         expect(again.body.workspaces, streams).to.have.length(1);
-        // The password that was typed when it worked.
+        // The password of the attempt that succeeded is set, not the first one.
         expect((await door().json("/auth/sign-in", { email, password: another })).status).to.equal(200);
         expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
       }
@@ -188,7 +188,7 @@ describe("accounts and sessions [4 /auth/*]", () => {
         ]);
         expect(headers.get("set-cookie")).to.equal(null);
       }
-      // A hash is computed each time: that one for nobody costs the same is a test of its own.
+      // One hash is computed for each. A separate test shows that the hash for an unknown user takes the same time.
       expect(asked).to.have.length(3);
       expect(asked.slice(1)).to.deep.equal([null, null]);
     });
@@ -215,7 +215,7 @@ describe("accounts and sessions [4 /auth/*]", () => {
       const cookie = signedIn.headers.get("set-cookie")!;
       expect(cookie).to.include("HttpOnly").and.to.include("SameSite=Lax").and.to.include("Path=/");
       expect((await victim.get("/auth/session")).body.user.id).to.equal(theirs.user.id);
-      // A name of the browser's own choosing is no session either.
+      // An invented session id is no session.
       expect(
         (await atTheDoor(service.url, { cookie: `countersign=${"x".repeat(43)}` }).get("/auth/session")).status,
       ).to.equal(401);
@@ -243,7 +243,7 @@ describe("accounts and sessions [4 /auth/*]", () => {
       const gate = new Promise<void>((resolve) => (release = resolve));
       const reached = new Promise<void>((resolve) => {
         members.load = async (id) => {
-          // Those of other workspaces are loaded by whatever else the service does.
+          // Background work loads the members of other workspaces.
           if (id !== workspaceId) return load(id);
           members.load = load;
           resolve();
@@ -342,7 +342,7 @@ describe("accounts and sessions [4 /auth/*]", () => {
       expect((await other.get("/auth/session")).status).to.equal(401);
       expect(visitor.cookie()).not.to.equal(before);
       expect((await visitor.get("/auth/session")).status).to.equal(200);
-      // Who has copied the cookie is shut out with that answer.
+      // A copy of the old cookie is invalid as soon as the change is answered.
       expect((await atTheDoor(service.url, { cookie: before }).get("/auth/session")).status).to.equal(401);
       expect((await door().json("/auth/sign-in", { email, password: goodPassword })).status).to.equal(401);
     });
@@ -368,7 +368,7 @@ describe("accounts and sessions [4 /auth/*]", () => {
       const { matches } = passwords;
       const racer = door();
       try {
-        // Looked at before, answered after, as where many wait for their hash; in the steps of a reset.
+        // The old password is compared first; then a reset happens, in its three steps, before the comparison returns.
         passwords.matches = async (userId, password) => {
           const isRight = await matches(userId, password);
           await passwords.set(user.id, another);
@@ -404,9 +404,9 @@ describe("accounts and sessions [4 /auth/*]", () => {
       const signedIn = await door().json("/auth/sign-in", { email: fresh, password: goodPassword });
       expect(signedIn.body.user).to.include({ id: user.id, email: fresh });
       expect((await door().json("/auth/sign-in", { email: old, password: goodPassword })).status).to.equal(401);
-      // Whoever reads the old mailbox has no way in by what lies in it.
+      // A reset link in the old mailbox is invalid.
       expect((await door().json("/auth/password/reset", { token: reset, password: another })).status).to.equal(422);
-      // And the old address is free.
+      // The old address can be registered again.
       await newUser(service, { email: old }).catch(() => undefined);
       expect(
         (await service.deps.userEmails.load((await import("#src/commands/users/users.ts")).userEmailHash(old))).state

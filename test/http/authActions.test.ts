@@ -4,7 +4,7 @@ import { authActions } from "#src/http/auth/actions.ts";
 import { authRoutes } from "#src/http/auth/index.ts";
 import { authRates } from "#src/http/auth/limits.ts";
 
-/** Nobody asks anything here. */
+/** Stands for every dependency: this test calls no route. */
 const nobody: any = new Proxy(() => nobody, { get: (_, name) => (name === "then" ? undefined : nobody) });
 
 const rateOf = Object.fromEntries(

@@ -93,7 +93,7 @@ describe("rate limits of sign-in and mailed links [8 /auth/*]", () => {
       return seen;
     };
     expect((await statuses(unknown)).filter((status) => status === 202)).to.have.length(3);
-    // What strangers ask for in this address's name keeps nobody from a new password.
+    // Sign-ups that strangers request for this address do not use up its limit of password mails.
     const signUp = () => door().json("/auth/sign-up", { email: user.email }, from(`10.0.${counter}.2`));
     expect((await Promise.all([signUp(), signUp(), signUp()])).map(({ status }) => status)).to.include(429);
     const known = await statuses(user.email);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { atTheDoor, goodPassword, mailedToken, mailsTo, newUser } from "#test/support/door.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 
-/** Every address that a browser could be led away by, beside what `next` is for. */
+/** Values of `next` that could redirect a browser to another site, and one that is no path. */
 const elsewhere = [
   "https://evil.example/",
   "//evil.example/",
@@ -108,7 +108,7 @@ describe("the sign-in pages [4 /auth/*]", () => {
         expect(answer.headers.get("set-cookie"), path).to.equal(null);
       }
     }
-    // From here, but from a page of another session.
+    // A form of this site with another session's form token.
     const withoutToken = await visitor.form("/auth/sign-out", { form_token: "x".repeat(43) });
     expect(withoutToken.status).to.equal(403);
     expect((await visitor.get("/auth/session")).status).to.equal(200);
@@ -151,7 +151,7 @@ describe("the sign-in pages [4 /auth/*]", () => {
     const [mail] = await mailsTo(service, email);
     expect(mail!.text).to.include(`${service.deps.settings.publicUrl}/confirm/`);
     expect(`${mail!.text} ${mail!.html}`).not.to.include("evil.example");
-    // Under a name that is not the service's, nothing is answered at all.
+    // A request with a host name that is not the service's is refused.
     const other = await new Promise((resolve) => {
       httpRequest({ hostname, port, path: "/sign-in", headers: { Host: "evil.example" } }, (response) => {
         response.resume();

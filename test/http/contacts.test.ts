@@ -4,35 +4,31 @@ import { projections } from "#projections/index.ts";
 import { contactId } from "#src/commands/ids.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
-import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
+import { openTenant, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 describe("contacts over HTTP [d8 contacts]", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let identity: Identity;
-  let mails = 0;
+  let tenant: StoryTenant;
 
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id);
+    ({ service, tenant } = await startStory());
   });
   after(() => service.stop());
 
-  const write = (from: string, to = identity) =>
-    service.deliver(to.address, mail({ id: `c${++mails}@customer.example`, from }));
-  const idOf = (email: string) => contactId(workspace.id, email);
-  const read = async (email: string) => (await workspace.ask(`GET /v1/contacts/${idOf(email)}`)).json;
+  const write = (from: string) => tenant.mail({ from });
+  const idOf = (email: string) => contactId(tenant.id, email);
+  const read = async (email: string) => (await tenant.ask(`GET /v1/contacts/${idOf(email)}`)).json;
   const listed = async (query: string) =>
-    (await workspace.ask(`GET /v1/contacts?limit=100&${query}`)).json.data.map(({ email }: any) => email);
-  const edit = (email: string, json: unknown) => workspace.ask(`PATCH /v1/contacts/${idOf(email)}`, { json });
+    (await tenant.ask(`GET /v1/contacts?limit=100&${query}`)).json.data.map(({ email }: any) => email);
+  const edit = (email: string, json: unknown) => tenant.ask(`PATCH /v1/contacts/${idOf(email)}`, { json });
 
   it("a contact is made by its first mail, with its address in lower case; later mails update when it was seen", async () => {
     await write("Carla@Shop.Example");
     const first = await read("carla@shop.example");
     expect(first).to.include({
       id: idOf("carla@shop.example"),
-      workspace_id: workspace.id,
+      workspace_id: tenant.id,
       email: "carla@shop.example",
       name: null,
       domain: "shop.example",
@@ -48,9 +44,8 @@ describe("contacts over HTTP [d8 contacts]", () => {
   });
 
   it("a contact is the primary contact of the thread that its mail opened", async () => {
-    await write("opener@shop.example");
-    const { json } = await workspace.ask("GET /v1/threads?contact=opener@shop.example");
-    expect(json.data[0].primary_contact_id).to.equal((await read("opener@shop.example")).id);
+    const thread = await tenant.thread(await write("opener@shop.example"));
+    expect(thread.primary_contact_id).to.equal((await read("opener@shop.example")).id);
   });
 
   it("contacts are listed page by page, the one who wrote last first", async () => {
@@ -58,7 +53,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
     await write("one@order.example");
     const order = ["one@order.example", "three@order.example", "two@order.example"];
     expect(await listed("domain=Order.Example")).to.deep.equal(order);
-    const { json } = await workspace.ask("GET /v1/contacts?domain=order.example&limit=1&offset=1");
+    const { json } = await tenant.ask("GET /v1/contacts?domain=order.example&limit=1&offset=1");
     expect(json).to.include({ total: 3, limit: 1, offset: 1 });
     expect(json.data[0].email).to.equal(order[1]);
   });
@@ -114,18 +109,18 @@ describe("contacts over HTTP [d8 contacts]", () => {
     const most = { name: "x".repeat(256), tags: Array.from({ length: 50 }, (_, n) => `${n}`.padEnd(64, "ü")) };
     expect((await edit("bounds@shop.example", most)).json).to.deep.include(most);
     for (const query of ["status=evil", "tag=", "q=", "domian=x", "limit=101"]) {
-      expect((await workspace.ask(`GET /v1/contacts?${query}`)).status, query).to.equal(422);
+      expect((await tenant.ask(`GET /v1/contacts?${query}`)).status, query).to.equal(422);
     }
   });
 
   it("a deleted contact loses its name, status and tags; its next mail makes it again under the same id", async () => {
     await write('"Gone" <gone@shop.example>');
     const before = (await edit("gone@shop.example", { status: "blocked", tags: ["spam"], name: "Renamed" })).json;
-    const { status, json } = await workspace.ask(`DELETE /v1/contacts/${before.id}`);
+    const { status, json } = await tenant.ask(`DELETE /v1/contacts/${before.id}`);
     expect(status).to.equal(200);
     expect(json).to.deep.equal({ id: before.id, deleted: true });
-    expect((await workspace.ask(`GET /v1/contacts/${before.id}`)).status).to.equal(404);
-    expect((await workspace.ask(`DELETE /v1/contacts/${before.id}`)).status).to.equal(404);
+    expect((await tenant.ask(`GET /v1/contacts/${before.id}`)).status).to.equal(404);
+    expect((await tenant.ask(`DELETE /v1/contacts/${before.id}`)).status).to.equal(404);
     expect((await edit("gone@shop.example", { name: "x" })).status).to.equal(404);
     expect(await listed("q=gone@")).to.deep.equal([]);
     await write('"Gone Again" <gone@shop.example>');
@@ -136,7 +131,7 @@ describe("contacts over HTTP [d8 contacts]", () => {
 
   it("another workspace's contacts are answered like ones that do not exist", async () => {
     await write("private@shop.example");
-    const stranger = await service.workspace();
+    const stranger = await openTenant(service);
     const id = idOf("private@shop.example");
     const missing = await stranger.ask(`GET /v1/contacts/${randomUUID()}`);
     for (const line of [`GET /v1/contacts/${id}`, `DELETE /v1/contacts/${id}`, "GET /v1/contacts/not-a-uuid"]) {
@@ -146,9 +141,8 @@ describe("contacts over HTTP [d8 contacts]", () => {
     }
     expect((await stranger.ask(`PATCH /v1/contacts/${id}`, { json: { status: "trusted" } })).status).to.equal(404);
     expect((await stranger.ask("GET /v1/contacts")).json).to.include({ total: 0 });
-    // The same address is another contact there.
-    const theirs = await service.identity(stranger.id);
-    await write("private@shop.example", theirs);
+    // The same address is a separate contact in another workspace.
+    await stranger.mail({ from: "private@shop.example" });
     await edit("private@shop.example", { status: "blocked" });
     const { json } = await stranger.ask("GET /v1/contacts?q=private");
     expect(json.data.map(({ id, status }: any) => ({ id, status }))).to.deep.equal([
@@ -168,8 +162,8 @@ describe("contacts over HTTP [d8 contacts]", () => {
   });
 
   it("contacts need read:contacts to be read and write:contacts to be changed or deleted [5 scopes]", async () => {
-    const reader = await workspace.keyOf(["read:contacts"]);
-    const writer = await workspace.keyOf(["write:contacts"]);
+    const reader = await tenant.keyOf(["read:contacts"]);
+    const writer = await tenant.keyOf(["write:contacts"]);
     await write("scoped@shop.example");
     const path = `/v1/contacts/${idOf("scoped@shop.example")}`;
     const tries: [string, string, number][] = [
@@ -182,10 +176,9 @@ describe("contacts over HTTP [d8 contacts]", () => {
       [`DELETE ${path}`, reader, 401],
       [`DELETE ${path}`, writer, 200],
     ];
-    await service.caughtUp();
     for (const [line, key, status] of tries) {
       const json = line.startsWith("PATCH") ? { json: {} } : {};
-      expect((await workspace.ask(line, { key, ...json })).status, line).to.equal(status);
+      expect((await tenant.ask(line, { key, ...json })).status, line).to.equal(status);
     }
   });
 });

@@ -13,7 +13,7 @@ describe("acceptance of an invitation [4 /auth/*]", () => {
   const door = () => atTheDoor(service.url);
 
   before(async () => {
-    // Nobody may sign up by themselves here.
+    // Sign-up needs an invitation.
     service = await startInProcess({ LOG_LEVEL: "silent", SIGN_UP: "invited" });
     workspace = await service.workspace();
     await deskOf(service, workspace.id, { role: "owner" });
@@ -81,7 +81,7 @@ describe("acceptance of an invitation [4 /auth/*]", () => {
     ]);
     const owner = door();
     await owner.json("/auth/sign-in", { email, password: goodPassword });
-    // A form acts for who is signed in only with the token of a page of theirs.
+    // A form acts for a signed-in user only with the form token of that user's page.
     const { text } = await owner.get(`/invitation/${token}`);
     expect((await owner.form("/auth/invitations/accept", { token })).status).to.equal(403);
     const formToken = /name="form_token" value="([^"]+)"/.exec(text)![1]!;

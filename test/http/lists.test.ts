@@ -13,8 +13,10 @@ import {
 import type { Tx } from "#projections/projection.ts";
 import type { Route } from "#src/http/framework/route.ts";
 import { sized } from "#test/support/full.ts";
-import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
+import type { StoryDraft } from "#test/support/story/draft.ts";
+import { type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 type Json = Record<string, any>;
 
@@ -22,7 +24,7 @@ const answerOf = ({ options }: Route): Json => (options.answers as Json).propert
 const lists = realRoutes().filter((route) => route.method === "GET" && answerOf(route).data && answerOf(route).total);
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`;
 
-/** Filters and orders that are walked beside the bare list; every value of a `sort` is. */
+/** Filters that are tested besides the plain list. Every value of a `sort` parameter is tested anyway. */
 const filters: Record<string, string[]> = {
   "GET /v1/threads": ["q=order", "q=order&sort=priority", "contact=customer", "status=open", "from_date=2026-01-01"],
   "GET /v1/contacts": ["q=customer", "domain=customer.example"],
@@ -31,52 +33,44 @@ const filters: Record<string, string[]> = {
 
 describe("lists by pagination cursor [d0 lists]", () => {
   let service: InProcess;
-  let ours: Workspace;
+  let ours: StoryTenant;
   let theirs: Workspace;
-  let identity: { id: string; address: string };
-  let thread: Json;
-  let draft: Json;
+  let first: StoryMail;
+  let draft: StoryDraft;
   let rule: Json;
   let webhook: Json;
 
-  const made = async (line: string, json: object = {}, { ask } = ours): Promise<Json> => {
-    const answer = await ask(line, { json });
+  const made = async (line: string, json: object = {}): Promise<Json> => {
+    const answer = await ours.ask(line, { json });
     expect(answer.status, `${line}: ${answer.text}`).to.be.below(300);
     return answer.json;
   };
-  const write = (headers: Partial<Parameters<typeof mail>[0]> = {}) =>
-    service.deliver(identity.address, mail({ id: `${randomUUID()}@customer.example`, ...headers }));
-  const stranger = () => {
+  const fromStranger = () => {
     const name = `c${randomUUID().slice(0, 8)}`;
-    return { from: `Customer ${name} <${name}@customer.example>` };
+    return ours.mail({ from: `Customer ${name} <${name}@customer.example>` });
   };
-  const submit = (): Promise<Json> =>
-    made("POST /v1/drafts", {
-      ...{ thread_id: thread.id, identity_id: identity.id, based_on_message_id: thread.messages[0].id },
-      body_text: "It comes tomorrow.",
-    });
 
-  /** How a list gets one more row. */
+  /** Adds one row to a list. */
   const more: Record<string, () => Promise<unknown>> = {
     "GET /v1/api-keys": () => made("POST /v1/api-keys", { name: "Another" }),
     "GET /v1/members": () => made("POST /v1/members", { email: `${randomUUID()}@people.example`, role: "approver" }),
     "GET /v1/domains": () => made("POST /v1/domains", { domain_name: `d${randomUUID().slice(0, 8)}.example` }),
-    "GET /v1/identities": () => service.identity(ours.id),
-    "GET /v1/threads": () => write(stranger()),
-    "GET /v1/threads/:id/messages": () => write({ inReplyTo: "first@customer.example" }),
-    "GET /v1/drafts": submit,
-    "GET /v1/drafts/:id/versions": () => made(`PATCH /v1/drafts/${draft.id}`, { body_text: randomUUID() }),
-    "GET /v1/drafts/:id/history": () => made(`PATCH /v1/drafts/${draft.id}`, { body_text: randomUUID() }),
-    "GET /v1/inbound": () => write(),
+    "GET /v1/identities": () => ours.newIdentity(),
+    "GET /v1/threads": fromStranger,
+    "GET /v1/threads/:id/messages": () => ours.mail({ inReplyTo: first }),
+    "GET /v1/drafts": () => ours.draft(first),
+    "GET /v1/drafts/:id/versions": () => draft.edit({ body_text: randomUUID() }),
+    "GET /v1/drafts/:id/history": () => draft.edit({ body_text: randomUUID() }),
+    "GET /v1/inbound": () => ours.mail(),
     "GET /v1/rules": () =>
       made("POST /v1/rules", { name: "Rule", trigger_event: "draft.sent", status: "inactive", priority: 7 }),
     "GET /v1/rules/:id/evaluations": async () => {
       const path = `/v1/rules/${rule.id}/evaluations`;
       const { total } = (await ours.ask(`GET ${path}`)).json;
-      await submit();
+      await ours.draft(first);
       await until(async () => (await ours.ask(`GET ${path}`)).json.total > total);
     },
-    "GET /v1/contacts": () => write(stranger()),
+    "GET /v1/contacts": fromStranger,
     "GET /v1/assistants": () => made("POST /v1/assistants", { name: "Assistant" }),
     "GET /v1/webhooks": () =>
       made("POST /v1/webhooks", { url: "http://localhost:9/", events: ["draft.stale"], status: "disabled" }),
@@ -84,19 +78,19 @@ describe("lists by pagination cursor [d0 lists]", () => {
   };
   const pathOf = (route: Route): string =>
     route.path
-      .replace("/threads/:id", `/threads/${thread.id}`)
+      .replace("/threads/:id", `/threads/${first.threadId}`)
       .replace("/drafts/:id", `/drafts/${draft.id}`)
       .replace("/rules/:id", `/rules/${rule.id}`)
       .replace(":webhook_id", webhook.id);
 
-  const read = async (path: string, query: string, { ask } = ours): Promise<Json> => {
+  const read = async (path: string, query: string, { ask }: Pick<Workspace, "ask"> = ours): Promise<Json> => {
     const { status, json, text } = await ask(`GET ${path}?${query}`);
     expect(status, `${path}?${query}: ${text}`).to.equal(200);
     return json;
   };
   const idsOf = ({ data }: Json): string[] => data.map(({ id }: Json) => id);
 
-  /** Page by page by cursor; `between` happens after each page that is not the last. */
+  /** Reads a list page by page with cursors; `between` runs after each page except the last. */
   async function walk(path: string, query: string, between: () => Promise<unknown> = async () => {}) {
     const [ids, totals]: [string[], number[]] = [[], []];
     for (let cursor: string | null = ""; cursor !== null; ) {
@@ -113,14 +107,11 @@ describe("lists by pagination cursor [d0 lists]", () => {
   }
 
   before(async () => {
-    service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: "localhost:9" });
-    [ours, theirs] = [await service.workspace(), await service.workspace()];
-    identity = await service.identity(ours.id);
-    await write({ id: "first@customer.example" });
-    const [{ id }] = (await read("/v1/threads", "")).data;
-    thread = await read(`/v1/threads/${id}`, "");
+    ({ service, tenant: ours } = await startStory({ WEBHOOK_ALLOWED_HOSTS: "localhost:9" }));
+    theirs = await service.workspace();
+    first = await ours.mail();
     rule = await made("POST /v1/rules", { name: "Rule", trigger_event: "draft.created" });
-    draft = await submit();
+    draft = await ours.draft(first);
     webhook = await made("POST /v1/webhooks", { url: "http://localhost:9/", events: ["draft.rejected"] });
   });
   after(() => service?.stop());
@@ -184,11 +175,11 @@ describe("lists by pagination cursor [d0 lists]", () => {
       ["/v1/threads", `cursor=${threads}.`],
       ["/v1/threads", "cursor="],
       ["/v1/threads", "cursor=0"],
-      ["/v1/threads", `cursor=${Buffer.from(`["2026-01-01T00:00:00Z","${thread.id}"]`).toString("base64url")}`],
+      ["/v1/threads", `cursor=${Buffer.from(`["2026-01-01T00:00:00Z","${first.threadId}"]`).toString("base64url")}`],
       ["/v1/threads", `cursor=${"A".repeat(1001)}`],
     ] as const) {
-      const { status, json } = await ours.ask(`GET ${path}?${query}`);
-      expect([status, json.error, json.field], query).to.deep.equal([422, "invalid_request", "cursor"]);
+      const { outcome, json } = await ours.ask(`GET ${path}?${query}`);
+      expect([outcome, json.field], query).to.deep.equal(["422 invalid_request", "cursor"]);
       expect(Object.keys(json), query).to.deep.equal(["error", "message", "request_id", "field"]);
     }
   });
@@ -203,8 +194,8 @@ describe("lists by pagination cursor [d0 lists]", () => {
         "offset: expected an integer from 0 to 10000; to go further, pass the next_cursor of a page as cursor",
       ],
     ] as const) {
-      const { status, json } = await ours.ask(`GET /v1/threads?${query}`);
-      expect([status, json.error, json.field], query).to.deep.equal([422, "invalid_request", "offset"]);
+      const { outcome, json } = await ours.ask(`GET /v1/threads?${query}`);
+      expect([outcome, json.field], query).to.deep.equal(["422 invalid_request", "offset"]);
       expect(json.message).to.contain(sentence);
     }
     expect((await read("/v1/threads", "offset=10000")).data).to.deep.equal([]);

@@ -33,12 +33,12 @@ describe("members over HTTP", () => {
   const mailsTo = async (email: string) =>
     (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(email));
   const tokenIn = (text: string): string => /\/invitation\/([\w-]{43})/.exec(text)![1]!;
-  /** The tokens of the links that this address was mailed, the newest first, once there are so many. */
+  /** Waits until this address was mailed `number` links; returns their tokens, the newest first. */
   async function tokensOf(email: string, number = 1): Promise<string[]> {
     await until(async () => (await mailsTo(email)).length >= number);
     return (await mailsTo(email)).map(({ text }) => tokenIn(text));
   }
-  /** A user of this address accepts; answers why not, if that is so. */
+  /** Accepts the invitation as a user with this address; returns "accepted" or the reason of the refusal. */
   async function accepting(token: string, email: string): Promise<string> {
     const userId = service.deps.ids.uuid();
     try {
@@ -103,7 +103,7 @@ describe("members over HTTP", () => {
         await tenant.ask(`PATCH /v1/members/${memberId}`, { json: { role: "admin" } }),
         await tenant.ask(`DELETE /v1/members/${memberId}`),
       ])
-        expect([answer.status, answer.json.error]).to.deep.equal([401, "insufficient_scope"]);
+        expect(answer.outcome).to.equal("401 insufficient_scope");
     });
 
     it("a key cannot change members while the workspace or an identity requires a person's approval", async () => {
@@ -116,7 +116,7 @@ describe("members over HTTP", () => {
           await strict.ask(`POST /v1/members/${id}/resend`),
           await strict.ask(`DELETE /v1/members/${id}`),
         ])
-          expect([answer.status, answer.json.error]).to.deep.equal([422, "human_approval_required"]);
+          expect(answer.outcome).to.equal("422 human_approval_required");
       };
       const require = (requireHumanApproval: boolean) =>
         updateWorkspace(
@@ -275,7 +275,7 @@ describe("members over HTTP", () => {
     const ben = await deskOf(service, tenant.id, { role: "approver" });
     const cookie = ben.cookies.get("countersign")!;
     await sessions.renew(ben.user.id, tenant.id);
-    // Of two with the token of before, one found it due, and the other has replaced it by now.
+    // Two requests have the old token: this one finds it due for renewal, the other has already renewed it.
     const { find } = sessions;
     let found = 0;
     sessions.find = async (...asked) => {
@@ -293,7 +293,7 @@ describe("members over HTTP", () => {
     expect(stream.status).to.equal(200);
     const removed = await tenant.ask(`DELETE /v1/members/${ben.user.memberId}`);
     expect(removed.status).to.equal(200);
-    // What it followed is over, and not only at the next heartbeat.
+    // The event stream ends at once, not at the next heartbeat.
     const ended = await stream.text().then(
       () => true,
       () => true,
@@ -351,7 +351,7 @@ describe("members over HTTP", () => {
     });
   });
 
-  // The last ones, because they put the clock of all forward.
+  // Last, because these tests move the service's clock forward.
   describe("members as time passes", () => {
     it("a change of members asks for the password again after 11 minutes", async () => {
       service.clock.advance(11 * 60_000);

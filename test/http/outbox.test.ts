@@ -145,22 +145,22 @@ describe("access to the outbox", () => {
     raw: async () => Buffer.from("secret link"),
   };
   const every = ["/outbox", "/outbox.json", "/outbox/1", "/outbox/1/html", "/outbox/1/raw"];
-  // As Express reads them, the same routes.
+  // Other spellings that Express routes to the same pages.
   const written = [...every, "/OUTBOX", "/outbox/", "/Outbox.json", "/outbox/1/", "/outbox/1/RAW", "/outbox/%31"];
   const none: Record<string, string> = {};
   const elsewhere: Record<string, string> = { "X-Forwarded-For": "192.0.2.1" };
   let now = 0;
-  let wrong = 0;
+  let wrongTokens = 0;
   let tooMany = false;
   const closing: (() => Promise<void>)[] = [];
   beforeEach(() => {
-    [now, wrong, tooMany] = [Date.parse("2026-11-20T12:00:00Z"), 0, false];
+    [now, wrongTokens, tooMany] = [Date.parse("2026-11-20T12:00:00Z"), 0, false];
   });
   afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
 
   async function serve(options: Partial<OutboxAccessOptions>, https = false) {
     const countWrong = async () => {
-      wrong += 1;
+      wrongTokens += 1;
       if (tooMany) throw new Rejected("rate_limited", "too many", { retryAfter: 7 });
     };
     const clock = { now: () => new Date(now) };
@@ -174,7 +174,7 @@ describe("access to the outbox", () => {
       const response = await fetch(url + path, { headers, redirect: "manual", ...init });
       return { status: response.status, headers: response.headers, text: await response.text() };
     };
-    const show = (given: string, path = "/outbox") =>
+    const enterToken = (given: string, path = "/outbox") =>
       ask(
         path,
         { "Content-Type": "application/x-www-form-urlencoded", ...elsewhere },
@@ -184,7 +184,7 @@ describe("access to the outbox", () => {
       );
     return {
       ask,
-      show,
+      enterToken,
       reached: async (headers: Record<string, string>) => {
         const answers = await Promise.all(written.map((path) => ask(path, headers)));
         const [in_, out] = [
@@ -200,12 +200,12 @@ describe("access to the outbox", () => {
   const bearer = (value: string): Record<string, string> => ({ Authorization: `Bearer ${value}` });
 
   it("outside production without a token, only this machine may see the outbox", async () => {
-    const { reached, show, ask } = await serve({ token: undefined });
+    const { reached, enterToken, ask } = await serve({ token: undefined });
     expect(await reached({})).to.equal("all");
     for (const headers of [elsewhere, bearer("undefined"), bearer("")])
       expect(await reached({ ...elsewhere, ...headers })).to.equal("nothing");
     expect((await ask("/outbox", elsewhere)).headers.get("content-type")).to.match(/json/);
-    expect((await show("undefined")).status).to.equal(404);
+    expect((await enterToken("undefined")).status).to.equal(404);
   });
 
   it("outside production with a token, this machine and other machines with the token may see the outbox", async () => {
@@ -217,13 +217,13 @@ describe("access to the outbox", () => {
   });
 
   it("in production without a token, nobody may see the outbox, and no form is shown", async () => {
-    const { reached, ask, show } = await serve({ production: true, token: undefined });
+    const { reached, ask, enterToken } = await serve({ production: true, token: undefined });
     const forged = { Cookie: `countersign_outbox=9999999999999.${"A".repeat(43)}` };
     for (const headers of [none, elsewhere, bearer(""), bearer("undefined"), forged])
       expect(await reached(headers)).to.equal("nothing");
     const answers = await Promise.all(["/outbox", "/nowhere"].map((path) => ask(path, { "X-Request-Id": "r" })));
     expect(answers[0]!.text).to.equal(answers[1]!.text);
-    expect((await show("")).status).to.equal(404);
+    expect((await enterToken("")).status).to.equal(404);
   });
 
   it("in production with a token, the outbox needs the token, also from this machine", async () => {
@@ -234,13 +234,13 @@ describe("access to the outbox", () => {
   });
 
   it("the outbox's form sets a cookie that is valid for twelve hours and this token alone", async () => {
-    const { ask, show, reached } = await serve({ production: true }, true);
+    const { ask, enterToken, reached } = await serve({ production: true }, true);
     const asked = await ask("/outbox");
     expect([asked.status, asked.text.includes('<form method="post" action="/outbox">')]).to.deep.equal([404, true]);
     expect(asked.headers.get("content-security-policy")).to.match(
       /default-src 'none'.*form-action 'self'.*frame-ancestors 'none'/,
     );
-    const entered = await show(` ${token} `, "/outbox?next=https://evil.example&return=//evil.example");
+    const entered = await enterToken(` ${token} `, "/outbox?next=https://evil.example&return=//evil.example");
     expect([entered.status, entered.headers.get("location")]).to.deep.equal([303, "/outbox"]);
     const [, value = "", attributes = ""] = /^(countersign_outbox=[^;]+); (.*)$/.exec(
       entered.headers.get("set-cookie")!,
@@ -264,26 +264,26 @@ describe("access to the outbox", () => {
   });
 
   it("wrong tokens of the outbox are refused and counted, until there are too many", async () => {
-    const { ask, show } = await serve({ production: true });
+    const { ask, enterToken } = await serve({ production: true });
     for (const given of ["wrong", "", "x".repeat(5_000)]) {
-      const { status, headers, text } = await show(given);
+      const { status, headers, text } = await enterToken(given);
       expect([status, headers.get("set-cookie")]).to.deep.equal([404, null]);
       expect(text).to.include("That token is not right");
     }
     expect((await ask("/outbox.json", bearer("wrong"))).status).to.equal(404);
-    expect(wrong).to.equal(3);
-    // Who shows nothing is not counted, and the right one not either.
+    expect(wrongTokens).to.equal(3);
+    // A request without a token is not counted, nor is one with the right token.
     await ask("/outbox");
     await ask("/outbox", bearer(token));
-    expect(wrong).to.equal(3);
+    expect(wrongTokens).to.equal(3);
     tooMany = true;
-    for (const refused of [await show("wrong"), await ask("/outbox.json", bearer("wrong"))])
+    for (const refused of [await enterToken("wrong"), await ask("/outbox.json", bearer("wrong"))])
       expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([429, "7"]);
-    expect((await show(token)).status).to.equal(303);
+    expect((await enterToken(token)).status).to.equal(303);
   });
 
   it("the outbox's cookie has no Secure attribute if the service is on http", async () => {
-    const { show } = await serve({});
-    expect((await show(token)).headers.get("set-cookie")).to.match(/HttpOnly; SameSite=Strict$/);
+    const { enterToken } = await serve({});
+    expect((await enterToken(token)).headers.get("set-cookie")).to.match(/HttpOnly; SameSite=Strict$/);
   });
 });

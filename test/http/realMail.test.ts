@@ -10,7 +10,7 @@ const connections = 8;
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 const onTheWire = (file: Buffer): Buffer => Buffer.from(file.toString("latin1").replace(/\r?\n/g, "\r\n"), "latin1");
 
-/** The whole conversations of the first `count` mails of a mailing list, as they go over the wire. */
+/** Returns the conversations of the first `count` mails of a mailing list, whole, with CRLF line ends. */
 function conversations(count: number): { raw: Buffer; conversation: string }[] {
   const all = listMail();
   const chosen = new Set(all.slice(0, count).map(({ conversation }) => conversation));
@@ -19,7 +19,7 @@ function conversations(count: number): { raw: Buffer; conversation: string }[] {
     .map((mail) => ({ ...mail, raw: onTheWire(mail.raw) }));
 }
 
-/** The members of each group, as sorted lists in one order. */
+/** Returns the members of each group as sorted lists, in a fixed order. */
 function partition(pairs: readonly (readonly [group: string, member: string])[]): string[][] {
   const groups = new Map<string, Set<string>>();
   for (const [group, member] of pairs) groups.set(group, (groups.get(group) ?? new Set()).add(member));

@@ -4,23 +4,24 @@ import { createAssistant } from "#src/commands/assistants.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { operator } from "#test/support/cause.ts";
 import { authentication } from "#test/support/examples/index.ts";
-import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { worksInThreads } from "#test/support/sharedThreads.ts";
+import { openTenant, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 const minimal = { name: "Rule", trigger_event: "email.received" };
 
 describe("rules over HTTP", () => {
   let service: InProcess;
-  let ours: Workspace;
+  let ours: StoryTenant;
   let theirs: Workspace;
 
   before(async () => {
-    service = await startInProcess();
-    [ours, theirs] = [await service.workspace(), await service.workspace()];
+    ({ service, tenant: ours } = await startStory());
+    theirs = await service.workspace();
   });
   after(() => service?.stop());
 
-  const create = async (json: object, { ask } = ours) => {
+  const create = async (json: object, { ask }: Pick<Workspace, "ask"> = ours) => {
     const { status, json: rule } = await ask("POST /v1/rules", { json: { ...minimal, ...json } });
     expect(status, JSON.stringify(rule)).to.equal(200);
     return rule;
@@ -39,7 +40,6 @@ describe("rules over HTTP", () => {
   });
 
   it("a rule keeps every given field, with any trigger", async () => {
-    const identity = await service.identity(ours.id);
     const made = await createAssistant(
       service.deps,
       { workspaceId: ours.id, name: "A", description: null, status: "active" } as never,
@@ -57,7 +57,7 @@ describe("rules over HTTP", () => {
           ],
         },
         actions: [{ type: "set_thread_status", status: "closed" }, { type: "skip_approval" }],
-        ...{ identity_id: identity.id, assistant_id: made.assistantId },
+        ...{ identity_id: ours.identity.id, assistant_id: made.assistantId },
       };
       expect(await create(given)).to.deep.include(given);
     }
@@ -102,7 +102,7 @@ describe("rules over HTTP", () => {
     });
     expect(changed.conditions).to.deep.equal(rule.conditions);
     const refused = await patch({ trigger_event: "draft.created" });
-    expect([refused.status, refused.json.error]).to.deep.equal([422, "invalid_request"]);
+    expect(refused.outcome).to.equal("422 invalid_request");
     expect(refused.json.message).to.match(/^conditions\.conditions\[0\]\.field: expected one of/);
     expect((await patch({ trigger_event: "draft.created", conditions: {} })).json.version).to.equal(3);
     expect((await patch({ priority: 3 })).json.version, "nothing changed").to.equal(3);
@@ -124,17 +124,16 @@ describe("rules over HTTP", () => {
     const rule = await create({});
     for (const line of ["GET", "PATCH", "DELETE"]) {
       const answer = await theirs.ask(`${line} /v1/rules/${rule.id}`, line === "PATCH" ? { json: { name: "x" } } : {});
-      expect([answer.status, answer.json.error], line).to.deep.equal([404, "not_found"]);
+      expect(answer.outcome, line).to.equal("404 not_found");
     }
     expect((await theirs.ask(`GET /v1/rules/${rule.id}/evaluations`)).status).to.equal(404);
-    const identity = await service.identity(ours.id);
     for (const [field, value] of [
-      ["identity_id", identity.id],
+      ["identity_id", ours.identity.id],
       ["identity_id", randomUUID()],
       ["assistant_id", randomUUID()],
     ] as const) {
       const answer = await theirs.ask("POST /v1/rules", { json: { ...minimal, [field]: value } });
-      expect([answer.status, answer.json.error, answer.json.field]).to.deep.equal([404, "not_found", field]);
+      expect([answer.outcome, answer.json.field]).to.deep.equal(["404 not_found", field]);
       const tried = await theirs.ask("POST /v1/rules/test", { json: { rule: { ...minimal, [field]: value } } });
       expect([tried.status, tried.json.field]).to.deep.equal([404, `rule.${field}`]);
     }
@@ -211,8 +210,8 @@ describe("rules over HTTP", () => {
     expect((await patch([slack])).json.message).to.match(
       /^actions\[0\]\.config\.webhook_url: expected an https:\/\/ URL on /,
     );
-    const hosted = (await service.identity(ours.id)).address;
-    const inside = { type: "notify_channel", channel: "email", config: { to: hosted.toUpperCase() } };
+    const to = ours.identity.address.toUpperCase();
+    const inside = { type: "notify_channel", channel: "email", config: { to } };
     expect((await patch([masked, inside])).json.message).to.match(
       /^actions\[1\]\.config\.to: this address is hosted by this service/,
     );
@@ -222,7 +221,7 @@ describe("rules over HTTP", () => {
     const tenant = await service.workspace();
     await plan(tenant.id, "builder_pack");
     const none = await tenant.ask("POST /v1/rules", { json: minimal });
-    expect([none.status, none.json.error]).to.deep.equal([402, "plan_limit_reached"]);
+    expect(none.outcome).to.equal("402 plan_limit_reached");
     expect(none.json.upgrade_url).to.be.a("string");
     await plan(tenant.id, "pro");
     const answers = await Promise.all(
@@ -242,7 +241,6 @@ describe("rules over HTTP", () => {
     const rule = await create({});
     const reader = await ours.keyOf(["read:rules"]);
     const writer = await ours.keyOf(["write:rules"]);
-    await service.caughtUp();
     const reads = [`GET /v1/rules`, `GET /v1/rules/${rule.id}`, `GET /v1/rules/${rule.id}/evaluations`];
     for (const line of reads) {
       expect((await ours.ask(line, { key: reader })).status, line).to.equal(200);
@@ -258,11 +256,9 @@ describe("rules over HTTP", () => {
   });
 
   it("a back-test evaluates a rule on past events and changes nothing [d9 POST /v1/rules/test] [d9 back-test]", async () => {
-    const tenant = await service.workspace();
-    const identity = await service.identity(tenant.id);
-    const id = randomUUID();
+    const tenant = await openTenant(service);
     for (const [index, subject] of ["My order", "Hello"].entries()) {
-      await service.deliver(identity.address, mail({ id: `${id}-${index}@x`, subject, to: identity.address }));
+      await tenant.mail({ subject });
       await until(async () => (await tenant.ask("GET /v1/events?types=email.received")).json.data.length === index + 1);
     }
     const rule = {
@@ -293,8 +289,7 @@ describe("rules over HTTP", () => {
   });
 
   it("a rule on long text is evaluated in a worker thread, when mail arrives and in a back-test", async () => {
-    const tenant = await service.workspace();
-    const identity = await service.identity(tenant.id);
+    const tenant = await openTenant(service);
     const conditions = {
       operator: "OR",
       conditions: Array.from({ length: 50 }, (_, n) => ({
@@ -307,8 +302,7 @@ describe("rules over HTTP", () => {
     const deliver = async (text: string, priority: string) => {
       const events = "GET /v1/events?types=email.received";
       const { length } = (await tenant.ask(events)).json.data;
-      const id = `${randomUUID()}@x`;
-      await service.deliver(identity.address, mail({ id, subject: "Hello", to: identity.address, text }));
+      await tenant.mail({ subject: "Hello", text });
       await until(async () => (await tenant.ask(events)).json.data.length > length);
       await service.caughtUp();
       const newest = async () => (await tenant.ask("GET /v1/threads?limit=1")).json.data[0];
@@ -345,20 +339,14 @@ describe("rules over HTTP", () => {
   });
 
   it("a back-test suppresses an approval if a recipient is not covered, and names the recipient [d14 grants] [d9 back-test]", async () => {
-    const tenant = await service.workspace();
-    const identity = await service.identity(tenant.id);
+    const tenant = await openTenant(service);
     const { authenticator } = service.deps;
     const { authenticate } = authenticator;
     authenticator.authenticate = async () => authentication();
-    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, to: identity.address }));
-    const [thread] = (await tenant.ask("GET /v1/threads")).json.data;
-    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+    const mail = await tenant.mail();
     await until(async () => (await tenant.ask("GET /v1/events?types=email.received")).json.data.length === 1);
     authenticator.authenticate = authenticate;
-    const ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
-    for (const cc of [[], ["eve@evil.example"]]) {
-      expect((await tenant.ask("POST /v1/drafts", { json: { ...ids, cc, body_text: "x" } })).status).to.equal(201);
-    }
+    for (const cc of [[], ["eve@evil.example"]]) await tenant.draft(mail, { cc });
     await service.caughtUp();
     const who = { operator: "AND", conditions: [{ field: "contact.domain", op: "equals", value: "customer.example" }] };
     const written = { operator: "AND", conditions: [{ field: "thread.subject", op: "contains", value: "order" }] };
@@ -373,30 +361,23 @@ describe("rules over HTTP", () => {
   });
 
   it("a back-test evaluates the events that happened, whatever the drafts' status is now [d9 back-test]", async () => {
-    const tenant = await service.workspace();
-    const identity = await service.identity(tenant.id);
-    const [first, second] = [`${randomUUID()}@x`, `${randomUUID()}@x`];
-    await service.deliver(identity.address, mail({ id: first, to: identity.address }));
-    const [thread] = (await tenant.ask("GET /v1/threads")).json.data;
-    const newest = async () => (await tenant.ask(`GET /v1/threads/${thread.id}/messages`)).json.data.at(-1).id;
-    const submit = async () => {
-      const ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: await newest() };
-      return (await tenant.ask("POST /v1/drafts", { json: { ...ids, body_text: "x" } })).json.id;
-    };
-    const press = async (id: string, verb: string) => (await tenant.ask(`POST /v1/drafts/${id}/${verb}`)).status;
-    const [stale, taken] = [await submit(), await submit()];
-    expect([await press(taken, "approve"), await press(taken, "reject")]).to.deep.equal([200, 200]);
-    await service.deliver(identity.address, mail({ id: second, to: identity.address, inReplyTo: first }));
-    expect([await press(stale, "send"), await press(stale, "reject")]).to.deep.equal([409, 200]);
-    expect(await press(await submit(), "send")).to.equal(202);
+    const tenant = await openTenant(service);
+    const mail = await tenant.mail();
+    const [stale, taken] = [await tenant.draft(mail), await tenant.draft(mail)];
+    await taken.approve();
+    await taken.reject();
+    const newer = await tenant.mail({ inReplyTo: mail });
+    expect((await stale.ask("POST send")).status).to.equal(409);
+    await stale.reject();
+    expect((await (await tenant.draft(newer)).ask("POST send")).status).to.equal(202);
     const tried = async (trigger_event: string) => {
       const json = { rule: { ...minimal, trigger_event } };
       return (await tenant.ask("POST /v1/rules/test", { json })).json.results.map((result: any) => result.draft_id);
     };
     await service.caughtUp();
-    expect(await tried("draft.stale"), "rejected since, as agents are told to").to.deep.equal([stale]);
+    expect(await tried("draft.stale"), "rejected since, as agents are told to").to.deep.equal([stale.id]);
     expect(await tried("draft.approved"), "approved, then rejected; one sent while pending is not").to.deep.equal([
-      taken,
+      taken.id,
     ]);
   });
 });

@@ -214,7 +214,7 @@ describe("mail that SendGrid posts", () => {
     await post(inboundPost({ raw: mail({ id: "turned@x.example", subject }), to: ["turned@agents.localhost"] }));
     const { out, code, err } = await run("list");
     expect(code, err).to.equal(0);
-    // A terminal is shown no character that turns others or that nobody sees.
+    // Characters that reverse others or are invisible are escaped for the terminal.
     expect(out)
       .to.include("My \\u202eredro\\u200b")
       .and.not.match(/[\u202e\u200b]/);
@@ -396,7 +396,7 @@ describe("mail that SendGrid posts", () => {
     const ip = "192.0.2.7";
     const from = "ann@customer.example";
 
-    /** As a mail server of the sender's hands it over, behind a relay of ours that names it. */
+    /** Sends the mail by SMTP through a trusted relay that names the sender's server with XCLIENT. */
     async function bySmtp(raw: Buffer, to: string): Promise<void> {
       const sender = await startSender(smtpPort);
       await sender.say("EHLO relay.example");
@@ -410,7 +410,7 @@ describe("mail that SendGrid posts", () => {
       sender.hangUp("end");
     }
 
-    /** Of each delivery of an identity, in order, its message without what is of this delivery alone, its thread by number. */
+    /** Returns the message of each delivery, in order, without its ids and times; threads and messages have numbers. */
     async function messagesOf(identityId: string): Promise<object[]> {
       const entries: any[] = [];
       for (let offset = 0, total = 1; offset < total; offset += 100) {

@@ -18,7 +18,7 @@ import {
 
 const secret = "inbound-secret-one";
 const megabyte = 1024 * 1024;
-/** As usual, but smaller. */
+/** Smaller than the defaults. */
 const limits = { maxBytes: 400_000, maxHeldBytes: 1_280_000, maxAtWorkBytes: 480_000 };
 
 describe("the hook for SendGrid's posts", () => {
@@ -30,22 +30,22 @@ describe("the hook for SendGrid's posts", () => {
     }
   });
 
-  /** The hook by itself on a real socket, in front of nobody. */
-  async function open(options: Partial<SendGridInboundOptions> = {}) {
-    const taken: ProviderPost[] = [];
-    const told: string[] = [];
+  /** Serves the hook alone on a real socket, with a `take` that records each post. */
+  async function startHook(options: Partial<SendGridInboundOptions> = {}) {
+    const accepted: ProviderPost[] = [];
+    const logged: string[] = [];
     const unknown = { count: 0 };
     const app = express();
     app.use(
       sendGridInbound({
         take: async (post) => {
-          taken.push(post);
+          accepted.push(post);
           return { recipients: 1, unknown: 0 };
         },
         ...{ secrets: [secret], publicKey: undefined, isExpected: true, isDiskFull: () => false },
         countUnknown: async () => void unknown.count++,
         clock: systemClock,
-        logger: { info: () => {}, error: (_: object, sentence: string) => void told.push(sentence) },
+        logger: { info: () => {}, error: (_: object, sentence: string) => void logged.push(sentence) },
         ...options,
       } as SendGridInboundOptions),
     );
@@ -58,11 +58,11 @@ describe("the hook for SendGrid's posts", () => {
       const url = `http://127.0.0.1:${port}/hooks/sendgrid/inbound/${path}`;
       return (await fetch(url, { method: "POST", body: Uint8Array.from(body), headers })).status;
     };
-    return { port, post, taken, told, unknown };
+    return { port, post, accepted, logged, unknown };
   }
 
-  /** Announces a body of so many bytes, sends the beginning of it and then nothing. */
-  function begin(port: number, { path = secret, announced = 390_000, sent = 1_000 } = {}) {
+  /** Announces a body of `announced` bytes, sends `sent` bytes of it and then nothing. */
+  function beginPost(port: number, { path = secret, announced = 390_000, sent = 1_000 } = {}) {
     const socket = connect(port, "127.0.0.1");
     const said = { text: "" };
     socket.on("data", (chunk) => (said.text += chunk)).on("error", () => {});
@@ -77,16 +77,16 @@ describe("the hook for SendGrid's posts", () => {
 
   it("a post needs the secret, and a valid signature if a key is configured", async () => {
     const policy = securityPolicy();
-    const { post, taken, told } = await open({ publicKey: policy.publicKey });
+    const { post, accepted, logged } = await startHook({ publicKey: policy.publicKey });
     const now = Date.now();
     const signed = (agoSeconds = 0) => policy.signed(form(), new Date(now - agoSeconds * 1_000));
     expect(await post(signed())).to.equal(200);
-    // Perhaps a repetition has the signature of the first post: the last one comes after 72 hours.
+    // A repetition may have the first post's signature; SendGrid repeats for 72 hours.
     expect(await post(signed(72.5 * 3_600))).to.equal(200);
     expect(await post(signed(-200))).to.equal(200);
     const binary = formPost(inboundFields({ raw: Buffer.from([0xe9, 0xff, 0x00, 0x0d, 0x0a]), to: ["a@b.example"] }));
     expect(await post(policy.signed(binary))).to.equal(200);
-    expect(taken).to.have.length(4);
+    expect(accepted).to.have.length(4);
     expect(await post(signed(), "another-secret-of-theirs")).to.equal(404);
     const good = signed();
     const other = securityPolicy().signed(form());
@@ -107,60 +107,62 @@ describe("the hook for SendGrid's posts", () => {
       ["no time", policy.signed(form(), new Date(Number.NaN))],
     ];
     for (const [why, each] of refused) expect(await post(each), why).to.equal(503);
-    expect(taken).to.have.length(4);
-    expect(told).to.deep.equal(["a post of inbound mail from SendGrid has the secret but no valid signature"]);
+    expect(accepted).to.have.length(4);
+    expect(logged).to.deep.equal(["a post of inbound mail from SendGrid has the secret but no valid signature"]);
   });
 
   it("without a secret a post is answered 503 if SendGrid is the provider, and otherwise 404", async () => {
-    const forgotten = await open({ secrets: [] });
-    expect([await forgotten.post(form()), forgotten.taken.length, forgotten.told.length]).to.deep.equal([503, 0, 1]);
-    const elsewhere = await open({ secrets: [], isExpected: false });
+    const forgotten = await startHook({ secrets: [] });
+    expect([await forgotten.post(form()), forgotten.accepted.length, forgotten.logged.length]).to.deep.equal([
+      503, 0, 1,
+    ]);
+    const elsewhere = await startHook({ secrets: [], isExpected: false });
     expect([await elsewhere.post(form()), elsewhere.unknown.count]).to.deep.equal([404, 1]);
   });
 
   it("a post is answered 503 while the disk is full and when it cannot be stored", async () => {
     let isFull = true;
-    const full = await open({ isDiskFull: () => isFull });
-    expect([await full.post(form()), full.taken.length]).to.deep.equal([503, 0]);
+    const full = await startHook({ isDiskFull: () => isFull });
+    expect([await full.post(form()), full.accepted.length]).to.deep.equal([503, 0]);
     isFull = false;
     expect(await full.post(form())).to.equal(200);
-    const failing = await open({ take: () => Promise.reject(new Error("a bug")) });
+    const failing = await startHook({ take: () => Promise.reject(new Error("a bug")) });
     expect([await failing.post(form()), await failing.post(form())]).to.deep.equal([503, 503]);
-    expect(failing.told, "once in a while").to.have.length(1);
+    expect(failing.logged, "once in a while").to.have.length(1);
   });
 
   it("the hook buffers no post with a wrong secret, and only a few large posts at a time", async () => {
-    const { port, post, taken } = await open({ limits });
+    const { port, post, accepted } = await startHook({ limits });
     const stranger = { path: "wrong-secret-of-theirs", announced: 39 * megabyte, sent: megabyte };
-    const strangers = Array.from({ length: 4 }, () => begin(port, stranger));
+    const strangers = Array.from({ length: 4 }, () => beginPost(port, stranger));
     await until(async () => strangers.every(({ said }) => said.text.startsWith("HTTP/1.1 404")));
-    const large = Array.from({ length: 4 }, () => begin(port, { sent: 270_000 }));
+    const large = Array.from({ length: 4 }, () => beginPost(port, { sent: 270_000 }));
     const email = Buffer.alloc(200_000, "x");
     const big = inboundPost({ raw: email, to: ["a@b.example"] });
     await until(async () => (await post(big)) === 503);
     expect(await post(form()), "a small one still fits").to.equal(200);
     for (const { socket } of [...strangers, ...large]) socket.destroy();
     await until(async () => (await post(big)) === 200);
-    expect((taken.at(-1)!.mail as { raw: Buffer }).raw.equals(email)).to.equal(true);
+    expect((accepted.at(-1)!.mail as { raw: Buffer }).raw.equals(email)).to.equal(true);
   });
 
   it("a post of SendGrid's largest size is accepted; a larger one is answered 503", async () => {
     const scale = inFull ? megabyte : 10_000;
-    const { post, taken, told } = await open(inFull ? {} : { limits });
+    const { post, accepted, logged } = await startHook(inFull ? {} : { limits });
     const raw = Buffer.alloc(30 * scale, "0123456789abcdef\r\n");
     expect(await post(inboundPost({ raw, to: ["a@b.example"] }))).to.equal(200);
-    expect((taken[0]!.mail as { raw: Buffer }).raw.equals(raw)).to.equal(true);
+    expect((accepted[0]!.mail as { raw: Buffer }).raw.equals(raw)).to.equal(true);
     expect(await post(inboundPost({ raw: Buffer.alloc(40 * scale), to: ["a@b.example"] }))).to.equal(503);
-    expect([taken.length, told]).to.deep.equal([
+    expect([accepted.length, logged]).to.deep.equal([
       1,
       ["inbound mail from SendGrid is too large to be accepted; SendGrid will post it again"],
     ]);
   });
 
   it("a post that stalls is disconnected without an answer", async () => {
-    const { port, taken } = await open({ patienceMs: 100 });
-    const { socket, said } = begin(port);
+    const { port, accepted } = await startHook({ patienceMs: 100 });
+    const { socket, said } = beginPost(port);
     await once(socket, "close");
-    expect([said.text, taken.length]).to.deep.equal(["", 0]);
+    expect([said.text, accepted.length]).to.deep.equal(["", 0]);
   });
 });

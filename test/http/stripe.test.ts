@@ -42,7 +42,7 @@ describe("billing through Stripe, against a mock of its API", () => {
     await mock.close();
   });
 
-  const payer = async (id: string) => (await service.deps.billings.load(id)).state;
+  const billingOf = async (id: string) => (await service.deps.billings.load(id)).state;
 
   async function newWorkspace() {
     const { workspaceId } = await createWorkspace(
@@ -59,11 +59,11 @@ describe("billing through Stripe, against a mock of its API", () => {
     return { workspaceId, ask, checkout, portal: () => ask("POST /v1/billing/portal") };
   }
 
-  /** One with a customer at Stripe. */
+  /** Makes a workspace that has a customer at Stripe. */
   async function tenant() {
     const made = await newWorkspace();
-    await until(async () => (await payer(made.workspaceId)).customerId !== null);
-    const customerId = (await payer(made.workspaceId)).customerId!;
+    await until(async () => (await billingOf(made.workspaceId)).customerId !== null);
+    const customerId = (await billingOf(made.workspaceId)).customerId!;
     const sessions = () => [...mock.model.sessions.values()].filter(({ customer }) => customer === customerId);
     const planIs = (fields: object) =>
       until(async () => {
@@ -125,7 +125,7 @@ describe("billing through Stripe, against a mock of its API", () => {
     const waiting = await page(`?session_id=${session!.id}`);
     expect(waiting.text).to.contain("being confirmed").and.contain('<meta http-equiv="refresh" content="10">');
     mock.mend();
-    // A look of the service's own, which began before, may have found it by now.
+    // A check by the service that began earlier may have found it already.
     expect((await page(`?session_id=${session!.id}`)).text).to.match(/being confirmed|Your plan is Pro/);
     await planIs({ plan: "pro", plan_status: "trialing" });
     expect((await page(`?session_id=${session!.id}`)).text).to.contain("Your plan is Pro");
@@ -142,12 +142,12 @@ describe("billing through Stripe, against a mock of its API", () => {
     expect(urls).to.include(open()[0]!.url);
     await checkout();
     expect(open()).to.have.lengthOf(1);
-    // Its owner finishes it in another tab, and Stripe has not said so yet.
+    // The owner completes it in another tab, and Stripe's webhook has not arrived.
     mock.model.completeCheckout(open()[0]!.id);
     mock.model.events.splice(0);
     const late = await Promise.all([checkout(), checkout()]);
-    for (const { status, json } of late) {
-      expect([status, json.error]).to.deep.equal([409, "invalid_request"]);
+    for (const { outcome, json } of late) {
+      expect(outcome).to.equal("409 invalid_request");
       expect(json.message).to.contain("POST /v1/billing/portal");
     }
     expect(open()).to.have.lengthOf(0);
@@ -191,22 +191,21 @@ describe("billing through Stripe, against a mock of its API", () => {
       (customerId) => mock.model.deleteCustomer(customerId),
       (customerId) => void mock.model.customers.delete(customerId),
     ];
-    /** A new customer is looked at once. */
-    const looked = (customerId: string) =>
+    /** Waits for the read that follows a new customer. */
+    const customerWasRead = (customerId: string) =>
       until(async () =>
         mock.calls.some(({ method, path }) => `${method} ${path}` === `GET /v1/customers/${customerId}`),
       );
     for (const lose of ways) {
       const { workspaceId, customerId, checkout, portal } = await tenant();
-      await looked(customerId);
+      await customerWasRead(customerId);
       lose(customerId);
       mock.model.events.splice(0);
-      const { status, json } = await portal();
-      expect([status, json.error]).to.deep.equal([422, "stripe_customer_missing"]);
-      await until(async () => ![null, customerId].includes((await payer(workspaceId)).customerId));
+      expect((await portal()).outcome).to.equal("422 stripe_customer_missing");
+      await until(async () => ![null, customerId].includes((await billingOf(workspaceId)).customerId));
       expect((await portal()).status).to.equal(200);
-      const next = (await payer(workspaceId)).customerId!;
-      await looked(next);
+      const next = (await billingOf(workspaceId)).customerId!;
+      await customerWasRead(next);
       lose(next);
       mock.model.events.splice(0);
       expect((await checkout()).json.error).to.equal("stripe_customer_missing");
@@ -249,10 +248,10 @@ describe("billing through Stripe, against a mock of its API", () => {
   it("checkout and portal are refused until the workspace has a customer at Stripe [7 422 stripe_customer_missing] [d10 customer]", async () => {
     mock.breakDown(/^POST \/v1\/customers$/, { status: 503, body: "" });
     const { workspaceId, checkout, portal } = await newWorkspace();
-    for (const { status, json } of [await checkout(), await portal()])
-      expect([status, json.error]).to.deep.equal([422, "stripe_customer_missing"]);
+    for (const { outcome } of [await checkout(), await portal()])
+      expect(outcome).to.equal("422 stripe_customer_missing");
     mock.mend();
-    await until(async () => (await payer(workspaceId)).customerId !== null);
+    await until(async () => (await billingOf(workspaceId)).customerId !== null);
     expect((await checkout()).status).to.equal(200);
   });
 
@@ -344,7 +343,7 @@ describe("billing through Stripe, against a mock of its API", () => {
       }
       expect(await noticed(customerId)).to.deep.equal([]);
       expect(
-        (await payer((await service.deps.processorCustomers.load(customerId)).state.workspaceId!)).customerId,
+        (await billingOf((await service.deps.processorCustomers.load(customerId)).state.workspaceId!)).customerId,
       ).to.equal(customerId);
     });
   });

@@ -3,35 +3,34 @@ import { expect } from "chai";
 import { asking } from "#test/support/asking.ts";
 import { startBeside } from "#test/support/besideInProcess.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
-import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
+import { openTenant, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 describe("test mails and their tasks [d6 test-email]", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let identity: Identity;
+  let tenant: StoryTenant;
   const chat = chatDouble("slack");
   const { tell } = chat.channel;
 
   before(async () => {
-    service = await startInProcess({}, { channels: { slack: chat.channel } });
-    workspace = await service.workspace();
-    identity = await service.identity(workspace.id);
+    ({ service, tenant } = await startStory({}, { channels: { slack: chat.channel } }));
   });
   after(() => service.stop());
 
-  const test = (id = identity.id, json: unknown = { recipient_email: "me@office.example" }, key?: string) =>
-    workspace.ask(`POST /v1/identities/${id}/test-email`, { json, ...(key && { key }) });
-  const taskOf = async (id: string) => (await workspace.ask(`GET /v1/tasks/${id}`)).json;
+  const test = (id = tenant.identity.id, json: object = { recipient_email: "me@office.example" }, { ask } = tenant) =>
+    ask(`POST /v1/identities/${id}/test-email`, { json });
+  const taskOf = async (id: string) => (await tenant.ask(`GET /v1/tasks/${id}`)).json;
   const finished = async (id: string) => {
     await until(async () => (await taskOf(id)).finished_at !== null);
     return taskOf(id);
   };
-  const usage = async () => (await workspace.ask("GET /v1/workspaces/me")).json.emails_sent_this_period;
+  const pause = (sending_paused: boolean) => tenant.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
+  const usage = async () => (await tenant.ask("GET /v1/workspaces/me")).json.emails_sent_this_period;
 
   it("a test mail is sent as any mail, counts towards the plan, and its task succeeds [4 POST /v1/identities/{id}/test-email]", async () => {
     const before = await usage();
     const recipient = `${randomUUID()}@office.example`;
-    const { status, json } = await test(identity.id, { recipient_email: recipient });
+    const { status, json } = await test(undefined, { recipient_email: recipient });
     expect(status, JSON.stringify(json)).to.equal(202);
     expect(Object.keys(json)).to.deep.equal(["task_id"]);
     expect(await taskOf(json.task_id)).to.include({ id: json.task_id, kind: "test_email", error: null });
@@ -42,56 +41,53 @@ describe("test mails and their tasks [d6 test-email]", () => {
       1,
     );
     expect(await usage()).to.equal(before + 1);
-    const draft = (await workspace.ask(`GET /v1/drafts/${json.task_id}`)).json;
-    expect(draft).to.include({ kind: "test_email", status: "sent" });
-    expect(draft.decided_by.kind).to.equal("api_key");
+    const draft = await tenant.draftWithId(json.task_id);
+    expect(draft.json).to.include({ kind: "test_email", status: "sent" });
+    expect(draft.json.decided_by.kind).to.equal("api_key");
   });
 
   it("a test mail's thread is not listed until somebody answers it", async () => {
     const { json } = await test();
     await finished(json.task_id);
-    const { thread_id } = (await workspace.ask(`GET /v1/drafts/${json.task_id}`)).json;
-    await until(async () => (await workspace.ask(`GET /v1/threads/${thread_id}`)).json.message_count === 1);
+    const { threadId } = await tenant.draftWithId(json.task_id);
+    await until(async () => (await tenant.thread(threadId)).message_count === 1);
     const listed = async () =>
-      (await workspace.ask("GET /v1/threads?limit=100")).json.data.map(({ id }: any) => id).includes(thread_id);
+      (await tenant.ask("GET /v1/threads?limit=100")).json.data.map(({ id }: any) => id).includes(threadId);
     expect(await listed()).to.equal(false);
-    const { messages } = (await workspace.ask(`GET /v1/threads/${thread_id}`)).json;
-    const inReplyTo = messages[0].rfc_message_id.slice(1, -1);
-    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, from: "me@office.example", inReplyTo }));
+    const { messages } = await tenant.thread(threadId);
+    await tenant.mail({ from: "me@office.example", inReplyTo: messages[0].rfc_message_id.slice(1, -1) });
     expect(await listed()).to.equal(true);
   });
 
   it("a test mail needs an active identity of this workspace and one address [7 422 identity_not_active]", async () => {
-    const disabled = await service.identity(workspace.id, { status: "disabled" });
-    expect((await test(disabled.id)).json.error).to.equal("identity_not_active");
-    expect((await test(disabled.id)).status).to.equal(422);
-    const stranger = await service.workspace();
-    const theirs = await service.identity(stranger.id);
-    for (const id of [theirs.id, randomUUID(), "x"]) expect((await test(id)).status, id).to.equal(404);
+    const disabled = await tenant.newIdentity({ status: "disabled" });
+    expect((await test(disabled.id)).outcome).to.equal("422 identity_not_active");
+    const stranger = await openTenant(service);
+    for (const id of [stranger.identity.id, randomUUID(), "x"]) expect((await test(id)).status, id).to.equal(404);
     for (const json of [
       {},
       { recipient_email: "x" },
       { recipient_email: "a@x.example, b@x.example" },
       { recipient_email: null },
     ]) {
-      const answer = await test(identity.id, json);
+      const answer = await test(undefined, json);
       expect(answer.status, JSON.stringify(json)).to.equal(422);
       expect(answer.json.field).to.equal("recipient_email");
     }
   });
 
   it("a test mail waits for approval if the identity requires a person, and its task fails when it is rejected", async () => {
-    const guarded = await service.identity(workspace.id, { requireHumanApproval: true });
+    const guarded = await tenant.newIdentity({ requireHumanApproval: true });
     const { json } = await test(guarded.id);
     expect(await taskOf(json.task_id)).to.include({ status: "pending", finished_at: null, error: null });
-    await workspace.ask(`POST /v1/drafts/${json.task_id}/reject`, { json: { reason: "not now" } });
+    await (await tenant.draftWithId(json.task_id)).reject("not now");
     expect(await finished(json.task_id)).to.include({ status: "failed", error: "rejected: not now" });
   });
 
   it("a test mail is refused while sending is paused", async () => {
-    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
+    await pause(true);
     expect((await test()).json.error).to.equal("sending_paused");
-    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
+    await pause(false);
     expect((await test()).status).to.equal(202);
   });
 
@@ -99,27 +95,25 @@ describe("test mails and their tasks [d6 test-email]", () => {
     const { json } = await test();
     const stranger = await service.workspace();
     expect((await stranger.ask(`GET /v1/tasks/${json.task_id}`)).status).to.equal(404);
-    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x` }));
-    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`)).json.data[0];
-    const reply = await workspace.ask("POST /v1/emails/reply", { json: { thread_id: thread.id, body_text: "Hi" } });
+    const { threadId } = await tenant.mail();
+    const reply = await tenant.ask("POST /v1/emails/reply", { json: { thread_id: threadId, body_text: "Hi" } });
     expect(reply.status).to.equal(202);
     for (const id of [reply.json.draft_id, randomUUID(), "x"]) {
-      expect((await workspace.ask(`GET /v1/tasks/${id}`)).status, id).to.equal(404);
+      expect((await tenant.ask(`GET /v1/tasks/${id}`)).status, id).to.equal(404);
     }
   });
 
   it("test mails are limited to 10 a minute and key [8 POST /identities/{id}/test-email]", async () => {
-    const { id, key } = await service.workspace();
-    const path = `POST /v1/identities/${(await service.identity(id)).id}/test-email`;
-    // The instance that is asked: with the limit there is, where nothing else is set.
+    const { identity, key } = await openTenant(service);
+    const path = `POST /v1/identities/${identity.id}/test-email`;
+    // An instance with the default limit.
     const limited = await startBeside(service.urls, { RATE_LIMIT_TEST_EMAIL: "", ROLES: "api" });
     const ask = asking(limited.url, key);
     try {
       const send = () => ask(path, { json: { recipient_email: "me@office.example" } });
       for (let n = 0; n < 10; n++) expect((await send()).status, `${n}`).to.equal(202);
       const over = await send();
-      expect(over.status).to.equal(429);
-      expect(over.json.error).to.equal("rate_limited");
+      expect(over.outcome).to.equal("429 rate_limited");
       expect(Number(over.headers.get("retry-after"))).to.be.within(1, 60);
       expect((await ask("GET /v1/identities")).status).to.equal(200);
     } finally {
@@ -128,28 +122,28 @@ describe("test mails and their tasks [d6 test-email]", () => {
   });
 
   it("a test mail needs write:identities, and its task read:identities [5 scopes]", async () => {
-    const [reader, writer] = [await workspace.keyOf(["read:identities"]), await workspace.keyOf(["write:identities"])];
-    await service.caughtUp();
-    expect((await test(identity.id, undefined, reader)).json.error).to.equal("insufficient_scope");
-    const { status, json } = await test(identity.id, { recipient_email: "a@x.example" }, writer);
+    const reader = tenant.withKey(await tenant.keyOf(["read:identities"]));
+    const writer = tenant.withKey(await tenant.keyOf(["write:identities"]));
+    expect((await test(undefined, undefined, reader)).json.error).to.equal("insufficient_scope");
+    const { status, json } = await test(undefined, { recipient_email: "a@x.example" }, writer);
     expect(status).to.equal(202);
     const path = `GET /v1/tasks/${json.task_id}`;
-    expect((await workspace.ask(path, { key: writer })).json.error).to.equal("insufficient_scope");
-    expect((await workspace.ask(path, { key: reader })).status).to.equal(200);
+    expect((await writer.ask(path)).json.error).to.equal("insufficient_scope");
+    expect((await reader.ask(path)).status).to.equal(200);
   });
 
   describe("test notifications to approvers", () => {
     const email = (to: string) => ({ type: "email", config: { to } }) as const;
     const slack = { type: "slack", config: { webhook_url: "https://hooks.slack.com/services/T/B/X" } } as const;
-    const notify = (id: string, json: unknown = {}, of = workspace) =>
-      of.ask(`POST /v1/identities/${id}/test-notification`, { json });
+    const notify = (id: string, json: object = {}, { ask }: Pick<StoryTenant, "ask"> = tenant) =>
+      ask(`POST /v1/identities/${id}/test-notification`, { json });
     const mailsTo = async (to: string) =>
       (await service.outbox.newest(50)).filter(({ envelope }) => envelope.to.includes(to));
 
     it("a test notification arrives in the approver's mailbox, has no approval link and is not counted", async () => {
       const before = await usage();
       const to = `${randomUUID()}@office.example`;
-      const identity = await service.identity(workspace.id, { approvalChannel: email(to) });
+      const identity = await tenant.newIdentity({ approvalChannel: email(to) });
       const { status, json } = await notify(identity.id);
       expect(status, JSON.stringify(json)).to.equal(202);
       expect(await finished(json.task_id)).to.include({ kind: "test_notification", status: "succeeded", error: null });
@@ -162,7 +156,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
 
     it("a test notification uses the named channel and is retried; its task shows the provider's error", async () => {
       const approvers = { approvalChannel: email("ann@office.example"), secondaryApprovalChannel: slack };
-      const identity = await service.identity(workspace.id, approvers);
+      const identity = await tenant.newIdentity(approvers);
       const asked = chat.told.length;
       chat.channel.tell = async () => ({ reached: false, error: "Slack: <b>rate_limited</b>", again: true });
       const { json } = await notify(identity.id, { channel: "secondary" });
@@ -176,12 +170,12 @@ describe("test mails and their tasks [d6 test-email]", () => {
     });
 
     it("a test notification fails if the channel was changed after it was asked for", async () => {
-      const identity = await service.identity(workspace.id, { approvalChannel: slack });
+      const identity = await tenant.newIdentity({ approvalChannel: slack });
       chat.channel.tell = async () => ({ reached: false, error: "busy", again: true });
       const { json } = await notify(identity.id);
       await until(async () => (await taskOf(json.task_id)).error !== null);
       const other = `${randomUUID()}@office.example`;
-      await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approval_channel: email(other) } });
+      await tenant.ask(`PATCH /v1/identities/${identity.id}`, { json: { approval_channel: email(other) } });
       chat.channel.tell = tell!;
       const told = chat.told.length;
       service.clock.advance(130_000);
@@ -194,15 +188,15 @@ describe("test mails and their tasks [d6 test-email]", () => {
     });
 
     it("a test notification fails while sending is paused, and its task says so", async () => {
-      const identity = await service.identity(workspace.id, { approvalChannel: slack });
-      await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
+      const identity = await tenant.newIdentity({ approvalChannel: slack });
+      await pause(true);
       const { json } = await notify(identity.id);
       expect((await finished(json.task_id)).error).to.match(/^sending is paused in this workspace/);
-      await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
+      await pause(false);
     });
 
     it("a test notification fails at once if a retry cannot help", async () => {
-      const identity = await service.identity(workspace.id, { approvalChannel: slack });
+      const identity = await tenant.newIdentity({ approvalChannel: slack });
       chat.channel.tell = async () => ({ reached: false, error: "channel_is_archived", again: false });
       const { json } = await notify(identity.id);
       expect(await finished(json.task_id)).to.include({ status: "failed", error: "channel_is_archived" });
@@ -210,13 +204,13 @@ describe("test mails and their tasks [d6 test-email]", () => {
     });
 
     it("a test notification needs a channel and an identity of this workspace; its task belongs to that workspace", async () => {
-      const none = await service.identity(workspace.id);
-      const { status, json } = await notify(none.id);
-      expect([status, json.error, json.field]).to.deep.equal([422, "invalid_request", "channel"]);
+      const none = await tenant.newIdentity();
+      const { outcome, json } = await notify(none.id);
+      expect([outcome, json.field]).to.deep.equal(["422 invalid_request", "channel"]);
       expect((await notify(none.id, { channel: "third" })).status).to.equal(422);
       const stranger = await service.workspace();
       expect((await notify(none.id, {}, stranger)).status).to.equal(404);
-      const identity = await service.identity(workspace.id, { approvalChannel: slack });
+      const identity = await tenant.newIdentity({ approvalChannel: slack });
       const task = (await notify(identity.id)).json.task_id;
       expect((await stranger.ask(`GET /v1/tasks/${task}`)).status).to.equal(404);
       expect((await finished(task)).status).to.equal("succeeded");

@@ -2,32 +2,24 @@ import { expect } from "chai";
 import { projections } from "#projections/index.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
-import { type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 describe("search of threads", () => {
   let service: InProcess;
-  let workspace: Workspace;
-  let to: { id: string; address: string };
+  let tenant: StoryTenant;
   let found: (query: string) => Promise<string[]>;
   before(async () => {
-    service = await startInProcess();
-    workspace = await service.workspace();
-    to = await service.identity(workspace.id);
-    const from = (name: string, address: string) => `${name} <${address}>`;
-    for (const [id, sender, subject, text] of [
-      ["s1", from("Jürgen Müller", "j.mueller@werk.example"), "Schlussrechnung Nr. 4711", "Die Straße ist gesperrt."],
-      ["s2", from("Zoë O'Hara", "zoe@cafe.example"), "Café opening", "We open on 50% discount_day, see INV-2024/0815."],
-      [
-        "s3",
-        from("Ann", "ann@customer.example"),
-        "Late again",
-        "not delivered, write to bob.builder@site.example please",
-      ],
-      ["s4", from("Ann", "ann@customer.example"), "Delivered", "it was late but not broken, 東京タワー"],
+    ({ service, tenant } = await startStory());
+    for (const [from, subject, text] of [
+      ["Jürgen Müller <j.mueller@werk.example>", "Schlussrechnung Nr. 4711", "Die Straße ist gesperrt."],
+      ["Zoë O'Hara <zoe@cafe.example>", "Café opening", "We open on 50% discount_day, see INV-2024/0815."],
+      ["Ann <ann@customer.example>", "Late again", "not delivered, write to bob.builder@site.example please"],
+      ["Ann <ann@customer.example>", "Delivered", "it was late but not broken, 東京タワー"],
     ] as const)
-      await service.deliver(to.address, mail({ id: `${id}@search.example`, from: sender, subject, text }));
+      await tenant.mail({ from, subject, text });
     found = async (query) => {
-      const { status, json } = await workspace.ask(`GET /v1/threads?identity_id=${to.id}&${query}`);
+      const { status, json } = await tenant.ask(`GET /v1/threads?${query}`);
       expect(status, `${query} ${JSON.stringify(json)}`).to.equal(200);
       expect(json.total, query).to.equal(json.data.length);
       return json.data.map((thread: any) => thread.subject[0]).sort();
@@ -122,9 +114,9 @@ describe("search of threads", () => {
   });
 
   it("a search returns pages and the total number of threads found", async () => {
-    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${to.id}&q=late&limit=1&offset=1`);
+    const { json } = await tenant.ask(`GET /v1/threads?q=late&limit=1&offset=1`);
     expect([json.total, json.data.length]).to.deep.equal([2, 1]);
-    const beyond = await workspace.ask(`GET /v1/threads?identity_id=${to.id}&q=late&offset=9`);
+    const beyond = await tenant.ask(`GET /v1/threads?q=late&offset=9`);
     expect([beyond.json.total, beyond.json.data]).to.deep.equal([2, []]);
   });
 
@@ -135,7 +127,7 @@ describe("search of threads", () => {
   });
 
   it("from_date and to_date accept whole days, both included, and moments [4 GET /v1/threads] [d5 to_date]", async () => {
-    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${to.id}&limit=1`);
+    const { json } = await tenant.ask(`GET /v1/threads?limit=1`);
     const last = json.data[0].last_message_at as string;
     const day = last.slice(0, 10);
     const before = new Date(Date.parse(last) - 1).toISOString();
@@ -148,10 +140,10 @@ describe("search of threads", () => {
 
   it("threads are sorted by urgency, and each combination of filters has the right total [4 GET /v1/threads] [d5 sort]", async () => {
     const listed = async (query: string) =>
-      (await workspace.ask(`GET /v1/threads?identity_id=${to.id}&${query}`)).json as { data: any[]; total: number };
+      (await tenant.ask(`GET /v1/threads?${query}`)).json as { data: any[]; total: number };
     const ids = (await listed("")).data.map((thread) => thread.id);
     const changes = [{ priority: "low" }, { priority: "urgent" }, { priority: "high", needs_review: true }, {}];
-    for (const [index, json] of changes.entries()) await workspace.ask(`PATCH /v1/threads/${ids[index]}`, { json });
+    for (const [index, json] of changes.entries()) await tenant.ask(`PATCH /v1/threads/${ids[index]}`, { json });
     const byUrgency = await listed("sort=priority");
     expect(byUrgency.data.map((thread) => thread.priority)).to.deep.equal(["urgent", "high", "normal", "low"]);
     expect((await listed("sort=priority&limit=2&offset=1")).data.map((thread) => thread.priority)).to.deep.equal([
@@ -171,7 +163,7 @@ describe("search of threads", () => {
       const list = await listed(query);
       expect([list.total, list.data.length], query).to.deep.equal([total, total]);
     }
-    const all = (await workspace.ask("GET /v1/threads?limit=100")).json;
+    const all = (await tenant.ask("GET /v1/threads?limit=100")).json;
     expect(all.total).to.equal(all.data.length);
   });
   it("threads, search and drafts are the same after a replay [d5 read models]", async () => {

@@ -54,7 +54,8 @@ export async function openTenant(
 
 type Workspace = Awaited<ReturnType<InProcess["workspace"]>> & { identity: Identity };
 
-function tenantOf(service: InProcess, workspace: Workspace) {
+/** Returns what the agent of a workspace that a test made can do. */
+export function tenantOf(service: InProcess, workspace: Workspace) {
   const { ask, id: workspaceId, identity } = workspace;
 
   /** Submits a draft that answers the mail; returns whatever the service answers. */
