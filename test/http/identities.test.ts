@@ -484,7 +484,7 @@ describe("identities over HTTP", () => {
       expect(await warning()).to.contain("drafts can never be approved");
       await join("ann@example.com", "approver");
       expect(await warning()).to.contain(
-        "its approval channels have 1 approver: members have to give the other approvals",
+        "its approval channels have 1 approver: signed-in members have to give the other approvals",
       );
     });
 
