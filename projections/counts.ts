@@ -6,7 +6,7 @@ export type Counts = { table: string; dimensions: readonly string[] };
 type Row = Record<string, unknown>;
 
 /** Updates the counts by a batch's rows before and after it. Rows not to be counted are in neither. */
-export function moveCounts(
+export function updateCounts(
   tx: ProjectorTx,
   counts: Counts,
   { before, after }: { before: readonly Row[]; after: readonly Row[] },

@@ -10,19 +10,19 @@ export type MergedTable = {
 };
 
 /** True for the first part of a merge, with which the rows move; large merges have several parts. */
-export const beginsMerge = ({ type, data }: Recorded): boolean =>
+export const isFirstMergePart = ({ type, data }: Recorded): boolean =>
   type === "ThreadAbsorbed" && (data.part as AbsorbedPart).n === 1;
 
 /**
  * Keeps rows on the threads that survive. A row may be written by an event that names a thread absorbed before it (a draft submitted
  * while its thread was being merged), so merges are remembered: `written` are the ids of the rows this batch wrote.
  */
-export function followMerges(
+export function moveRowsToSurvivors(
   tx: ProjectorTx,
   { table, merges }: MergedTable,
   { events, written }: { events: readonly Recorded[]; written: readonly string[] },
 ): void {
-  const absorbed = events.filter(beginsMerge);
+  const absorbed = events.filter(isFirstMergePart);
   for (const event of absorbed) {
     remember(tx, merges, { absorbedId: event.data.absorbedId as string, survivorId: idOf(event.stream) });
   }

@@ -34,7 +34,7 @@ export type PageQuery = {
 };
 
 /** Reads one page and the total: one query, unless the page is beyond the end. */
-export async function page<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
+export async function readPage<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
   const { select, from, where, values, order } = query;
   const part = partOf(query, order.columns, values.length);
   const asked = [...values, ...part.values];
@@ -48,7 +48,10 @@ export async function page<Row extends Record<string, unknown>>(sql: Tx, query: 
 }
 
 /** Like `page`, for expensive conditions: finds the rows once, by their ids, for the count and for the page. */
-export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
+export async function readPageByIds<Row extends Record<string, unknown>>(
+  sql: Tx,
+  query: PageQuery,
+): Promise<Page<Row>> {
   const { select, from, where, values, order } = query;
   const keys = order.columns.map((_, index) => `key_${index}`);
   const part = partOf(query, keys, values.length);

@@ -67,7 +67,7 @@ export const foldRows =
   };
 
 /** Renames facts to their columns; drops facts without one. */
-export const underColumns = (columnOf: Readonly<Record<string, string>>, facts: object): Record<string, unknown> =>
+export const toColumns = (columnOf: Readonly<Record<string, string>>, facts: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(facts).flatMap(([name, value]) => (Object.hasOwn(columnOf, name) ? [[columnOf[name], value]] : [])),
   );

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { draftHistory } from "#src/commands/drafts/draftHistories.ts";
-import { answerFromLog } from "#src/commands/drafts/life/fromLog.ts";
-import { inText } from "#src/commands/drafts/life/phrases.ts";
+import { explainFromLog } from "#src/commands/drafts/life/explainFromLog.ts";
+import { toPlainText } from "#src/commands/drafts/life/phrases.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import { visibleLine } from "#src/html/visible.ts";
@@ -34,7 +34,7 @@ async function tellDraft(id: string, at: string | undefined): Promise<void> {
   const { told, answer } = await besideService(async ({ deps }) => {
     const history = await draftHistory(deps, id.toLowerCase());
     const told = history.filter((event) => Date.parse(event.metadata.at) <= until);
-    return { told, answer: told.length > 0 ? inText(await answerFromLog(deps, told)) : "" };
+    return { told, answer: told.length > 0 ? toPlainText(await explainFromLog(deps, told)) : "" };
   });
   if (told.length === 0) throw new StartError("This draft does not exist, or did not exist yet at that time.");
   console.log(`${answer}\n`);

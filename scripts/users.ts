@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import type { Cause } from "#src/commands/handle.ts";
-import { disableUser, enableUser, resetLink } from "#src/commands/users/byOperator.ts";
-import type { Person } from "#src/commands/users/users.ts";
+import { disableUser, enableUser, resetLink } from "#src/commands/users/operatorActions.ts";
+import type { UserAccount } from "#src/commands/users/users.ts";
 import type { Composition } from "#src/compose.ts";
 import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
@@ -99,7 +99,7 @@ async function disable({ deps, database }: Composition, email: string): Promise<
   return { ...shown(person), sessions_ended: ended.length };
 }
 
-const shown = ({ userId, email, name, disabled }: Person) => ({ user_id: userId, email, name, disabled });
+const shown = ({ userId, email, name, disabled }: UserAccount) => ({ user_id: userId, email, name, disabled });
 
 function byOperator(): Cause {
   const requestId = randomUUID();

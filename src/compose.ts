@@ -14,10 +14,10 @@ import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.t
 import type { CommandSettings, Dependencies } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
-import { createRoom } from "./commands/room.ts";
+import { createMemoryRoom } from "./commands/memoryRoom.ts";
+import { takeApprovalQuota } from "./commands/serviceMail/noticeQuota.ts";
 import { sendNotice } from "./commands/serviceMail/sendNotice.ts";
-import { roomForApproval } from "./commands/serviceMail/withheld.ts";
-import { remakeSnapshots } from "./commands/states/remake.ts";
+import { remakeSnapshots } from "./commands/states/remakeSnapshots.ts";
 import { createStates } from "./commands/states/states.ts";
 import { accountMail } from "./commands/users/accountMail.ts";
 import { keepAppendsAtomic } from "./eventStore/atomicBatches.ts";
@@ -182,7 +182,7 @@ export function compose(
     payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
-    mailRoom: createRoom(64 * 1024 * 1024),
+    mailRoom: createMemoryRoom(64 * 1024 * 1024),
     countLostMail: metrics.mailLost,
     mailMeasure: measureOf(config, database),
     countWithheld: metrics.mailWithheld,
@@ -262,7 +262,7 @@ type Bots = BotAttendance["bots"];
 const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Bots): Omit<Channels, "slack"> => ({
   email: emailChannel(
     (asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail }),
-    (request) => roomForApproval(deps, request),
+    (request) => takeApprovalQuota(deps, request),
   ),
   telegram: telegramChannel({ bots }),
 });

@@ -4,7 +4,7 @@ import { projections } from "#projections/index.ts";
 import { slackReplies } from "./channels/slack/slackReplies.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
-import { reception } from "./commands/inbound/receiveMail.ts";
+import { createReception } from "./commands/inbound/receiveMail.ts";
 import { pauseInstallation } from "./commands/installation.ts";
 import type { Composition } from "./compose.ts";
 import { Unavailable } from "./eventStore/eventStore.ts";
@@ -150,7 +150,7 @@ export async function startService(
       const { smtpInProxy: proxied, smtpInXclient: xclient, smtpInBudget: budget } = config;
       certificate = await certificateOf(config, logger);
       smtp = await createSmtpReceiver({
-        ...{ reception: reception(deps), port, host, relays, proxied, xclient, logger },
+        ...{ reception: createReception(deps), port, host, relays, proxied, xclient, logger },
         budget: { messages: budget[0], bytes: budget[1] * 1_000_000 },
         isDiskFull: () => diskRoom?.isFull() === true,
         isFull: isFullOfMail,

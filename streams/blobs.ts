@@ -23,7 +23,7 @@ type Naming =
 type DataOf<T extends Naming["type"]> = Extract<Naming, { type: T }>["data"];
 type Hashes = readonly (string | null)[];
 
-const named: { readonly [T in Naming["type"]]?: (data: DataOf<T>) => Hashes } = {
+const blobsNamed: { readonly [T in Naming["type"]]?: (data: DataOf<T>) => Hashes } = {
   MailReceived: ({ rawSha256 }) => [rawSha256],
   ApprovalReplyReceived: ({ rawSha256 }) => [rawSha256],
   UnknownRecipientReceived: ({ rawSha256 }) => [rawSha256],
@@ -39,7 +39,7 @@ const named: { readonly [T in Naming["type"]]?: (data: DataOf<T>) => Hashes } = 
 
 /** Returns the hashes of all blobs that an event itself names. */
 export function blobsOf(event: { type: string; data: object }): string[] {
-  const hashes = named[event.type as Naming["type"]] as ((data: object) => Hashes) | undefined;
+  const hashes = blobsNamed[event.type as Naming["type"]] as ((data: object) => Hashes) | undefined;
   return hashes ? hashes(event.data).filter((hash) => hash !== null) : [];
 }
 
@@ -51,7 +51,7 @@ export const deliveryOf = ({ type, data }: { type: string; data: object }): stri
   type === "MailReceived" || type === "MessageReceived" ? (data as { deliveryId: string }).deliveryId : undefined;
 
 /** Returns the deliveries whose content expires by an event. */
-export const expiredBy = ({ type, data }: { type: string; data: object }): readonly string[] =>
+export const deliveriesExpiredBy = ({ type, data }: { type: string; data: object }): readonly string[] =>
   type === "HeldMailExpired" || type === "QuarantinedMailExpired" ? (data as MailExpiry).deliveryIds : [];
 
 const bringsContent = ["DraftSubmitted", "DraftEdited"];

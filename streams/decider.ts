@@ -27,11 +27,11 @@ export class Rejected extends Error {
 }
 
 /** Creates invalid_request about one field or parameter: the message begins with its path, which the wire also gives as `field`. */
-export const invalid = (field: string, sentence: string, details: Record<string, unknown> = {}): Rejected =>
+export const invalidRequest = (field: string, sentence: string, details: Record<string, unknown> = {}): Rejected =>
   new Rejected("invalid_request", `${field}: ${sentence}`, { field, ...details });
 
 /** Creates not_found about an id in a body. It does not reveal whether the id never existed or belongs to another workspace. */
-export const missing = (field: string, noun: string): Rejected =>
+export const notFound = (field: string, noun: string): Rejected =>
   new Rejected("not_found", `${field}: no such ${noun}`, { field });
 
 export const fold = <State, E extends Event>(

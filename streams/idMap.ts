@@ -15,13 +15,13 @@ const mostEntries = 16;
 /** Depth at which the bits of the hash are used up. */
 const deepest = 32 / bitsPerLevel;
 
-export function entryOf<Value>(map: IdMap<Value>, id: string): Value | undefined {
+export function getEntry<Value>(map: IdMap<Value>, id: string): Value | undefined {
   let part = map;
   for (let hash = hashOf(id); isDivided(part); hash >>>= bitsPerLevel) part = part[hash % width] as IdMap<Value>;
   return Object.hasOwn(part, id) ? part[id] : undefined;
 }
 
-export const hasEntry = (map: IdMap<unknown>, id: string): boolean => entryOf(map, id) !== undefined;
+export const hasEntry = (map: IdMap<unknown>, id: string): boolean => getEntry(map, id) !== undefined;
 
 export const isEmpty = (map: IdMap<unknown>): boolean => !isDivided(map) && Object.keys(map).length === 0;
 

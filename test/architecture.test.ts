@@ -10,7 +10,7 @@ type Rule = { files: RegExp; rule: string; own: RegExp[]; packages: RegExp };
 const nothing = /^$/;
 const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
-const streamContracts = /^streams\/(event|upcast|blobs|(\w+\/(events|content|words|roles)))\.ts$/;
+const streamContracts = /^streams\/(event|upcast|blobs|(\w+\/(events|content|humanMail|roles)))\.ts$/;
 /** Rules that a process asks as it reacts: pure functions beside a stream's events, and no decider. */
 const streamRules =
   /^streams\/(decider|draft\/(draft|notification|outcome|undo)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;

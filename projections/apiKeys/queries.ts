@@ -1,4 +1,4 @@
-import { newestFirst, page, type Window } from "../page.ts";
+import { newestFirst, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -29,7 +29,7 @@ export const apiKeyById = (reads: Reads, workspaceId: string, id: string) =>
 
 /** Lists live keys, newest first. */
 export const listApiKeys = (reads: Reads, workspaceId: string, window: Window) =>
-  page<ApiKeyRow>(reads.of(workspaceId), {
+  readPage<ApiKeyRow>(reads.of(workspaceId), {
     select: listed,
     from: "api_keys",
     where: ["workspace_id = $1", "revoked_at is null"],

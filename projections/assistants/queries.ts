@@ -1,4 +1,4 @@
-import { conditions, newestFirst, page, type Window } from "../page.ts";
+import { conditions, newestFirst, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -23,7 +23,7 @@ export type AssistantFilter = Window & { status?: string };
 /** Lists assistants, newest first. */
 export function listAssistants(reads: Reads, workspaceId: string, filter: AssistantFilter) {
   const { where, values } = conditions(workspaceId, [["status = {n}", filter.status]]);
-  return page<AssistantRow>(reads.of(workspaceId), {
+  return readPage<AssistantRow>(reads.of(workspaceId), {
     select: columns,
     from: "assistants",
     where: [...where, "deleted_at is null"],

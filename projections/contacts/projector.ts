@@ -1,11 +1,11 @@
 import type { ContactEvent } from "#streams/contact/events.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
-import { moveCounts } from "../counts.ts";
+import { updateCounts } from "../counts.ts";
 import { contactId } from "../derivedId.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
-import { fold } from "../search/words.ts";
+import { foldText } from "../search/words.ts";
 import { contactCounts, tagCounts } from "./counts.ts";
 
 type Row = {
@@ -112,15 +112,15 @@ function write(tx: ProjectorTx, before: ReadonlyMap<string, Row>, after: Readonl
   }
   const [known, all] = [[...before.values()], [...after.values()]];
   upsertRows(tx, contactTable, all);
-  moveCounts(tx, contactCounts, { before: known, after: all });
+  updateCounts(tx, contactCounts, { before: known, after: all });
   const renamed = all.filter(({ id, name }) => !before.has(id) || before.get(id)?.name !== name);
-  const words = renamed.map((row) => ({ ...row, words: fold(`${row.name ?? ""} ${row.email}`) }));
+  const words = renamed.map((row) => ({ ...row, words: foldText(`${row.name ?? ""} ${row.email}`) }));
   upsertRows(tx, { table: "contact_words", columns: ["id", "workspace_id", "words"] }, words);
   const retagged = all.filter(({ id, tags }) => JSON.stringify(before.get(id)?.tags ?? []) !== JSON.stringify(tags));
   const untagged = [...gone, ...retagged.map(({ id }) => id)];
   if (untagged.length > 0) tx.write("delete from contact_tags where contact_id = any($1::uuid[])", [untagged]);
   upsertRows(tx, { table: "contact_tags", key: tagColumns, columns: tagColumns }, retagged.flatMap(tagsOf));
-  moveCounts(tx, tagCounts, { before: known.flatMap(tagsOf), after: all.flatMap(tagsOf) });
+  updateCounts(tx, tagCounts, { before: known.flatMap(tagsOf), after: all.flatMap(tagsOf) });
 }
 
 const tagsOf = ({ id, workspace_id, tags }: Row) => tags.map((tag) => ({ workspace_id, tag, contact_id: id }));

@@ -1,8 +1,8 @@
-import { conditions, type Order, type Page, type PageQuery, page, type Window } from "../page.ts";
+import { conditions, type Order, type Page, type PageQuery, readPage, type Window } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
-import { fold } from "../search/words.ts";
+import { foldText } from "../search/words.ts";
 
 /** Contact as in the API. */
 export type ContactRow = {
@@ -34,7 +34,7 @@ export type ContactFilter = Window & {
   domain?: string;
 };
 
-const like = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")}%`;
+const like = (text: string): string => `%${foldText(text).replace(/[\\%_]/g, "\\$&")}%`;
 
 /** Matches up to which all are looked up and sorted; of more, the newest contacts are scanned until a page is full. */
 const few = 2_000;
@@ -52,14 +52,14 @@ export async function listContacts(
   const list = { select: columns, from: "contacts", order: lastSeenFirst, window: filter };
   const others = othersOf(filter);
   if (q === undefined) {
-    return page(sql, { ...list, ...conditions(workspaceId, others), ...countsOf(workspaceId, filter) });
+    return readPage(sql, { ...list, ...conditions(workspaceId, others), ...countsOf(workspaceId, filter) });
   }
   const pattern = like(q);
   const found = await contactsWith(sql, pattern);
   if (found.length <= few) {
-    return page(sql, { ...list, ...conditions(workspaceId, [...others, ["id = any({n}::uuid[])", found]]) });
+    return readPage(sql, { ...list, ...conditions(workspaceId, [...others, ["id = any({n}::uuid[])", found]]) });
   }
-  return page(sql, {
+  return readPage(sql, {
     ...list,
     ...conditions(workspaceId, [...others, [matches, pattern]]),
     total: await countWith(sql, pattern, { ...conditions(workspaceId, [...others, [matching, pattern]]), filter }),

@@ -1,7 +1,7 @@
 import { type DomainEvent, type DomainRecord, domainRecords } from "#streams/domain/events.ts";
 import type { Projection } from "../projection.ts";
 import { foldRows } from "../rows.ts";
-import type { StoredRecord } from "./queries.ts";
+import type { StoredDnsRecord } from "./queries.ts";
 
 const columns = [
   "id",
@@ -26,7 +26,7 @@ const columns = [
   "deleted_at",
 ] as const;
 
-type Records = Record<DomainRecord, StoredRecord>;
+type Records = Record<DomainRecord, StoredDnsRecord>;
 type Row = { id: string; records: Records; status: string } & Record<string, unknown>;
 
 const unchecked = Object.fromEntries(

@@ -1,10 +1,10 @@
 import type { DomainRecord, DomainStatus, Registration } from "#streams/domain/events.ts";
-import { newestFirst, type Page, page, type Window } from "../page.ts";
+import { newestFirst, type Page, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
 /** `status`: by the last answered check. `found`: result of the last check; `reason`: the values it found instead. */
-export type StoredRecord = {
+export type StoredDnsRecord = {
   status: DomainStatus;
   found: DomainStatus | "temporary_failure";
   reason: string | null;
@@ -23,7 +23,7 @@ export type DomainRow = {
   dkim_public_key: string;
   registration: Registration | null;
   status: DomainStatus;
-  records: Record<DomainRecord, StoredRecord>;
+  records: Record<DomainRecord, StoredDnsRecord>;
   has_existing_mx: boolean | null;
   recommended_subdomain: string | null;
   dns_provider_hint: string | null;
@@ -42,7 +42,7 @@ export const domainById = (reads: Reads, workspaceId: string, id: string) =>
 
 /** Lists domains, newest first. `limit` 0 reads none. */
 export const listDomains = (reads: Reads, workspaceId: string, window: Window): Promise<Page<DomainRow>> =>
-  page<DomainRow>(reads.of(workspaceId), {
+  readPage<DomainRow>(reads.of(workspaceId), {
     select: columns,
     from: "domains",
     where: ["workspace_id = $1", "deleted_at is null"],

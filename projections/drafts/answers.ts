@@ -9,7 +9,7 @@ export type AnsweredMeanwhile = {
 };
 
 /** SQL for the newest mail of ours after the message a draft answers, up to a time; without failed ones and the draft's own. */
-export const answeredBy = (until: string) => `(select json_build_object('message_id', m.id, 'at', m.created_at,
+export const answerSql = (until: string) => `(select json_build_object('message_id', m.id, 'at', m.created_at,
     'by', json_strip_nulls(json_build_object(
       'kind', other.decided_by ->> 'kind', 'id', other.decided_by ->> 'id', 'name', other.decided_by ->> 'name')))
   from messages m join drafts other on other.id = m.draft_id
@@ -27,7 +27,7 @@ export async function answeredMeanwhile(
   const { rows } = await reads
     .of(workspaceId)
     .query<{ answered_meanwhile: AnsweredMeanwhile | null }>(
-      `select ${answeredBy("coalesce($3::timestamptz, 'infinity')")} from drafts where workspace_id = $1 and id = $2`,
+      `select ${answerSql("coalesce($3::timestamptz, 'infinity')")} from drafts where workspace_id = $1 and id = $2`,
       [workspaceId, draftId, by ?? null],
     );
   return rows[0]?.answered_meanwhile ?? null;

@@ -14,7 +14,7 @@ export type GivenApproval = {
 
 type ApprovalGiven = Extract<DraftEvent, { type: "ApprovalGiven" }>["data"];
 
-export const nobodyApproved = { approvals_given: [], approvals_required: null };
+export const noApprovals = { approvals_given: [], approvals_required: null };
 
 const byOf = ({ kind, id, name, channel }: Actor): GivenApproval["by"] => ({
   kind,
@@ -24,14 +24,14 @@ const byOf = ({ kind, id, name, channel }: Actor): GivenApproval["by"] => ({
 });
 
 /** Returns the approver who approved alone. A rule or setting is no approver. */
-export const givenBy = ({ actor, at }: Metadata): GivenApproval[] =>
+export const soleApprover = ({ actor, at }: Metadata): GivenApproval[] =>
   actor.kind === "rule" || actor.kind === "auto" ? [] : [{ by: byOf(actor), at, voter: null, place: null }];
 
 const isOfOneKind = (one: string | null, other: string | null): boolean =>
   one !== null && other !== null && one.split(" ", 1)[0] === other.split(" ", 1)[0];
 
 /** Adds an approval. An approval by name replaces one by a link in a chat of the same kind: it may have been the same person's. */
-export function withGiven(
+export function addApproval(
   given: readonly GivenApproval[],
   data: ApprovalGiven,
   { actor, at }: Metadata,
@@ -42,9 +42,9 @@ export function withGiven(
 }
 
 /** Removes the approvals of these voters, and that of a person who approved alone. */
-export const withoutGiven = (given: readonly GivenApproval[], voters: readonly string[]): GivenApproval[] =>
+export const removeApprovals = (given: readonly GivenApproval[], voters: readonly string[]): GivenApproval[] =>
   given.filter(({ voter }) => voter !== null && !voters.includes(voter));
 
 /** Returns the approvals of the quorum: an API key's earlier one may no longer count. */
-export const counted = (given: readonly GivenApproval[], { voters }: Quorum): GivenApproval[] =>
+export const countedApprovals = (given: readonly GivenApproval[], { voters }: Quorum): GivenApproval[] =>
   given.filter(({ voter }) => voter !== null && voters.includes(voter));

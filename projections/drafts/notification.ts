@@ -19,7 +19,7 @@ type Notification = {
 };
 
 /** State of a new version, about which no notification is known. */
-export const notAsked: Omit<Notification, "status"> = {
+export const noNotification: Omit<Notification, "status"> = {
   notification_asked: null,
   notification_state: "none",
   notification_channel: null,
@@ -35,7 +35,7 @@ export function applyNotification<Row extends Notification>(row: Row, event: Rec
   const { at } = event.metadata;
   switch (event.type) {
     case "DraftEdited":
-      return { ...row, ...notAsked };
+      return { ...row, ...noNotification };
     case "DraftReturnedToPending":
       // An approval taken back does not affect the notification.
       return event.data.withdrawn === undefined ? { ...row, notification_asked: null } : row;
@@ -63,7 +63,7 @@ const closed: Record<LinkClosure, string> = {
 };
 
 /** Ends the retries once the draft no longer waits for a decision. */
-export const notRetrying = <Row extends Notification>(row: Row): Row =>
+export const withoutRetry = <Row extends Notification>(row: Row): Row =>
   row.status !== "pending" && row.notification_state === "retrying" ? { ...row, notification_state: "failed" } : row;
 
 function asked<Row extends Notification>(row: Row, { notificationId, channel }: ApprovalRequest): Row {

@@ -1,8 +1,8 @@
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
-import { type Counts, moveCounts } from "../counts.ts";
-import { followMerges } from "../merges.ts";
+import { type Counts, updateCounts } from "../counts.ts";
+import { moveRowsToSurvivors } from "../merges.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 import { requestsOf, writeRequests } from "./requests.ts";
@@ -120,13 +120,13 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
       lists.push({ list_sha256: listSha256, ...of });
     }
     upsertRows(tx, draftTable, [...rows.values()]);
-    moveCounts(tx, draftCounts, { before, after: [...rows.values()] });
+    updateCounts(tx, draftCounts, { before, after: [...rows.values()] });
     upsertRows(tx, { table: "draft_versions", columns: versionColumns }, versions);
     upsertRows(tx, tokenTable, [...tokens.values()]);
     upsertRows(tx, listTable, lists);
     writeRequests(tx, requests, { events: ofDrafts, drafts: rows });
     // The row of an earlier draft already has the surviving thread.
     const begun = ofDrafts.filter(({ type }) => type === "DraftSubmitted").map(({ stream }) => idOf(stream));
-    followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: begun });
+    moveRowsToSurvivors(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: begun });
   },
 };

@@ -1,9 +1,9 @@
 import type { DraftContent } from "#streams/draft/content.ts";
-import { isWordSql } from "#streams/inbox/words.ts";
-import { conditions, newestFirst, page, type Window } from "../page.ts";
+import { isFromPersonSql } from "#streams/inbox/humanMail.ts";
+import { conditions, newestFirst, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
-import { type AnsweredMeanwhile, answeredBy } from "./answers.ts";
+import { type AnsweredMeanwhile, answerSql } from "./answers.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 
 export { type AnsweredMeanwhile, answeredMeanwhile, otherPendingDrafts } from "./answers.ts";
@@ -14,7 +14,7 @@ export { applyToDraft, type DraftRow } from "./row.ts";
 /** SQL for the newest message from a person after the one the draft answers, which would make a send be refused. */
 const newer = `(select w.id from (
     (select m.id, m.filing_number from messages m where m.thread_id = drafts.thread_id
-       and m.filing_number > drafts.based_on_number and ${isWordSql("m.classification")}
+       and m.filing_number > drafts.based_on_number and ${isFromPersonSql("m.classification")}
      order by m.filing_number desc limit 1)
     union all
     (select h.id, h.filing_number from held_messages h where h.thread_id = drafts.thread_id
@@ -31,7 +31,7 @@ export type ReadDraft = DraftRow & {
   approvals_required_now: number;
 };
 
-const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")}, ${newer}, ${answeredBy("'infinity'")}, ${approvalsRequiredNow}`;
+const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")}, ${newer}, ${answerSql("'infinity'")}, ${approvalsRequiredNow}`;
 
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });
@@ -48,7 +48,7 @@ export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilte
     ["identity_id = {n}", identity_id],
     ["status = {n}", status],
   ] as const;
-  return page<ReadDraft>(reads.of(workspaceId), {
+  return readPage<ReadDraft>(reads.of(workspaceId), {
     select: columns,
     from: "drafts",
     ...conditions(workspaceId, [["thread_id = {n}", thread_id], ...counted]),
@@ -136,7 +136,7 @@ export type VersionRow = {
 
 /** Lists the versions that edits replaced, oldest first. */
 export const listVersions = (reads: Reads, workspaceId: string, { draftId, ...window }: Window & { draftId: string }) =>
-  page<VersionRow>(reads.of(workspaceId), {
+  readPage<VersionRow>(reads.of(workspaceId), {
     select:
       "id, draft_id, version, content, content_blob, content_sha256, text_derived, rationale, edited_by, changed_fields, created_at",
     from: "draft_versions",
@@ -242,7 +242,7 @@ export async function draftsOfList(reads: Reads, workspaceId: string, listSha256
 }
 
 /** Returns the entries of the list whose token's SHA-256 begins with these 30 digits. */
-export async function listedBy(
+export async function draftsOfListAttempt(
   reads: Reads,
   workspaceId: string,
   digits: string,

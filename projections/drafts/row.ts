@@ -1,8 +1,15 @@
 import type { ContentOrigin, DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
-import { counted, type GivenApproval, givenBy, nobodyApproved, withGiven, withoutGiven } from "./approvals.ts";
-import { applyNotification, notAsked, notRetrying, type ShownQuestion } from "./notification.ts";
+import {
+  addApproval,
+  countedApprovals,
+  type GivenApproval,
+  noApprovals,
+  removeApprovals,
+  soleApprover,
+} from "./approvals.ts";
+import { applyNotification, noNotification, type ShownQuestion, withoutRetry } from "./notification.ts";
 
 /** The decision about a draft: by whom, and about which version. */
 export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
@@ -131,7 +138,7 @@ const approved = (row: DraftRow, data: ApprovalData, meta: Metadata): DraftRow =
   return {
     ...decided(row, { decision: "approve", version, contentSha256 }, meta),
     undo_until: sendAfter,
-    approvals_given: quorum ? counted(row.approvals_given, quorum) : givenBy(meta),
+    approvals_given: quorum ? countedApprovals(row.approvals_given, quorum) : soleApprover(meta),
     approvals_required: quorum?.required ?? 1,
   };
 };
@@ -163,13 +170,13 @@ function submitted(
     reason: null,
     decided_by: null,
     decided_at: null,
-    ...nobodyApproved,
+    ...noApprovals,
     undo_until: null,
     sent_at: null,
     failure_code: null,
     failure_message: null,
     held_code: null,
-    ...notAsked,
+    ...noNotification,
     pending_since: meta.at,
     escalated: false,
     changed_position: 0,
@@ -181,18 +188,18 @@ function submitted(
   return approved(row, { version: 1, contentSha256: data.contentSha256 }, auto);
 }
 
-const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
+const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...noApprovals };
 
 /** Returns the draft to pending, keeping only the others' approvals if some of several fell. */
 function returned(row: DraftRow, { withdrawn, lapsed }: { withdrawn?: string; lapsed?: string[] }): DraftRow {
   const fallen = lapsed ?? (withdrawn === undefined ? undefined : [withdrawn]);
-  return { ...row, ...undecided, approvals_given: fallen ? withoutGiven(row.approvals_given, fallen) : [] };
+  return { ...row, ...undecided, approvals_given: fallen ? removeApprovals(row.approvals_given, fallen) : [] };
 }
 
 /** Applies an event to a draft's row. Also used to show a draft as it was at an earlier time. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
   const applied = withoutUndo(applyEvent(row, event));
-  return { ...notRetrying(applyNotification(applied, event)), changed_position: event.position };
+  return { ...withoutRetry(applyNotification(applied, event)), changed_position: event.position };
 }
 
 /** Clears undo_until unless the draft is approved and no send of it was held. */
@@ -224,7 +231,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
     case "DraftEscalated":
       return { ...next, escalated: true };
     case "ApprovalGiven":
-      return { ...next, approvals_given: withGiven(row.approvals_given, event.data, meta) };
+      return { ...next, approvals_given: addApproval(row.approvals_given, event.data, meta) };
     case "DraftApproved":
       return { ...approved(next, event.data, meta), status: "approved" };
     case "DraftRejected":
@@ -234,7 +241,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         reason: event.data.reason,
       };
     case "ApprovalWithdrawn":
-      return { ...next, approvals_given: withoutGiven(row.approvals_given, [event.data.voter]) };
+      return { ...next, approvals_given: removeApprovals(row.approvals_given, [event.data.voter]) };
     case "DraftReturnedToPending":
       return { ...returned(next, event.data), pending_since: meta.at };
     case "SendHeld":

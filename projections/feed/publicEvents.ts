@@ -1,7 +1,7 @@
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
-import { isNews } from "#streams/inbox/words.ts";
+import { triggersRules } from "#streams/inbox/humanMail.ts";
 import type { PublicEventType } from "#streams/webhook/events.ts";
-import { beginsMerge } from "../merges.ts";
+import { isFirstMergePart } from "../merges.ts";
 
 /**
  * Facts about a draft, thread or domain from its first event. `message_id`: of a draft, the mail it becomes; `domain_name`: of a domain.
@@ -80,7 +80,7 @@ const mappings: Record<string, (data: Data, event: Recorded) => MadeEvent[]> = {
   DeliveryComplained: (data) => [{ type: "email.complained", data: { evidence: data.evidence } }],
   MessageAuthenticated: (data) => (isAnnounced(data) ? [received(data)] : []),
   ThreadAbsorbed: (data, event) =>
-    beginsMerge(event) ? [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }] : [],
+    isFirstMergePart(event) ? [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }] : [],
   DomainVerified: () => [{ type: "domain.verified" }],
   DomainLost: (data) => [{ type: "domain.lost", data: { because: data.because } }],
 };
@@ -94,7 +94,7 @@ const approved = (data: Data, actor: Record<string, unknown>): MadeEvent => ({
 const autoApproval = ({ identityId }: Data) => ({ actor: { kind: "auto", id: identityId, name: null } });
 
 const isAnnounced = ({ classification, contactStatus }: Data): boolean =>
-  isNews({ classification: classification as string, fromBlocked: contactStatus === "blocked" });
+  triggersRules({ classification: classification as string, fromBlocked: contactStatus === "blocked" });
 
 const received = (data: Data): MadeEvent => ({
   type: "email.received",

@@ -1,6 +1,6 @@
 import type { ApprovalChannel, IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import type { Projection } from "../projection.ts";
-import { foldRows, underColumns } from "../rows.ts";
+import { foldRows, toColumns } from "../rows.ts";
 
 const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "localPart" | "emailAddress", string> = {
   workspaceId: "workspace_id",
@@ -36,14 +36,14 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
     case "IdentityCreated":
       return {
         ...row,
-        ...underColumns(columnOf, event.data),
+        ...toColumns(columnOf, event.data),
         created_at: at,
         deleted_at: null,
       };
     case "IdentityUpdated":
-      return { ...row, ...underColumns(columnOf, event.data.changes) };
+      return { ...row, ...toColumns(columnOf, event.data.changes) };
     case "IdentitySecretsResealed":
-      return { ...row, ...underColumns(columnOf, event.data.channels) };
+      return { ...row, ...toColumns(columnOf, event.data.channels) };
     case "IdentityChatMoved":
       return { ...row, ...movedChannels(row, event.data) };
     case "IdentityDeleted":

@@ -1,7 +1,7 @@
 import type { HtmlRemoved } from "#streams/draft/content.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
-import { livingRowOfAssistant } from "../livingRows.ts";
-import { conditions, newestFirst, page, type Window } from "../page.ts";
+import { activeRowOfAssistant } from "../activeRows.ts";
+import { conditions, newestFirst, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -49,7 +49,7 @@ export function listIdentities(reads: Reads, workspaceId: string, filter: Identi
     ["domain_id = {n}", filter.domain_id],
     ["status = {n}", filter.status],
   ]);
-  return page<IdentityRow>(reads.of(workspaceId), {
+  return readPage<IdentityRow>(reads.of(workspaceId), {
     select: columns,
     from: "identities",
     where: [...where, "deleted_at is null"],
@@ -60,7 +60,7 @@ export function listIdentities(reads: Reads, workspaceId: string, filter: Identi
 }
 
 /** Returns the ids of a workspace's identities, oldest first. */
-export async function livingIdentities(reads: Reads, workspaceId: string): Promise<{ id: string }[]> {
+export async function activeIdentities(reads: Reads, workspaceId: string): Promise<{ id: string }[]> {
   const { rows } = await reads
     .of(workspaceId)
     .query<{ id: string }>(
@@ -86,7 +86,7 @@ export const identityOfAssistant = (
   reads: Reads,
   workspaceId: string,
   assistantId: string,
-): Promise<string | undefined> => livingRowOfAssistant(reads, workspaceId, { table: "identities", assistantId });
+): Promise<string | undefined> => activeRowOfAssistant(reads, workspaceId, { table: "identities", assistantId });
 
 /** Returns the live identity with one of these addresses, in any workspace: for inbound mail. Addresses are stored in lower case. */
 export async function identityByAddress(

@@ -4,7 +4,7 @@ import type { FilingEvent } from "#streams/filing/events.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { StrayMailEvent } from "#streams/strayMail/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
-import { beginsMerge } from "../merges.ts";
+import { isFirstMergePart } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 
@@ -150,7 +150,7 @@ function noteAnswers(tx: ProjectorTx, events: readonly Recorded[]): void {
     const thread = idOf(event.stream);
     if (type === "MessageSent" || (type === "ThreadStatusChanged" && data.status === "closed"))
       answers.set(thread, position);
-    if (!beginsMerge(event)) continue;
+    if (!isFirstMergePart(event)) continue;
     write();
     tx.write(mergedSql, [thread, position, data.absorbedId]);
   }

@@ -1,4 +1,4 @@
-import { conditions, page, type Window } from "../page.ts";
+import { conditions, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -33,7 +33,7 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
     ["identity_id = {n}", filter.identity_id],
     ["disposition = {n}", filter.disposition],
   ]);
-  return page<InboundRow>(reads.of(workspaceId), {
+  return readPage<InboundRow>(reads.of(workspaceId), {
     select: columns,
     from: "inbound",
     where,

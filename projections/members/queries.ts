@@ -1,6 +1,6 @@
 import type { Actor } from "#streams/event.ts";
 import type { Role } from "#streams/member/roles.ts";
-import { type Order, page, type Window } from "../page.ts";
+import { type Order, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -27,7 +27,7 @@ export const memberRow = (reads: Reads, workspaceId: string, id: string) =>
 
 /** Lists members and invitations, the oldest first. */
 export const listMembers = (reads: Reads, workspaceId: string, window: Window) =>
-  page<MemberRow>(reads.of(workspaceId), {
+  readPage<MemberRow>(reads.of(workspaceId), {
     select: listed,
     from: "members",
     where: ["workspace_id = $1"],

@@ -1,9 +1,9 @@
 import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { isWord } from "#streams/inbox/words.ts";
+import { isFromPerson } from "#streams/inbox/humanMail.ts";
 import type { HeldMessage, ThreadEvent } from "#streams/thread/events.ts";
-import { followMerges } from "../merges.ts";
+import { moveRowsToSurvivors } from "../merges.ts";
 import type { ProjectorTx } from "../projection.ts";
 import { upsertRows } from "../rows.ts";
 
@@ -16,7 +16,7 @@ const columns = ["id", "workspace_id", "thread_id", "filing_number", "from_email
  * Maintains markers of held messages from people: that there is a newer one, until it is released. A machine's mail does not count as the
  * customer's message.
  */
-export function followHeld(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
+export function updateHeldMarkers(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
   const held = new Map<string, Record<string, unknown>>();
   const released: string[] = [];
   for (const event of events) {
@@ -24,12 +24,16 @@ export function followHeld(tx: ProjectorTx, events: readonly Recorded<MessagesEv
       held.delete(event.data.messageId);
       released.push(event.data.messageId);
     } else if (event.type === "MessageHeld") {
-      if (isWord(event.data.classification)) held.set(event.data.messageId, row(event, event.data));
+      if (isFromPerson(event.data.classification)) held.set(event.data.messageId, row(event, event.data));
     }
   }
   if (released.length > 0) tx.write("delete from held_messages where id = any($1::uuid[])", [released]);
   upsertRows(tx, { table: "held_messages", columns }, [...held.values()]);
-  followMerges(tx, { table: "held_messages", merges: "message_thread_merges" }, { events, written: [...held.keys()] });
+  moveRowsToSurvivors(
+    tx,
+    { table: "held_messages", merges: "message_thread_merges" },
+    { events, written: [...held.keys()] },
+  );
 }
 
 const row = (event: Recorded, { messageId, number, from, receivedAt }: HeldMessage): Record<string, unknown> => ({

@@ -2,11 +2,11 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
-import { followMerges } from "../merges.ts";
+import { moveRowsToSurvivors } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 import { attachmentsOf } from "./attachments.ts";
-import { followHeld, type MessagesEvent } from "./held.ts";
+import { type MessagesEvent, updateHeldMarkers } from "./held.ts";
 
 type Queued = Extract<DraftEvent, { type: "DraftQueued" }>["data"];
 
@@ -141,10 +141,10 @@ export const messages: Projection<MessagesEvent> = {
     });
     upsertRows(tx, { table: "messages", columns }, rows);
     noteAuthentications(tx, events);
-    followHeld(tx, events);
+    updateHeldMarkers(tx, events);
     followDeliveries(tx, events);
     const written = rows.map((row) => row.id as string);
-    followMerges(tx, { table: "messages", merges: "message_thread_merges" }, { events, written });
+    moveRowsToSurvivors(tx, { table: "messages", merges: "message_thread_merges" }, { events, written });
   },
 };
 

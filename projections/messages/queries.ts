@@ -1,6 +1,6 @@
-import { isWord, isWordSql } from "#streams/inbox/words.ts";
+import { isFromPerson, isFromPersonSql } from "#streams/inbox/humanMail.ts";
 import type { Authentication, InboundMessage, MessagePlace } from "#streams/thread/events.ts";
-import { type Order, page, type Window } from "../page.ts";
+import { type Order, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import type { StoredAttachment } from "./attachments.ts";
@@ -58,7 +58,7 @@ export const messageById = (reads: Reads, workspaceId: string, id: string) =>
 const inTime = (direction: Order["direction"]): Order => ({ columns: ["created_at", "id"], direction });
 
 /** Returns the location of an inbound message in the log; null for one of ours, undefined if this workspace has none with this id. */
-export async function placeOfMessage(
+export async function positionOfMessage(
   reads: Reads,
   workspaceId: string,
   messageId: string,
@@ -79,7 +79,7 @@ export const listMessages = (
   workspaceId: string,
   { threadId, sort = "oldest", ...window }: Window & { threadId: string; sort?: "oldest" | "newest" },
 ) =>
-  page<MessageRow>(reads.of(workspaceId), {
+  readPage<MessageRow>(reads.of(workspaceId), {
     select: columns,
     from: "messages",
     where: ["workspace_id = $1", "thread_id = $2"],
@@ -137,7 +137,7 @@ export async function newestInbound(
 ): Promise<MessageRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number is not null
-     order by (${isWordSql("classification")}) desc, filing_number desc limit 1`,
+     order by (${isFromPersonSql("classification")}) desc, filing_number desc limit 1`,
     [workspaceId, threadId],
   );
   return rows[0];
@@ -186,7 +186,7 @@ export async function conversationLines(
 export type CameIn = { id: string; received_at: Date; classification: string; from_blocked_contact: boolean };
 
 /** Returns the newest message from a person on a thread, the newest mail of a machine, and when a mail of ours was last sent. */
-export async function lastOfThread(
+export async function lastMessagesOfThread(
   reads: Reads,
   workspaceId: string,
   threadId: string,
@@ -195,7 +195,7 @@ export async function lastOfThread(
     `(select id, received_at, classification, from_blocked_contact from messages
       where workspace_id = $1 and thread_id = $2 and filing_number is not null and ${condition}
       order by filing_number desc limit 1)`;
-  const isOne = isWordSql("classification");
+  const isOne = isFromPersonSql("classification");
   const sql = reads.of(workspaceId);
   const { rows } = await sql.query<CameIn>(`${newest(isOne)} union all ${newest(`not (${isOne})`)}`, [
     workspaceId,
@@ -209,8 +209,8 @@ export async function lastOfThread(
     [workspaceId, threadId],
   );
   return {
-    word: rows.find(({ classification }) => isWord(classification)),
-    machine: rows.find(({ classification }) => !isWord(classification)),
+    word: rows.find(({ classification }) => isFromPerson(classification)),
+    machine: rows.find(({ classification }) => !isFromPerson(classification)),
     answered_at: left.rows[0]?.at ?? null,
   };
 }
@@ -219,14 +219,14 @@ export async function lastOfThread(
 export type Newer = { threadId: string; filingNumber: number; by?: Date | undefined };
 
 /** Returns the newest inbound message from a person above a filing number, if any: it makes a draft stale. */
-export async function newerWord(
+export async function newerHumanMessage(
   reads: Reads,
   workspaceId: string,
   { threadId, filingNumber, by }: Newer,
 ): Promise<MessageRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
-       and ${isWordSql("classification")} and ($4::timestamptz is null or received_at <= $4)
+       and ${isFromPersonSql("classification")} and ($4::timestamptz is null or received_at <= $4)
      order by filing_number desc limit 1`,
     [workspaceId, threadId, filingNumber, by ?? null],
   );
@@ -276,8 +276,11 @@ export async function newerHeld(
 }
 
 /** Returns the id of the newest message from a person above a filing number, held or not. */
-export async function newerWordId(reads: Reads, workspaceId: string, newer: Newer): Promise<string | null> {
-  const [shown, held] = await Promise.all([newerWord(reads, workspaceId, newer), newerHeld(reads, workspaceId, newer)]);
+export async function newerHumanMessageId(reads: Reads, workspaceId: string, newer: Newer): Promise<string | null> {
+  const [shown, held] = await Promise.all([
+    newerHumanMessage(reads, workspaceId, newer),
+    newerHeld(reads, workspaceId, newer),
+  ]);
   const newest = (held?.filing_number ?? 0) > (shown?.filing_number ?? 0) ? held : shown;
   return newest?.id ?? null;
 }

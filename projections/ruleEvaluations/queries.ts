@@ -1,4 +1,4 @@
-import { conditions, page, type Window } from "../page.ts";
+import { conditions, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 
 /** One evaluation of one rule, with the outcomes of its actions. */
@@ -30,7 +30,7 @@ export async function listEvaluations(
     ["matched = {n}", filter.matched],
   ]);
   type Walk = Pick<EvaluationRow, "id" | "rule_id" | "rule_version" | "matched" | "actions" | "evaluated_at">;
-  const walks = await page<Walk>(reads.of(workspaceId), {
+  const walks = await readPage<Walk>(reads.of(workspaceId), {
     select: "run_id as id, rule_id, rule_version, matched, actions, evaluated_at",
     from: "rule_evaluations",
     where,
@@ -61,7 +61,7 @@ async function runsById(reads: Reads, workspaceId: string, ids: readonly string[
 }
 
 /** Returns the rules that matched on a subject (a draft, or else a message) within one chain of causes, in other runs than this one. */
-export async function ranBefore(
+export async function rulesRunBefore(
   reads: Reads,
   workspaceId: string,
   { correlationId, subjectId, runId }: { correlationId: string; subjectId: string; runId: string },

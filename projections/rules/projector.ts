@@ -1,6 +1,6 @@
 import type { RuleEvent, RuleSettings } from "#streams/rule/events.ts";
 import type { Projection } from "../projection.ts";
-import { foldRows, underColumns } from "../rows.ts";
+import { foldRows, toColumns } from "../rows.ts";
 
 const columnOf: Record<keyof RuleSettings | "workspaceId" | "version", string> = {
   workspaceId: "workspace_id",
@@ -23,11 +23,11 @@ type Row = { id: string } & Record<string, unknown>;
 function apply(row: Row, event: RuleEvent, at: string): Row {
   switch (event.type) {
     case "RuleCreated":
-      return { ...row, ...underColumns(columnOf, event.data), created_at: at, deleted_at: null };
+      return { ...row, ...toColumns(columnOf, event.data), created_at: at, deleted_at: null };
     case "RuleUpdated":
-      return { ...row, ...underColumns(columnOf, event.data.changes), version: event.data.version };
+      return { ...row, ...toColumns(columnOf, event.data.changes), version: event.data.version };
     case "RuleSecretsResealed":
-      return { ...row, ...underColumns(columnOf, event.data) };
+      return { ...row, ...toColumns(columnOf, event.data) };
     case "RuleDeleted":
       return { ...row, deleted_at: at };
   }

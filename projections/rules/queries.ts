@@ -1,6 +1,6 @@
 import type { Group, RuleAction, TriggerEvent } from "#streams/rule/events.ts";
-import { livingRowOfAssistant } from "../livingRows.ts";
-import { conditions, page, type Window } from "../page.ts";
+import { activeRowOfAssistant } from "../activeRows.ts";
+import { conditions, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -36,7 +36,7 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
     ["trigger_event = {n}", filter.trigger_event],
     ["status = {n}", filter.status],
   ]);
-  return page<RuleRow>(reads.of(workspaceId), {
+  return readPage<RuleRow>(reads.of(workspaceId), {
     select: columns,
     from: "rules",
     where: [...where, "deleted_at is null"],
@@ -48,7 +48,7 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
 
 /** Returns a rule that is limited to this assistant, if any. */
 export const ruleOfAssistant = (reads: Reads, workspaceId: string, assistantId: string): Promise<string | undefined> =>
-  livingRowOfAssistant(reads, workspaceId, { table: "rules", assistantId });
+  activeRowOfAssistant(reads, workspaceId, { table: "rules", assistantId });
 
 /** A past event that could have triggered a rule: about a draft, or about a message. */
 export type PastTrigger = { draft_id: string | null; message_id: string | null; at: Date };

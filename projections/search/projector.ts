@@ -2,11 +2,11 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
-import { followMerges } from "../merges.ts";
+import { moveRowsToSurvivors } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { json } from "../projection.ts";
 import { shortestPart } from "./parseQuery.ts";
-import { vectorOf } from "./words.ts";
+import { searchVector } from "./words.ts";
 
 /** Characters of each body that are searchable; the rest is not. */
 const searchedCharacters = 20_000;
@@ -23,12 +23,12 @@ type Row = { id: string; workspace_id: string; thread_id: string; draft_id: stri
 function inbound(message: InboundMessage) {
   const { from, subject, body, searchText } = message;
   const sender = from ? `${from.name} ${from.address}` : "";
-  return vectorOf([subject, (body?.text ?? searchText ?? "").slice(0, searchedCharacters)], sender);
+  return searchVector([subject, (body?.text ?? searchText ?? "").slice(0, searchedCharacters)], sender);
 }
 
 /** Returns the searchable words of a mail of ours; none if it is too large for an event, because its content is in a blob. */
 const outbound = (content: DraftContent | null) =>
-  vectorOf([content?.subject ?? "", (content?.body_text ?? "").slice(0, searchedCharacters)], "");
+  searchVector([content?.subject ?? "", (content?.body_text ?? "").slice(0, searchedCharacters)], "");
 
 /** Full-text index of threads by the words of their messages. */
 export const search: Projection<DraftEvent | ThreadEvent> = {
@@ -52,7 +52,11 @@ export const search: Projection<DraftEvent | ThreadEvent> = {
     writeRows(tx, [...rows.values()]);
     learn(tx, vocabulary);
     forgetUnsent(tx, events);
-    followMerges(tx, { table: "message_words", merges: "search_thread_merges" }, { events, written: [...rows.keys()] });
+    moveRowsToSurvivors(
+      tx,
+      { table: "message_words", merges: "search_thread_merges" },
+      { events, written: [...rows.keys()] },
+    );
   },
 };
 

@@ -6,7 +6,7 @@ import { wordsOf } from "./words.ts";
 type Condition = readonly [sql: string, value: string | boolean];
 
 /** Returns conditions for threads in which one message has all words wanted, and no message has an excluded one. */
-export function threadsWith(column: string, text: string): Condition[] {
+export function matchingWordsSql(column: string, text: string): Condition[] {
   const { having, without } = parseQuery(text);
   if (having.length + without.length === 0) return nothing;
   return [
@@ -16,7 +16,7 @@ export function threadsWith(column: string, text: string): Condition[] {
 }
 
 /** Returns conditions for threads with a message from a sender whose name or address contains each of these parts. */
-export function threadsFrom(column: string, text: string): Condition[] {
+export function matchingSenderSql(column: string, text: string): Condition[] {
   const { having }: SearchQuery = parseQuery(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
   return wordsOf(text).length === 0 ? nothing : [among(column, "@", having)];
 }

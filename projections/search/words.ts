@@ -5,7 +5,7 @@ const plain: Record<string, string> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", �
 const special = /[ßæœøđðłıþ]/g;
 
 /** Removes case, accents and forms of letters: Müller becomes muller, ＣＡＦÉ becomes cafe. */
-export function fold(text: string): string {
+export function foldText(text: string): string {
   const lower = text.toLowerCase();
   if (ascii.test(lower)) return lower;
   const bare = lower.normalize("NFKD").replace(marks, "").normalize("NFC");
@@ -23,7 +23,7 @@ const asciiWordPattern = /[a-z0-9]+/g;
 
 /** Returns the words of a text, folded. An address, a number with hyphens and the like are several adjacent words. */
 export function wordsOf(text: string): string[] {
-  const folded = fold(text);
+  const folded = foldText(text);
   const found = folded.match(ascii.test(folded) ? asciiWordPattern : wordPattern) ?? [];
   return found.map((word) => (word.length > longestWord ? word.slice(0, longestWord) : word));
 }
@@ -33,7 +33,7 @@ const lastPosition = 16_000;
 const fieldGap = 10;
 
 /** Returns a vector's text and its distinct words. `senders`: the words of a sender, which begin with @. */
-export function vectorOf(fields: readonly string[], sender: string): { vector: string; words: string[] } {
+export function searchVector(fields: readonly string[], sender: string): { vector: string; words: string[] } {
   const positions = new Map<string, number[]>();
   let position = 0;
   const add = (word: string): void => {

@@ -1,8 +1,8 @@
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
-import { type Counts, moveCounts } from "../counts.ts";
-import { beginsMerge } from "../merges.ts";
+import { type Counts, updateCounts } from "../counts.ts";
+import { isFirstMergePart } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 
@@ -130,7 +130,7 @@ function apply(row: Row, event: Recorded<ThreadEvent | DraftEvent>, rows: Readon
       return { ...row, merged_into: event.data.survivorId };
     case "ThreadAbsorbed": {
       const absorbed = rows.get(event.data.absorbedId);
-      if (!absorbed || !beginsMerge(event)) return row;
+      if (!absorbed || !isFirstMergePart(event)) return row;
       const visible = row.shown || !absorbed.shown ? row : absorbed;
       return {
         ...row,
@@ -194,7 +194,7 @@ export const threads: Projection<ThreadEvent | DraftEvent> = {
       rows.set(id, { ...row, updated_at: at });
     }
     upsertRows(tx, threadTable, [...rows.values()]);
-    moveCounts(tx, threadCounts, { before: before.filter(isListed), after: [...rows.values()].filter(isListed) });
+    updateCounts(tx, threadCounts, { before: before.filter(isListed), after: [...rows.values()].filter(isListed) });
     followMerges(tx, events);
   },
 };

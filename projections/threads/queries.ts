@@ -1,7 +1,7 @@
-import { conditions, type Order, page, pageOfFound, type Window } from "../page.ts";
+import { conditions, type Order, readPage, readPageByIds, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
-import { threadsFrom, threadsWith } from "../search/queries.ts";
+import { matchingSenderSql, matchingWordsSql } from "../search/queries.ts";
 
 /** Thread as in the API, without its messages and drafts. */
 export type ThreadRow = {
@@ -56,8 +56,8 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
     // A separate condition, so that the planner uses the index of threads that need review.
     [filter.needs_review ? "needs_review and {n}" : "needs_review = {n}", filter.needs_review],
     ["urgency = array_position(array['low', 'normal', 'high', 'urgent'], {n})", filter.priority],
-    ...(filter.q === undefined ? [] : threadsWith("id", filter.q)),
-    ...(filter.contact === undefined ? [] : threadsFrom("id", filter.contact)),
+    ...(filter.q === undefined ? [] : matchingWordsSql("id", filter.q)),
+    ...(filter.contact === undefined ? [] : matchingSenderSql("id", filter.contact)),
     ["sorted_at >= {n}", filter.from],
     ["sorted_at <= {n} and last_message_at is not null", filter.to],
   ]);
@@ -70,9 +70,9 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
     window: filter,
   };
   const sql = reads.of(workspaceId);
-  if (filter.q !== undefined || filter.contact !== undefined) return pageOfFound<ThreadRow>(sql, list);
+  if (filter.q !== undefined || filter.contact !== undefined) return readPageByIds<ThreadRow>(sql, list);
   const hasTimes = filter.from !== undefined || filter.to !== undefined;
-  return page<ThreadRow>(sql, hasTimes ? list : { ...list, counts: { table: "thread_counts", ...counted } });
+  return readPage<ThreadRow>(sql, hasTimes ? list : { ...list, counts: { table: "thread_counts", ...counted } });
 }
 
 /** Returns a thread, merged or not. */
@@ -80,7 +80,7 @@ export const threadById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ThreadRow>(reads, workspaceId, { id, select: columns, from: "threads", where: "shown" });
 
 /** Returns the threads before and after one in the list of all, whose newest message is first; null at its ends. */
-export async function neighbours(
+export async function neighbouringThreads(
   reads: Reads,
   workspaceId: string,
   id: string,

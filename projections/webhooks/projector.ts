@@ -1,7 +1,7 @@
 import type { Recorded } from "#streams/event.ts";
 import type { WebhookEvent, WebhookSettings } from "#streams/webhook/events.ts";
 import type { Projection } from "../projection.ts";
-import { foldRows, underColumns } from "../rows.ts";
+import { foldRows, toColumns } from "../rows.ts";
 
 const columnOf: Record<keyof WebhookSettings, string> = {
   url: "url",
@@ -31,13 +31,13 @@ function apply(row: Row, event: Recorded<WebhookEvent>): Row {
       return {
         ...row,
         workspace_id: event.data.workspaceId,
-        ...underColumns(columnOf, event.data),
+        ...toColumns(columnOf, event.data),
         created_position: event.position,
         created_at: at,
       };
     case "WebhookUpdated": {
       const { changes } = event.data;
-      return { ...row, ...underColumns(columnOf, changes), ...(changes.status ? { disabled_reason: null } : {}) };
+      return { ...row, ...toColumns(columnOf, changes), ...(changes.status ? { disabled_reason: null } : {}) };
     }
     case "WebhookDisabled":
       return { ...row, status: "disabled", disabled_reason: event.data.because };

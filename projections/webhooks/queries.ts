@@ -1,5 +1,5 @@
 import type { WebhookStatus } from "#streams/webhook/events.ts";
-import { newestFirst, page, type Window } from "../page.ts";
+import { newestFirst, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -23,7 +23,7 @@ export const webhookById = (reads: Reads, workspaceId: string, id: string) =>
 
 /** Lists webhooks, newest first. */
 export const listWebhooks = (reads: Reads, workspaceId: string, window: Window) =>
-  page<WebhookRow>(reads.of(workspaceId), {
+  readPage<WebhookRow>(reads.of(workspaceId), {
     select: columns,
     from: "webhooks",
     where: ["workspace_id = $1", "deleted_at is null"],
@@ -33,7 +33,7 @@ export const listWebhooks = (reads: Reads, workspaceId: string, window: Window) 
   });
 
 /** An active webhook with its events, and the position of its creation. */
-export type Listener = {
+export type ListeningWebhook = {
   id: string;
   events: string[];
   identity_ids: string[] | null;
@@ -42,8 +42,8 @@ export type Listener = {
 };
 
 /** Returns the active webhooks of a workspace. */
-export async function listeningWebhooks(reads: Reads, workspaceId: string): Promise<Listener[]> {
-  const { rows } = await reads.of(workspaceId).query<Listener>(
+export async function activeWebhooks(reads: Reads, workspaceId: string): Promise<ListeningWebhook[]> {
+  const { rows } = await reads.of(workspaceId).query<ListeningWebhook>(
     `select id, events, identity_ids, created_position from webhooks
      where workspace_id = $1 and deleted_at is null and status = 'active' order by created_at desc, id`,
     [workspaceId],

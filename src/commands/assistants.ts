@@ -2,7 +2,7 @@ import { identityOfAssistant } from "#projections/identities/queries.ts";
 import { ruleOfAssistant } from "#projections/rules/queries.ts";
 import type { Assistant } from "#streams/assistant/decider.ts";
 import type { AssistantSettings } from "#streams/assistant/events.ts";
-import { missing, Rejected } from "#streams/decider.ts";
+import { notFound, Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
@@ -60,7 +60,7 @@ export async function requireAssistant(
   if (!assistantId) return;
   await loadAssistant(deps, { workspaceId, assistantId }).catch((error) => {
     if (!(error instanceof Rejected)) throw error;
-    throw missing("assistant_id", "assistant");
+    throw notFound("assistant_id", "assistant");
   });
 }
 

@@ -1,5 +1,5 @@
 import { type ContactChanges, type contactDecider, maxTagLength } from "#streams/contact/decider.ts";
-import { invalid } from "#streams/decider.ts";
+import { invalidRequest } from "#streams/decider.ts";
 import type { ContactStatus } from "#streams/thread/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -53,5 +53,5 @@ const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") +
 
 function requireTag(tag: string): void {
   if (tag.trim() !== "" && tag.length <= maxTagLength && !/\p{Cc}/u.test(tag)) return;
-  throw invalid("tag", `expected 1 to ${maxTagLength} characters without control characters, not blank`);
+  throw invalidRequest("tag", `expected 1 to ${maxTagLength} characters without control characters, not blank`);
 }

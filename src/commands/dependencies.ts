@@ -18,7 +18,7 @@ import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
-import type { MemoryRoom } from "./room.ts";
+import type { MemoryRoom } from "./memoryRoom.ts";
 import type { AccountMail } from "./users/accountLetters.ts";
 
 /** Ports and states used by the commands; composed by src/compose.ts and the tests. */

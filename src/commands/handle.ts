@@ -4,8 +4,8 @@ import { Rejected } from "#streams/decider.ts";
 import type { Actor, Event, Recorded } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";
-import { holdsMark } from "./ownEffect.ts";
-import { type FoldedState, type Loaded, nothingYet } from "./states/folded.ts";
+import { hasEffectMark } from "./effectMarks.ts";
+import { emptyFold, type FoldedState, type Loaded } from "./states/foldState.ts";
 import { createStates, type States } from "./states/states.ts";
 
 /** Actor and trigger of a command. */
@@ -137,13 +137,13 @@ export function createStreamServices(deps: {
     const isOwnEffect = async ({ state, revision }: Loaded<State>): Promise<boolean> => {
       const mark = cause.repeated ? markOn(state) : undefined;
       if (mark === undefined) return false;
-      return holdsMark(deps.store, { stream, revision }, { mark, begunAt: cause.begunAt });
+      return hasEffectMark(deps.store, { stream, revision }, { mark, begunAt: cause.begunAt });
     };
     const load = (): Promise<FoldedState<State>> => states.load(kind, stream);
     const asTheFirstTime = async () => ({ ...loadedOf(await load()), changed: true });
 
     let fresh = cause.repeated === true;
-    const begun = (): FoldedState<State> | undefined => (begins(kind, command) ? nothingYet(kind.decider) : undefined);
+    const begun = (): FoldedState<State> | undefined => (begins(kind, command) ? emptyFold(kind.decider) : undefined);
     let folded = (fresh ? undefined : (states.peek<State>(stream) ?? begun())) ?? (await load());
     if (await isOwnEffect(folded)) return asTheFirstTime();
     for (let conflicts = 0; ; ) {

@@ -1,6 +1,6 @@
 import type { WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import { targetFault } from "#src/platform/webhooks/targets.ts";
-import { invalid, Rejected } from "#streams/decider.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
 import type { WebhookSecret, WebhookSettings } from "#streams/webhook/events.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -137,7 +137,7 @@ async function requireSound(
   { url, identityIds }: Partial<WebhookSettings>,
 ): Promise<void> {
   const fault = url === undefined ? undefined : targetFault(url, deps.settings.webhookAllowedHosts ?? []);
-  if (fault) throw invalid("url", fault);
+  if (fault) throw invalidRequest("url", fault);
   for (const [index, identityId] of (identityIds ?? []).entries()) {
     const { state } = await deps.identities.load(identityId);
     if (state.exists && !state.deleted && state.workspaceId === workspaceId) continue;

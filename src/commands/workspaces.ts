@@ -1,4 +1,4 @@
-import { calendarMonth, monthOf } from "#streams/quota/rollOver.ts";
+import { calendarMonth, currentMonth } from "#streams/quota/rollOver.ts";
 import type { PlanChanges, Workspace, WorkspaceChanges } from "#streams/workspace/decider.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -73,6 +73,6 @@ function withPaidUntil(workspace: Workspace, changes: PlanChanges, now: Date): P
   const { planStatus, currentPeriodStart = workspace.currentPeriodStart, currentPeriodEnd } = changes;
   const unsaid = planStatus !== undefined && planStatus !== workspace.planStatus && currentPeriodEnd === undefined;
   if (!unsaid || currentPeriodStart !== null || !workspace.exists) return changes;
-  const paidUntil = planStatus === "canceled" ? monthOf({ ...workspace, currentPeriodStart }, now).end : null;
+  const paidUntil = planStatus === "canceled" ? currentMonth({ ...workspace, currentPeriodStart }, now).end : null;
   return { ...changes, currentPeriodEnd: paidUntil?.toISOString() ?? null };
 }

@@ -6,9 +6,9 @@ import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
 import { checkoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
 import { recordProcessorEvent } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { postedMail } from "#src/commands/inbound/postedMail.ts";
+import { createPostReceiver } from "#src/commands/inbound/postedMail.ts";
 import { sendGridReports } from "#src/commands/sends/providerEvents.ts";
-import { stopLinks } from "#src/commands/serviceMail/stops.ts";
+import { unsubscribeLinks } from "#src/commands/serviceMail/unsubscribes.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { approvalListPages } from "./approvalPages/listRouter.ts";
 import { approvalPages } from "./approvalPages/router.ts";
@@ -98,14 +98,14 @@ export function beside(parts: BesideParts): RequestHandler[] {
       onError: (error) => logger.error({ err: error }, "a button press in Slack could not be answered"),
     }),
     stopPages({
-      ...stopLinks(deps),
+      ...unsubscribeLinks(deps),
       nonceKey: deps.keyRing.deriveKey("stop-nonce"),
       clock: deps.clock,
       countUnknown,
       onError: (error) => logger.error({ err: error }, "stop page failed"),
     }),
     sendGridInbound({
-      ...{ ...options.sendGridInbound, take: postedMail(deps, options.sendGridInbound), clock, logger },
+      ...{ ...options.sendGridInbound, take: createPostReceiver(deps, options.sendGridInbound), clock, logger },
       countUnknown,
     }),
     ...authDoors({

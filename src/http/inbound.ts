@@ -1,6 +1,6 @@
 import { type InboundRow, inboundById, listInbound, type ReceivedRow } from "#projections/inbound/queries.ts";
 import { messageById } from "#projections/messages/queries.ts";
-import { isFreeAsItCame } from "#src/commands/inbound/leakedLinks.ts";
+import { mayShowRawMail } from "#src/commands/inbound/leakedLinks.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { route } from "./framework/route.ts";
@@ -69,5 +69,5 @@ async function isFreeOfLinks(deps: HttpDependencies, workspaceId: string, row: R
   // An approver's mail, or one that was never searched.
   if (disposition === "approval_reply" || identityId === null) return false;
   const message = message_id === null ? undefined : await messageById(deps.reads, workspaceId, message_id);
-  return message ? message.approval_links === null : isFreeAsItCame(deps, { identityId, revision });
+  return message ? message.approval_links === null : mayShowRawMail(deps, { identityId, revision });
 }

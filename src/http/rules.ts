@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
 import { listEvaluations } from "#projections/ruleEvaluations/queries.ts";
 import { listRules, type RuleRow, ruleById } from "#projections/rules/queries.ts";
-import { maxTested, type TriedEvent, tryRule } from "#src/commands/rules/backTest.ts";
+import { maxTestedEvents, type TriedEvent, tryRule } from "#src/commands/rules/backTest.ts";
 import { maskedActions } from "#src/commands/rules/ruleSecrets.ts";
 import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules/rules.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -125,7 +125,7 @@ export function ruleRoutes(deps: HttpDependencies) {
         scope: "read:rules",
         limit: "read",
         summary: "Test a rule on past events",
-        description: `Shows what the rule would have done for the newest ${maxTested} events of its trigger (since \`since\`, if given), or for as many as fit into five seconds, newest first. It changes nothing. Mails and drafts are judged as they were then, the thread's status and the contact as they are now.`,
+        description: `Shows what the rule would have done for the newest ${maxTestedEvents} events of its trigger (since \`since\`, if given), or for as many as fit into five seconds, newest first. It changes nothing. Mails and drafts are judged as they were then, the thread's status and the contact as they are now.`,
         body: TestRule,
         answers: RuleTest,
         errors: ["validation", "not_found"],

@@ -1,6 +1,6 @@
 import { workspaceById } from "#projections/workspaces/queries.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
-import { usedNow } from "#src/commands/plans/quotas.ts";
+import { currentUsage } from "#src/commands/plans/quotas.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { route } from "./framework/route.ts";
@@ -49,8 +49,8 @@ async function shownWorkspace(deps: HttpDependencies, workspaceId: string) {
 export async function planAndUsage(deps: HttpDependencies, workspaceId: string) {
   const [{ plan, status, betaOverride, trialEndsAt, period }, sent, received] = await Promise.all([
     currentPlan(deps, workspaceId),
-    usedNow(deps, workspaceId, "outbound"),
-    usedNow(deps, workspaceId, "inbound"),
+    currentUsage(deps, workspaceId, "outbound"),
+    currentUsage(deps, workspaceId, "inbound"),
   ]);
   return {
     plan,

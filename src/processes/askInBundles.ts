@@ -1,17 +1,17 @@
 import type { WaitingRequest } from "#projections/drafts/queries.ts";
 import type { Channels } from "#src/channels/channel.ts";
+import { type AbandonedRequests, abandonRequests } from "#src/commands/approvals/abandonBundles.ts";
 import { askApprovers } from "#src/commands/approvals/askApprovers.ts";
-import { type AskedAlone, askTogether } from "#src/commands/approvals/bundleAsking.ts";
-import { isAskedSoon } from "#src/commands/approvals/bundles.ts";
-import { type AbandonedRequests, giveUpAsking } from "#src/commands/approvals/bundlesGivenUp.ts";
+import { isBundledSoon } from "#src/commands/approvals/bundles.ts";
+import { type AskedAlone, sendBundle } from "#src/commands/approvals/sendBundle.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { retryAfterMs } from "./notificationRetries.ts";
 import { isOldNews } from "./oldNews.ts";
-import { reachAgainAfter } from "./peopleRetries.ts";
 import type { HandlerResult, Process, ProcessContext, Timer, WaitForModels } from "./process.ts";
 
 /**
@@ -42,7 +42,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     const timer = { key: keyOf(event), payload };
     const latest = nextQuarter(deps.clock.now());
     await timers.set({ ...timer, name: `latest ${latest.toISOString()}`, dueAt: latest });
-    if (await isAskedSoon(deps, idOf(event.stream))) await timers.set({ ...timer, name: "soon", inMs: quietMs });
+    if (await isBundledSoon(deps, idOf(event.stream))) await timers.set({ ...timer, name: "soon", inMs: quietMs });
   }
 
   async function onTimer(key: string, payload: Payload, context: ProcessContext): Promise<WaitForModels | undefined> {
@@ -58,11 +58,11 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     const { cause, signal } = context;
     const workspaceId = cause.workspaceId as string;
     const isAlone = ({ since }: WaitingRequest) => isOldNews(deps, since.toISOString());
-    const question = { channels, workspaceId, address, pauseAfter: reachAgainAfter, isAlone };
+    const question = { channels, workspaceId, address, pauseAfter: retryAfterMs, isAlone };
     let after: WaitingRequest | undefined;
     do {
       signal.throwIfAborted();
-      const { alone, againInMs, next } = await askTogether(deps, { ...question, after }, cause);
+      const { alone, againInMs, next } = await sendBundle(deps, { ...question, after }, cause);
       for (const { since, ...each } of alone) {
         await askAlone(key, { ...each, since: since.toISOString(), tries: 0 }, context);
       }
@@ -75,7 +75,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     const { draftId, slot, since, causedBy, tries } = alone;
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(causedBy, slot))) return;
-    const inMs = reachAgainAfter(tries);
+    const inMs = retryAfterMs(tries);
     const question = { channels, draftId, draft, slot, lastTry: inMs === undefined, late: isOldNews(deps, since) };
     const asked = await askApprovers(deps, { ...question, alone: true }, { ...context.cause, causationId: causedBy });
     const pauseMs = asked.again ? (asked.inMs ?? inMs) : undefined;
@@ -102,7 +102,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     on: { ApproversAsked: onWaiting },
     onTimer: ({ key, payload }, context): HandlerResult => onTimer(key, payload as Payload, context),
     // Drafts given up here are shown as not reached, which triggers escalation. A parked item alone would only be seen by an operator.
-    givingUp: (item, { cause }) => giveUpAsking(deps, givenUp(item, cause.workspaceId as string), cause),
+    givingUp: (item, { cause }) => abandonRequests(deps, givenUp(item, cause.workspaceId as string), cause),
   };
 }
 

@@ -7,7 +7,7 @@ import { readUpdate, updateIdOf } from "#src/channels/telegram/updates.ts";
 import type { WebhookSecrets } from "#src/channels/telegram/webhookSecret.ts";
 import { openedChannel } from "#src/commands/approvals/approvalChannels.ts";
 import { channelOf } from "#src/commands/approvals/askApprovers.ts";
-import { botOf, type TelegramDesk } from "#src/commands/approvals/telegram/telegram.ts";
+import { botOf, type TelegramDependencies } from "#src/commands/approvals/telegram/telegram.ts";
 import type { TelegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
@@ -16,7 +16,7 @@ import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { NotYet, Process, ProcessContext } from "./process.ts";
 
 /** `webhookBase`: URL prefix of the bots' webhooks, to which the bot's id is appended; null: updates are fetched by polling. */
-export type BotAttendance = Pick<TelegramDesk, "bots" | "registry"> & {
+export type BotAttendance = Pick<TelegramDependencies, "bots" | "registry"> & {
   updates: TelegramUpdates;
   secrets: WebhookSecrets;
   webhookBase: string | null;

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { checkDomain, loseNames } from "#src/commands/domains/domainChecks.ts";
+import { checkDomain, releaseLostNames } from "#src/commands/domains/domainChecks.ts";
 import { releaseNames } from "#src/commands/domains/domains.ts";
-import { leaveProvider } from "#src/commands/domains/providerDomains.ts";
+import { removeFromProvider } from "#src/commands/domains/providerDomains.ts";
 import { ProviderAway } from "#src/mail/out/sendingDomains.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
@@ -30,7 +30,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
    */
   async function hasLeft(domainId: string, domain: Domain): Promise<boolean> {
     try {
-      const refused = await leaveProvider(deps, { domainId, domain });
+      const refused = await removeFromProvider(deps, { domainId, domain });
       if (refused !== undefined)
         deps.log?.error({ domain: domain.mailDomain, why: refused }, "a deleted domain stays at the mail provider");
       return true;
@@ -58,7 +58,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
         const domain = await load(idOf(event.stream));
         // Verified again meanwhile: the domain keeps its names.
         if (domain.status === "verified") return;
-        await loseNames(deps, { domainId: idOf(event.stream), names: domain }, cause);
+        await releaseLostNames(deps, { domainId: idOf(event.stream), names: domain }, cause);
       },
       DomainDeleted: async (event, { cause, timers }): Promise<RetryLater | undefined> => {
         const domainId = idOf(event.stream);

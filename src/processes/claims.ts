@@ -18,7 +18,7 @@ export const claimOf = ({ payload }: Timer): LoneClaim | undefined => payload.cl
  * Claims a draft again to replace its closed attempt, and queues it under the new one. Adopts a claim that an interrupted run left on the
  * thread. The draft may become stale instead. Returns a failure if the draft has to fail.
  */
-export async function claimAnew(
+export async function claimAgain(
   deps: Dependencies,
   { draftId, draft, tries }: Sending & { tries: number },
   cause: Cause,

@@ -5,8 +5,8 @@ import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { conclusionOf } from "./conclusions.ts";
+import { retryAfterMs } from "./notificationRetries.ts";
 import { isOldNews } from "./oldNews.ts";
-import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 type ChatCard = { draftId: string; notificationId: string; happenedAt: string; tries: number };
@@ -39,7 +39,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     if (sentence === null) return;
     const answer = await concludeCard(deps, channels, { draft, notificationId, sentence });
     const name = `conclude ${notificationId}`;
-    const inMs = answer?.reached === false && answer.again ? (answer.inMs ?? reachAgainAfter(tries)) : undefined;
+    const inMs = answer?.reached === false && answer.again ? (answer.inMs ?? retryAfterMs(tries)) : undefined;
     if (inMs === undefined) return timers.cancel(draftId, name);
     await timers.set({ key: draftId, name, inMs, payload: { notificationId, happenedAt, tries: tries + 1 } });
   }

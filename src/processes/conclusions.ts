@@ -2,7 +2,7 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
-import { nameOf } from "./outcomes.ts";
+import { describeDecider } from "./outcomeNews.ts";
 
 type History = readonly Recorded<DraftEvent>[];
 
@@ -45,7 +45,7 @@ export function conclusionOf(notificationId: string, history: History): string |
         approved = certain();
         // An earlier approval was already described; if there is none, the API key's send is the approval.
         if (approved.length === 0)
-          approved = [`Approved by ${nameOf(event.metadata.actor)}, ${when}.`, "It is on its way."];
+          approved = [`Approved by ${describeDecider(event.metadata.actor)}, ${when}.`, "It is on its way."];
         break;
       case "DraftSent":
         approved = certain().slice(0, 1);
@@ -53,7 +53,11 @@ export function conclusionOf(notificationId: string, history: History): string |
         break;
       case "DraftRejected":
         [approved, untold] = [[], []];
-        ended = [...ended, `Rejected by ${nameOf(event.metadata.actor)}, ${when}.`, ...reasonOf(event.data.reason)];
+        ended = [
+          ...ended,
+          `Rejected by ${describeDecider(event.metadata.actor)}, ${when}.`,
+          ...reasonOf(event.data.reason),
+        ];
         break;
       case "DraftMarkedStale":
         approved = certain().slice(0, 1);
@@ -86,12 +90,12 @@ export function conclusionOf(notificationId: string, history: History): string |
 /** Names of all whose approvals made up the quorum, or of the single approver. */
 function approversOf(event: Recorded<Extract<DraftEvent, { type: "DraftApproved" }>>, before: History): string {
   const { quorum, version } = event.data;
-  if (!quorum) return nameOf(event.metadata.actor);
+  if (!quorum) return describeDecider(event.metadata.actor);
   const names = quorum.voters.flatMap((voter) => {
     const given = before.findLast(
       ({ type, data }) => type === "ApprovalGiven" && data.voter === voter && data.version === version,
     );
-    return given ? [nameOf(given.metadata.actor)] : [];
+    return given ? [describeDecider(given.metadata.actor)] : [];
   });
   return [...names.slice(0, -1), ...names.slice(-1)].join(" and ");
 }

@@ -1,18 +1,18 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { endStale } from "#src/commands/sends/mayLeave.ts";
-import { noteSent } from "#src/commands/sends/sentMail.ts";
+import { endStale } from "#src/commands/sends/sendChecks.ts";
+import { noteSentOnThread } from "#src/commands/sends/sentMail.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
-import { claimAnew, claimOf, type LoneClaim, recoverClaim } from "./claims.ts";
+import { claimAgain, claimOf, type LoneClaim, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
-import { type BeginResult, type DraftFailure, handOvers } from "./handOver.ts";
+import { type BeginResult, createHandOvers, type DraftFailure } from "./handOver.ts";
 import type { Acting, LaterTimer, Process, ProcessContext, SetAside, Timer } from "./process.ts";
 import { settleUnknown } from "./settleUnknown.ts";
-import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
+import { type Advancing, readWait, waitForRoom } from "./waitForRoom.ts";
 import type { Sending } from "./writePermission.ts";
 
 /** Data of the event that `onClaimed` handles. */
@@ -33,14 +33,14 @@ type StepResult = "again" | SetAside | undefined;
  * an interrupted hand-over is never guessed: it waits for evidence, and without any the draft fails as `unconfirmed`.
  */
 export function deliver(deps: Dependencies, settings: DeliverySettings): Process {
-  const attempts = handOvers(deps, settings);
-  const room = waiting(deps, settings);
+  const attempts = createHandOvers(deps, settings);
+  const room = waitForRoom(deps, settings);
 
   async function advance(draftId: string, acting: Advancing): Promise<SetAside | undefined> {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
       // A crash may have happened between recording the draft as sent and updating its thread: update it again.
-      if (draft.status === "sent") await noteSent(deps, draftId, acting.cause);
+      if (draft.status === "sent") await noteSentOnThread(deps, draftId, acting.cause);
       if (draft.status !== "sending") return undefined;
       const { state: delivery } = await deps.deliveries.load(draft.attemptId);
       const next = await step({ draftId, draft }, delivery, acting);
@@ -115,7 +115,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   /** Replaces the closed attempt with a new one. */
   async function again({ draftId, draft }: Sending, tries: number, acting: Acting): Promise<StepResult> {
-    const withdrawn = await claimAnew(deps, { draftId, draft, tries }, acting.cause);
+    const withdrawn = await claimAgain(deps, { draftId, draft, tries }, acting.cause);
     return withdrawn ? fail({ draftId, draft }, withdrawn, acting.cause) : "again";
   }
 
@@ -174,7 +174,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
 
   async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
     const draftId = timer.key;
-    const wait = waitOf(timer);
+    const wait = readWait(timer);
     const claim = claimOf(timer);
     if (claim && !(await recoverClaim(deps, { draftId, claim }, context.cause))) return undefined;
     return advance(draftId, { ...context, ...(wait && { wait }) });
@@ -186,7 +186,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
    */
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status === "sent") return noteSent(deps, draftId, cause);
+    if (draft.status === "sent") return noteSentOnThread(deps, draftId, cause);
     if (draft.status !== "sending") return;
     const { attemptId } = draft;
     await attempts.ended(attemptId);

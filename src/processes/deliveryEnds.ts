@@ -1,8 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { tellThreadSent } from "#src/commands/sends/sentMail.ts";
-import { giveBack } from "#src/commands/sends/undoSend.ts";
-import { claimedAttempt, onThread } from "#src/commands/threads/threads.ts";
+import { recordSentOnThread } from "#src/commands/sends/sentMail.ts";
+import { releaseQuotaAndClaim } from "#src/commands/sends/undoSend.ts";
+import { claimedAttempt, commandThread } from "#src/commands/threads/threads.ts";
 import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { AcceptedDelivery } from "#streams/delivery/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -22,7 +22,8 @@ export async function endAccepted(
   const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt } as const;
   const { state } = await deps.drafts.handle(draftId, sent, cause);
   crashPoint("deliver:sent");
-  if (state.status === "sent") await tellThreadSent(deps, { draftId, draft: state, attemptId, rfcMessageId }, cause);
+  if (state.status === "sent")
+    await recordSentOnThread(deps, { draftId, draft: state, attemptId, rfcMessageId }, cause);
   if (state.status === "failed") await lateEvidence(deps, { draftId, attemptId, outcome: "accepted" }, cause);
 }
 
@@ -62,9 +63,9 @@ export async function finishUnsent(
   const { attemptId: claimedBy } = await claimedAttempt(deps, { threadId, draftId }, cause);
   const attemptId = claimedBy ?? draft.attemptId;
   const held = { threadId, attemptId, reservation: draft.reservation };
-  if (because !== "unconfirmed") return giveBack(deps, { draftId, draft: held, because }, cause);
+  if (because !== "unconfirmed") return releaseQuotaAndClaim(deps, { draftId, draft: held, because }, cause);
   await setNeedsReview(deps, { draft, claimedBy }, cause);
-  await giveBack(deps, { draftId, draft: { ...held, reservation: null }, because }, cause);
+  await releaseQuotaAndClaim(deps, { draftId, draft: { ...held, reservation: null }, because }, cause);
 }
 
 /** Runs once, while the claim still exists, so that a repeated event does not undo what a person answered. */
@@ -76,5 +77,5 @@ async function setNeedsReview(
   if (claimedBy !== draft.attemptId) return;
   const because = "it is not known whether a reply was sent";
   const command = { type: "UpdateThread", needsReview: true, because } as const;
-  await onThread(deps, { threadId: draft.threadId, command }, cause);
+  await commandThread(deps, { threadId: draft.threadId, command }, cause);
 }

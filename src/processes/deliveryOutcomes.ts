@@ -6,10 +6,10 @@ import type { Outcome } from "#src/mail/mailProvider.ts";
 export type OutcomeEvent = ReturnType<typeof outcomeEvent>;
 
 /** Outcome of a hand-over of which nobody knows whether the provider accepted it. */
-export const unknown = (message: string) => ({ type: "DeliveryUnknown", data: { message } }) as const;
+export const unknownOutcome = (message: string) => ({ type: "DeliveryUnknown", data: { message } }) as const;
 
 /** The recorded start was confirmed too late: nothing was handed over. It does not count as a try. */
-export const neverBegun = {
+export const notBegunOutcome = {
   type: "DeliveryNotHandedOver",
   data: { message: "the hand-over could not begin in time", withheld: true },
 } as const;
@@ -32,7 +32,7 @@ export function outcomeEvent(outcome: Outcome, withheld: boolean) {
         data: { message: outcome.message, ...(withheld && { withheld: true as const }) },
       } as const;
     case "unknown":
-      return unknown(outcome.message);
+      return unknownOutcome(outcome.message);
   }
 }
 

@@ -1,8 +1,8 @@
-import { standing } from "#src/commands/approvals/askedAlready.ts";
+import { openRequestsOf } from "#src/commands/approvals/openRequests.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import { onThread } from "#src/commands/threads/threads.ts";
+import { commandThread } from "#src/commands/threads/threads.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
@@ -25,12 +25,12 @@ export function escalateUnreached(deps: Dependencies): Process {
     const closed = draft.notified.closed[notificationId] !== undefined;
     const { state: identity } = await deps.identities.load(draft.identityId);
     // Another request about this version has reached this channel's approvers.
-    if (!closed && standing(deps, { draft, identity, slot }).length > 0) return;
+    if (!closed && openRequestsOf(deps, { draft, identity, slot }).length > 0) return;
     const escalated = slot === "primary" && (await escalate({ draftId, draft, notificationId }, cause));
     if (escalated && !closed) return;
     const because = closed ? "approval links leaked" : "no approver of a draft could be reached";
     const command = { type: "UpdateThread", needsReview: true, because, once: event.id } as const;
-    await onThread(deps, { threadId: draft.threadId, command }, cause);
+    await commandThread(deps, { threadId: draft.threadId, command }, cause);
   }
 
   /** Returns false if there is no secondary channel, or it was asked about this version and could not be reached. */

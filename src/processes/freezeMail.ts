@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
-import { signedMail } from "#src/commands/sends/signing.ts";
+import { signWithDkim } from "#src/commands/sends/signing.ts";
 import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 
@@ -20,6 +20,6 @@ export async function freezeMail(deps: Dependencies, draft: Draft, attemptId: st
     attachments.set(sha256, bytes);
   }
   const { mime: plain, ...rendered } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
-  const mime = await signedMail(deps, identityId, plain);
+  const mime = await signWithDkim(deps, identityId, plain);
   return { ...rendered, mime, messageId, mimeSha256: await deps.blobs.put(mime) };
 }

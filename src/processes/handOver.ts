@@ -1,8 +1,13 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { learnMessageId } from "#src/commands/sends/deliveryReports.ts";
-import { mayLeave, mayLeaveBy, type No, newMessageOf } from "#src/commands/sends/mayLeave.ts";
-import { keptFirst, type Loader } from "#src/commands/states/loader.ts";
+import {
+  checkDraftSendable,
+  checkDraftSendableWith,
+  newerMessageIn,
+  type SendRefusal,
+} from "#src/commands/sends/sendChecks.ts";
+import { type Loader, tryCachedFirst } from "#src/commands/states/loader.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { idInAnswer } from "#src/mail/in/messageIds.ts";
 import { CredentialsRefused, NoRoom, type ReadyConnection } from "#src/mail/mailProvider.ts";
@@ -11,12 +16,12 @@ import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Delivery, NoConnection } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import { undefinedIfLate, unlessAborted } from "./bounded.ts";
-import { neverBegun, type OutcomeEvent, outcomeEvent, recordOutcome, unknown } from "./deliveryOutcomes.ts";
+import { notBegunOutcome, type OutcomeEvent, outcomeEvent, recordOutcome, unknownOutcome } from "./deliveryOutcomes.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import { type FrozenMail, freezeMail } from "./freezeMail.ts";
 import type { ProcessContext, SetAside } from "./process.ts";
-import { type Sending, writePermission } from "./writePermission.ts";
+import { undefinedIfLate, unlessAborted } from "./timeLimits.ts";
+import { createWritePermission, type Sending } from "./writePermission.ts";
 
 /** Reason why a draft fails: its code, and a sentence. */
 export type DraftFailure = { code: string; message: string };
@@ -62,7 +67,7 @@ export type HandOvers = {
  * handed over at once. The provider's answer is recorded however long the event store is unreachable. A run that finds the
  * attempt already started hands nothing over.
  */
-export function handOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
+export function createHandOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
   const { provider, instanceId, handOverSeconds } = settings;
   const runs = createSingleFlight<BeginResult>();
   /** Fences by attempt of starts whose append had an unknown result: nothing was handed over after them. */
@@ -72,7 +77,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const { draft } = sending;
     const { cause, signal } = told;
     // Checked again below; the early check keeps a draft that cannot be sent yet from taking a connection.
-    const { no } = await unlessAborted(signal, mayLeave(deps, { moment: "connected", ...sending }, cause));
+    const { no } = await unlessAborted(signal, checkDraftSendable(deps, { moment: "connected", ...sending }, cause));
     if (no) return begunBy(no);
     const connection = await connectUnlessAborted(signal);
     if (!("handOver" in connection)) {
@@ -122,7 +127,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   async function start(sending: Sending, mail: FrozenMail, told: HandOverContext): Promise<StartResult> {
     for (;;) {
       try {
-        return await keptFirst(deps, (loader) => startBy(loader, { sending, mail }, told));
+        return await tryCachedFirst(deps, (loader) => startBy(loader, { sending, mail }, told));
       } catch (error) {
         if (!(error instanceof StreamMoved) || error.stream === deliveryStream(sending.draft.attemptId)) throw error;
       }
@@ -135,7 +140,10 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     { cause, signal }: HandOverContext,
   ): Promise<StartResult> {
     const lookedAt = deps.clock.monotonic();
-    const verdict = await unlessAborted(signal, mayLeaveBy(loader, { moment: "started", ...sending }, cause));
+    const verdict = await unlessAborted(
+      signal,
+      checkDraftSendableWith(loader, { moment: "started", ...sending }, cause),
+    );
     if (verdict.no?.question === "claim") {
       if (await unlessAborted(signal, isOver(sending))) return "went on";
       throw new Error(`the claim of attempt ${sending.draft.attemptId} is gone`);
@@ -185,7 +193,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   ): Promise<BeginResult> {
     const { attemptId } = sending.draft;
     crashPoint("deliver:started");
-    const permission = writePermission(deps, { sending, lookedAt }, cause);
+    const permission = createWritePermission(deps, { sending, lookedAt }, cause);
     const { envelope, mime, messageId, letter } = mail;
     const handing = connection.handOver({ attemptId, envelope, messageId, mime, letter }, permission.mayWrite);
     const outcome = await undefinedIfLate(handOverSeconds * 1000, handing);
@@ -199,7 +207,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     void handing
       .then((late) => record(attemptId, outcomeEvent(late, permission.isWithheld()), cause))
       .catch(() => undefined);
-    await record(attemptId, unknown(`the hand-over did not end within ${handOverSeconds} s`), cause);
+    await record(attemptId, unknownOutcome(`the hand-over did not end within ${handOverSeconds} s`), cause);
     return "went on";
   }
 
@@ -228,7 +236,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
       if (runs.underWay(attemptId)) return ended(attemptId);
       const neverUsed = unused.get(attemptId) === started.fence;
       const message = "the hand-over was interrupted: it is not known whether the provider accepted the mail";
-      await record(attemptId, neverUsed ? neverBegun : unknown(message), cause);
+      await record(attemptId, neverUsed ? notBegunOutcome : unknownOutcome(message), cause);
       unused.delete(attemptId);
     },
   };
@@ -241,9 +249,9 @@ const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
     : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
 
 /** Converts a failed check before the start to the result of the attempt. */
-function begunBy(no: No): SetAside | { staleBy: string } | { fails: DraftFailure } {
+function begunBy(no: SendRefusal): SetAside | { staleBy: string } | { fails: DraftFailure } {
   const { question, refusal, obstacle, endedBy = [] } = no;
-  if (question === "stale") return { staleBy: newMessageOf(no) };
+  if (question === "stale") return { staleBy: newerMessageIn(no) };
   if (obstacle === "identity_deleted") {
     return { fails: { code: obstacle, message: "the identity was deleted before the mail was sent" } };
   }

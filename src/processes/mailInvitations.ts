@@ -5,9 +5,9 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { MemberEvent } from "#streams/member/events.ts";
 import type { Role } from "#streams/member/roles.ts";
-import { quoted, sendMemberMail, tryAgain } from "./memberMail.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
+import { quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
 
 /** Data kept for another try. The link is not stored: each try makes a new one. */
 type PendingInvitation = { workspaceId: string; memberId: string; eventId: string; at: string; by: string | null };
@@ -26,7 +26,7 @@ export function mailInvitations(deps: Dependencies, provider: MailProvider): Pro
     const { name } = (await deps.workspaces.load(workspaceId)).state;
     const words = letter({ workspace: name, role: member.role, by });
     const outcome = await sendMemberMail(deps, provider, { workspaceId, eventId, to: member.email, link, ...words });
-    await tryAgain(outcome, { key: workspaceId, name: memberId, tries, payload: { invited } }, context);
+    await retryMemberMail(outcome, { key: workspaceId, name: memberId, tries, payload: { invited } }, context);
   }
 
   async function onInvited(event: Recorded, context: ProcessContext): Promise<void> {
@@ -49,9 +49,9 @@ export function mailInvitations(deps: Dependencies, provider: MailProvider): Pro
 }
 
 function letter({ workspace, role, by }: { workspace: string; role: Role; by: string | null }) {
-  const who = by === null ? "You are invited" : `${quoted(by)} invites you`;
+  const who = by === null ? "You are invited" : `${quoteName(by)} invites you`;
   return {
     subject: "You are invited to a workspace",
-    text: `${who} to the workspace ${quoted(workspace)} on Countersign, as an ${role}. Countersign holds the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and expires in seven days. If you did not expect it, ignore this mail.\n\nTo accept, open this page:`,
+    text: `${who} to the workspace ${quoteName(workspace)} on Countersign, as an ${role}. Countersign holds the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and expires in seven days. If you did not expect it, ignore this mail.\n\nTo accept, open this page:`,
   };
 }

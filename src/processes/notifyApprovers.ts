@@ -2,17 +2,17 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/names.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
-import { isAsked, standing, type UnlessAsked } from "#src/commands/approvals/askedAlready.ts";
+import { hasOpenRequest, openRequestsOf, type UnlessAsked } from "#src/commands/approvals/openRequests.ts";
 import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
-import { answeredBy, asksAnew } from "#streams/draft/notification.ts";
+import { identitiesNaming } from "#src/commands/serviceMail/identitiesNaming.ts";
+import { answeredBy, reopensQuestion } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
+import { retryAfterMs } from "./notificationRetries.ts";
 import { isOldNews } from "./oldNews.ts";
-import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 
 /** Read models, besides the streams, from which the approval request is rendered. */
@@ -50,12 +50,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // An approver named later is asked then.
     const { state: identity } = await deps.identities.load(draft.identityId);
     if (channelOf(identity, slot) === null) return undefined;
-    if (unlessAsked && (await isAsked(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
+    if (unlessAsked && (await hasOpenRequest(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
     // The request is rendered from read models, which must know this draft first.
     if (!(await reached(position, shown))) return { waitFor: position, of: shown };
     // Checked before the request is recorded: otherwise a pause of days would leave requests whose tokens nobody received.
     await requireNotPaused(deps);
-    const nextTryMs = reachAgainAfter(tries);
+    const nextTryMs = retryAfterMs(tries);
     const lastTry = nextTryMs === undefined;
     const question = { channels, draftId, draft, slot, lastTry, late: isOldNews(deps, happenedAt) };
     const asking = await askApprovers(deps, question, cause);
@@ -102,7 +102,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
-    const isWith = (slot: ChannelSlot) => standing(deps, { draft, identity, slot }).length > 0;
+    const isWith = (slot: ChannelSlot) => openRequestsOf(deps, { draft, identity, slot }).length > 0;
     const stays = event.data.withdrawn !== undefined && (isWith("primary") || isWith("secondary"));
     if (!stays && identity.approvalsRequired > 1) return onAskedAgain(event, context);
     const waiting = stays ? undefined : await onDraft(event, context);
@@ -129,7 +129,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const { state: draft } = await deps.drafts.load(draftId);
     const { notificationId } = event.data as { notificationId: string };
     const asked = draft.notified.open[notificationId];
-    if (!asked || !asksAnew(draft, notificationId)) return undefined;
+    if (!asked || !reopensQuestion(draft, notificationId)) return undefined;
     const { version, channel } = asked;
     return ask({ ...first, draftId, slot: channel.slot, version, happenedAt: event.metadata.at }, context);
   }

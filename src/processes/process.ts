@@ -42,20 +42,20 @@ export type ProcessContext = {
 };
 
 /**
- * Things that existed in an event's workspace when it happened; true where unknown. `furtherChannels`: an identity has or had an approval channel
- * other than one mailbox: a chat, or a second channel.
+ * Things that existed in an event's workspace when it happened; true where unknown. `furtherChannels`: an identity has or had an approval
+ * channel other than one mailbox: a chat, or a second channel.
  */
 export type Listeners = { rules: boolean; webhooks: boolean; furtherChannels: boolean };
 
 /** A stream that prevents something, and the revision at which it was read. */
-export type Obstacle = Guard;
+export type ProcessObstacle = Guard;
 
 /**
  * Returned by a handler that cannot continue until another event happens. The event (or timer), and everything behind it under its key,
  * stays queued. It is handed over again after the next event of its key, or the next event on one of these streams (installation,
  * workspace, identity or domain) that can end an obstacle (streams/obstacleEnds.ts).
  */
-export type SetAside = { setAside: readonly Obstacle[] };
+export type SetAside = { setAside: readonly ProcessObstacle[] };
 
 /**
  * Returned by a handler if read models must reach a position first. The lane stays queued without occupying

@@ -1,5 +1,5 @@
 import { eventsAt, type FeedRow, payloadOf, publishedTypes, subjectOf } from "#projections/feed/queries.ts";
-import { type Listener, listeningWebhooks } from "#projections/webhooks/queries.ts";
+import { activeWebhooks, type ListeningWebhook } from "#projections/webhooks/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
@@ -18,7 +18,7 @@ export function queueWebhooks(
     if (workspaceId === null) return undefined;
     // The feed numbers the published events; an event it has not read yet has no number.
     if (!(await reached(position, ["feed", "webhooks"]))) return { waitFor: position, of: ["feed", "webhooks"] };
-    const listeners = await listeningWebhooks(deps.reads, workspaceId);
+    const listeners = await activeWebhooks(deps.reads, workspaceId);
     const events = listeners.length === 0 ? [] : await eventsAt(deps.reads, workspaceId, position);
     const news = events.flatMap((event) =>
       listeners.filter((listener) => wants(listener, event)).map((listener) => deliveryOf(listener, event)),
@@ -39,12 +39,12 @@ export function queueWebhooks(
   };
 }
 
-const wants = ({ events, identity_ids, created_position }: Listener, event: FeedRow): boolean =>
+const wants = ({ events, identity_ids, created_position }: ListeningWebhook, event: FeedRow): boolean =>
   event.position > created_position &&
   events.includes(event.type) &&
   (identity_ids === null || (event.identity_id !== null && identity_ids.includes(event.identity_id)));
 
-const deliveryOf = (listener: Listener, event: FeedRow): NewDelivery => ({
+const deliveryOf = (listener: ListeningWebhook, event: FeedRow): NewDelivery => ({
   id: derivedId("webhookDelivery", listener.id, event.id),
   webhook_id: listener.id,
   workspace_id: event.workspace_id,

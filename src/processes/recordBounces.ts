@@ -1,4 +1,4 @@
-import { recordUndelivered } from "#src/commands/approvals/undelivered.ts";
+import { recordBouncedRequest } from "#src/commands/approvals/bouncedRequests.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { ApprovalReplyEvent } from "#streams/approvalReply/events.ts";
@@ -32,7 +32,7 @@ export const recordBounces = (deps: Dependencies): Process => ({
       const { headers, deliveryId } = event.data as ApprovalReplyEvent["data"];
       for (const id of headers.reportedMessageIds) {
         const origin = deps.messageIds.open(id);
-        if (origin) await recordUndelivered(deps, { origin, evidence: `delivery ${deliveryId}` }, cause);
+        if (origin) await recordBouncedRequest(deps, { origin, evidence: `delivery ${deliveryId}` }, cause);
       }
       return undefined;
     },

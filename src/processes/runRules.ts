@@ -1,21 +1,21 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { PausedByOperator } from "#src/commands/installation.ts";
-import { aboutDraft, aboutMessage, askedMessage, type RuleInput } from "#src/commands/rules/ruleFacts.ts";
+import { draftInput, messageInput, type RuleInput, toTestedMessage } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
-import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
-import { noteSent } from "#src/commands/sends/sentMail.ts";
-import { answeredBy, mailAt } from "#src/commands/threads/answered.ts";
+import { evaluateRules, receivedRunId, runActions } from "#src/commands/rules/ruleRuns.ts";
+import { noteSentOnThread } from "#src/commands/sends/sentMail.ts";
+import { mailAnsweredBy, readFiledMail } from "#src/commands/threads/answeredMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { isNews } from "#streams/inbox/words.ts";
+import { triggersRules } from "#streams/inbox/humanMail.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
-import { reachAgainAfter } from "./peopleRetries.ts";
+import { retryAfterMs } from "./notificationRetries.ts";
 import type { Acting, Process, ProcessContext, RetryLater, WaitForModels } from "./process.ts";
-import { createSubmissions, type PendingNotices } from "./runSubmissionRules.ts";
+import { createSubmissionRules, type PendingNotices } from "./runSubmissionRules.ts";
 
 type AuthenticatedData = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
 
@@ -27,7 +27,7 @@ const sentWithin = { tries: 10, againInMs: 200 };
  * drafts that answer it: both share a key.
  */
 export function runRules(deps: Dependencies, outlets: Outlets): Process {
-  const submissions = createSubmissions(deps, outlets, { onReceived, tellPeople });
+  const submissions = createSubmissionRules(deps, outlets, { onReceived, tellPeople });
 
   async function run(
     event: Recorded,
@@ -43,7 +43,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     const workspaceId = event.metadata.workspaceId as string;
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
     if ((await evaluateRules(deps, { trigger: at, about }, cause)) === null) return;
-    await carryOut(deps, { outlets, runId, part: "quick" }, cause);
+    await runActions(deps, { outlets, runId, part: "quick" }, cause);
     await tellPeople({ key, runId, tries: 0 }, acting);
   }
 
@@ -51,26 +51,26 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     const payload = { kind: "notices", runId };
     let complete: boolean;
     try {
-      complete = await carryOut(deps, { outlets, runId, part: "notices" }, cause);
+      complete = await runActions(deps, { outlets, runId, part: "notices" }, cause);
     } catch (error) {
       if (!(error instanceof PausedByOperator) || key === runId) throw error;
       // Separate key, so that other rules about this message or draft are not delayed.
       await timers.set({ key: runId, name: "notices", inMs: 0, payload: { ...payload, tries } });
       return;
     }
-    const inMs = reachAgainAfter(tries);
+    const inMs = retryAfterMs(tries);
     if (complete || inMs === undefined) return;
     await timers.set({ key, name: `notices:${runId}`, inMs, payload: { ...payload, tries: tries + 1 } });
   }
 
   async function onReceived(event: Recorded, context: ProcessContext): Promise<undefined> {
     const { messageId, classification, contactStatus, received } = event.data as AuthenticatedData;
-    if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
+    if (!triggersRules({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<RuleInput> => {
-      const mail = await mailAt(deps, received, { workspaceId, messageId });
+      const mail = await readFiledMail(deps, received, { workspaceId, messageId });
       if (!mail) throw new Error(`message ${messageId} was not found on its thread`);
-      return aboutMessage(deps, await askedMessage(deps, mail));
+      return messageInput(deps, await toTestedMessage(deps, mail));
     };
     const runId = receivedRunId(messageId);
     return run(event, { trigger: "email.received", key: messageId, runId, about }, context);
@@ -101,9 +101,9 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       const { cause } = context;
       const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(status) };
       if (noted) await noteDraft(deps, { ...note, outcome: noted }, cause);
-      else await noteSent(deps, draftId, cause);
-      const mail = await answeredBy(deps, draft);
-      return aboutDraft(deps, { trigger, draftId, draft, message: mail && (await askedMessage(deps, mail)) });
+      else await noteSentOnThread(deps, draftId, cause);
+      const mail = await mailAnsweredBy(deps, draft);
+      return draftInput(deps, { trigger, draftId, draft, message: mail && (await toTestedMessage(deps, mail)) });
     };
     const runId = derivedId("rules", trigger, event.id);
     return run(event, { trigger, key: draftId, runId, about }, context);

@@ -1,12 +1,12 @@
-import { createdRunId, decideNow, walkBefore } from "#src/commands/approvals/approvalStanding.ts";
+import { createdRunId, reevaluateRules, walkRulesOfMessage } from "#src/commands/approvals/approvalValidity.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
-import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
+import { draftInput, toTestedMessage } from "#src/commands/rules/ruleFacts.ts";
 import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
-import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
+import { evaluateRules, receivedRunId, runActions } from "#src/commands/rules/ruleRuns.ts";
 import { workingRules } from "#src/commands/rules/workingRules.ts";
-import { type AuthenticationState, answeredBy, proofOf } from "#src/commands/threads/answered.ts";
+import { type AuthenticationState, findAuthentication, mailAnsweredBy } from "#src/commands/threads/answeredMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -37,9 +37,9 @@ const lookEveryMs = 500;
 /**
  * Runs the rules for draft.created. They run after the rules of the answered message, which may have set an approval mode for the draft.
  * Their beginning and end are recorded on the draft: an auto-approved draft is not sent before, even if there are no rules. If there were
- * none at its submission, the submission records that they have run (isWithoutRules).
+ * none at its submission, the submission records that they have run (canNoRuleApply).
  */
-export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: RuleRunFunctions) {
+export function createSubmissionRules(deps: Dependencies, outlets: Outlets, beside: RuleRunFunctions) {
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<undefined> {
     const { cause } = context;
     const draftId = idOf(event.stream);
@@ -48,8 +48,9 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     // Submitted without rules: rules created since are evaluated when the send is claimed.
     if (draft.autoApproved && draft.rulesApplied && !(await deps.ruleRuns.load(runId)).state.evaluated)
       return undefined;
-    const mail = await answeredBy(deps, draft);
-    const proof: AuthenticationState = mail === null ? { said: null, isAwaited: false } : await proofOf(deps, mail);
+    const mail = await mailAnsweredBy(deps, draft);
+    const proof: AuthenticationState =
+      mail === null ? { said: null, isAwaited: false } : await findAuthentication(deps, mail);
     if (proof.isAwaited && deps.clock.now() < until && (await proofMatters(draft))) {
       const due = new Date(Math.min(until.getTime(), deps.clock.now().getTime() + lookEveryMs));
       await context.timers.set({
@@ -69,12 +70,12 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
       const outcome = outcomeAfter(event as unknown as DraftEvent);
       const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(draft.status) };
       if (outcome) await noteDraft(deps, { ...note, outcome }, cause);
-      const message = mail && (await askedMessage(deps, mail));
-      return aboutDraft(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 }, message });
+      const message = mail && (await toTestedMessage(deps, mail));
+      return draftInput(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 }, message });
     };
-    const before = async () => [await walkBefore(deps, draftId, draft)];
+    const before = async () => [await walkRulesOfMessage(deps, draftId, draft)];
     const run = await evaluateRules(deps, { trigger, about, before }, cause);
-    if (run) await carryOut(deps, { outlets, runId, part: "quick" }, cause);
+    if (run) await runActions(deps, { outlets, runId, part: "quick" }, cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
     // The draft's own rules come later in the order: their decision replaces this one.
@@ -161,7 +162,7 @@ export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: 
     const found = fromMessage?.isUsedUp ? null : fromMessage;
     if (found === null && !draft.autoApproved) return null;
     const submitted = { draftId, draft: { ...draft, version: 1 }, submittedBySwitch: draft.autoApproved };
-    const { decision } = await decideNow(deps, submitted);
+    const { decision } = await reevaluateRules(deps, submitted);
     if (found !== null) {
       // A rule that was changed or deleted since the message arrived approves nothing any more.
       if (decision.by.some((source) => source.kind === "rule" && source.ruleId === found.rule.ruleId)) {

@@ -1,11 +1,11 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { changeDraft } from "#src/commands/drafts/changeDraft.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { maySend } from "#src/commands/sends/mayLeave.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { checkSenderAllowed } from "#src/commands/sends/sendChecks.ts";
 import { Rejected } from "#streams/decider.ts";
 import { isByPersonOrKey } from "#streams/draft/draft.ts";
-import { undoableUntil } from "#streams/draft/undo.ts";
+import { undoDeadline } from "#streams/draft/undo.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
 
@@ -33,7 +33,7 @@ export function sendApproved(deps: Dependencies): Process {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.status !== "approved" || !draft.sendRequested) return undefined;
-      const until = undoableUntil(draft, deps.clock.now().toISOString());
+      const until = undoDeadline(draft, deps.clock.now().toISOString());
       // The approval can still be undone: wait until then, whatever woke this run. An undone one needs no action then.
       if (until !== null) return again(draftId, acting, { dueAt: new Date(until) });
       // Only a person's approval may precede the creation rules.
@@ -58,7 +58,7 @@ export function sendApproved(deps: Dependencies): Process {
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
-    const { no } = await maySend(deps, draft, "shown");
+    const { no } = await checkSenderAllowed(deps, draft, "shown");
     // The obstacle has changed or gone meanwhile: try again, to record the current reason.
     if (no?.refusal.code !== error.code) return "again";
     // A deleted identity is an obstacle that no event ends.

@@ -1,4 +1,4 @@
-import { livingIdentities } from "#projections/identities/queries.ts";
+import { activeIdentities } from "#projections/identities/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -10,15 +10,15 @@ import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
+import { createApproverNews, newsSource } from "./approverNews.ts";
 import type { Process, ProcessContext, WaitForModels } from "./process.ts";
-import { about, createTelling } from "./telling.ts";
 
 /**
  * Mails approvers what they could not see otherwise: that it is unknown if a reply was sent, and the evidence found later
  * (src/sendPath.md, "Steps"); and that an identity under human approval loses it or changes its approvers.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
-  const { tell, onTimer } = createTelling(deps, provider);
+  const { tell, onTimer } = createApproverNews(deps, provider);
 
   const aboutDraft = (textOf: (data: Record<string, unknown>) => string | null) => {
     return async (event: Recorded, context: ProcessContext) => {
@@ -31,7 +31,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       const sender = quoted(identity.emailAddress);
       const text = `${happened}\n\nSender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
-        await tell({ identityId, threadId, ...about(event), to, subject, text }, context);
+        await tell({ identityId, threadId, ...newsSource(event), to, subject, text }, context);
       }
     };
   };
@@ -47,7 +47,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, check it: drafts from this address may now be approved elsewhere.`;
     const subject = "Approval settings changed";
     for (const to of mailboxesOf(before)) {
-      await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, context);
+      await tell({ identityId, threadId: noThread, ...newsSource(event), to, subject, text }, context);
     }
   }
 
@@ -59,12 +59,12 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const subject = "Human approval is no longer required";
     const text =
       "Your workspace no longer requires human approval: API keys, rules and settings may now approve drafts. If you did not expect this, check it.";
-    for (const { id: identityId } of await livingIdentities(deps.reads, idOf(event.stream))) {
+    for (const { id: identityId } of await activeIdentities(deps.reads, idOf(event.stream))) {
       const { state: identity } = await deps.identities.load(identityId);
       for (const to of identity.requireHumanApproval ? [] : mailboxesOf(identity)) {
         if (told.has(to)) continue;
         told.add(to);
-        await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, context);
+        await tell({ identityId, threadId: noThread, ...newsSource(event), to, subject, text }, context);
       }
     }
     return undefined;

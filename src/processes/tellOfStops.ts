@@ -1,17 +1,17 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
+import { identitiesNaming } from "#src/commands/serviceMail/identitiesNaming.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
+import { createApproverNews, newsSource } from "./approverNews.ts";
 import type { Process, ProcessContext, WaitForModels } from "./process.ts";
-import { about, createTelling } from "./telling.ts";
 
 /** An approver stopped the workspace's mail to an address: mails the other approvers of the same identities, once each. */
 export function tellOfStops(deps: Dependencies, provider: MailProvider): Process {
-  const { tell, onTimer } = createTelling(deps, provider);
+  const { tell, onTimer } = createApproverNews(deps, provider);
 
   async function onStopped(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     if (!(await context.reached(event.position, ["identities"])))
@@ -23,7 +23,7 @@ export function tellOfStops(deps: Dependencies, provider: MailProvider): Process
         if (told.has(mailboxOf(to))) continue;
         told.add(mailboxOf(to));
         const news = { kind: "notice", identityId, threadId: noThread, to, ...letter(address) } as const;
-        await tell({ ...news, ...about(event) }, context);
+        await tell({ ...news, ...newsSource(event) }, context);
       }
     }
     return undefined;

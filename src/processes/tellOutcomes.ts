@@ -1,28 +1,28 @@
 import { channelOf } from "#src/commands/approvals/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { draftUntil } from "#src/commands/drafts/draftHistories.ts";
+import { draftAfterEvent } from "#src/commands/drafts/draftHistories.ts";
 import { loadThread } from "#src/commands/threads/threads.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import { delivered } from "#streams/draft/notification.ts";
+import { deliveredNotifications } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { type OutcomeNews, outcomeToTell } from "./outcomes.ts";
+import { createApproverNews, newsSource } from "./approverNews.ts";
+import { type OutcomeNews, outcomeNews } from "./outcomeNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
-import { about, createTelling } from "./telling.ts";
 
 /**
  * Mails approvers how a draft ended, unless they saw it: see the table in README.md. The draft's history up to the event
  * says who was asked and who has seen the end.
  */
 export function tellOutcomes(deps: Dependencies, provider: MailProvider): Process {
-  const { tell, onTimer } = createTelling(deps, provider);
+  const { tell, onTimer } = createApproverNews(deps, provider);
 
   async function onOutcome(event: Recorded<DraftEvent>, context: ProcessContext): Promise<void> {
     const draftId = idOf(event.stream);
-    const { draft, history } = await draftUntil(deps, event);
-    const outcome = outcomeToTell(event, history);
+    const { draft, history } = await draftAfterEvent(deps, event);
+    const outcome = outcomeNews(event, history);
     if (outcome === null) return;
     const told = await mailboxes(draft, outcome);
     if (told.length === 0) return;
@@ -33,13 +33,13 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
     ]);
     const mail = `the ${basedOnMessageId === null ? "mail" : "reply"} from ${shortLine(identity.emailAddress, 100)}`;
     const asked =
-      delivered(draft, version).length > 0
+      deliveredNotifications(draft, version).length > 0
         ? "which you were asked about"
         : "which you were not asked about: it was changed after you were asked";
     const which = `This is about ${mail} on “${shortLine(thread.subject, 100)}”, version ${version}, ${asked}.`;
     const text = [...outcome.sentences, which, `Draft ${draftId}, thread ${threadId}.`].join("\n\n");
     for (const to of told) {
-      await tell({ identityId, threadId, ...about(event), to, subject: outcome.subject, text }, context);
+      await tell({ identityId, threadId, ...newsSource(event), to, subject: outcome.subject, text }, context);
     }
   }
 
@@ -50,7 +50,7 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
   async function mailboxes(draft: Draft, { versions, except }: OutcomeNews): Promise<string[]> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const asked = versions
-      .flatMap((version) => delivered(draft, version))
+      .flatMap((version) => deliveredNotifications(draft, version))
       .flatMap(({ channel: { slot, type, address } }) => {
         const now = channelOf(identity, slot);
         return type === "email" && address && now?.type === type && now.config.to === address ? [address] : [];
@@ -67,7 +67,7 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
     onlyNews: true,
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
-    concerns: (event) => outcomeToTell(event, []) !== null,
+    concerns: (event) => outcomeNews(event, []) !== null,
     on: {
       DraftSent: onOutcome,
       DraftFailed: onOutcome,

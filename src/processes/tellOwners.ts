@@ -3,9 +3,9 @@ import { activeOwners, memberState } from "#src/commands/members/members.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { MemberEvent } from "#streams/member/events.ts";
-import { type MemberMail, quoted, sendMemberMail, tryAgain } from "./memberMail.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
+import { type MemberMail, quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
 
 type OwnerNews = { mail: MemberMail; happenedAt: string };
 type Joining = Extract<MemberEvent, { type: "InvitationAccepted" | "MemberJoined" }>;
@@ -17,7 +17,7 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
     if (isOldNews(deps, happenedAt)) return;
     const outcome = await sendMemberMail(deps, provider, mail);
     const name = `${mail.eventId} ${mail.to}`;
-    await tryAgain(outcome, { key: mail.workspaceId, name, tries, payload: { news } }, context);
+    await retryMemberMail(outcome, { key: mail.workspaceId, name, tries, payload: { news } }, context);
   }
 
   async function onJoined(event: Recorded, context: ProcessContext): Promise<void> {
@@ -48,5 +48,5 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
 
 const letter = ({ address, role, workspace }: { address: string; role: string; workspace: string }) => ({
   subject: "A new member joined your workspace",
-  text: `${quoted(address)} joined the workspace ${quoted(workspace)} on Countersign, as ${role}.\n\nIf you did not expect this, remove them in the console, under Settings, Members.`,
+  text: `${quoteName(address)} joined the workspace ${quoteName(workspace)} on Countersign, as ${role}.\n\nIf you did not expect this, remove them in the console, under Settings, Members.`,
 });

@@ -25,7 +25,7 @@ const latestMs = 600_000;
 const leastPatienceMs = 30_000;
 
 /** Returns the wait stored in a timer; undefined if the timer is about something else. */
-export const waitOf = ({ name, payload }: Timer): Wait | undefined =>
+export const readWait = ({ name, payload }: Timer): Wait | undefined =>
   name === timerName ? (payload.wait as Wait) : undefined;
 
 /**
@@ -33,7 +33,7 @@ export const waitOf = ({ name, payload }: Timer): Wait | undefined =>
  * only while the provider is unreachable, to the pause before the next try. So an unreachable provider fails a draft after the tries of
  * its schedule, in at most twice its time.
  */
-export function waiting(deps: Dependencies, { provider, retrySeconds }: DeliverySettings) {
+export function waitForRoom(deps: Dependencies, { provider, retrySeconds }: DeliverySettings) {
   async function setTimer(draftId: string, wait: Wait, { timers }: Acting): Promise<void> {
     const now = deps.clock.now().getTime();
     const later = now + Math.min(latestMs, Math.max(soonestMs, (now - wait.since) / 2));

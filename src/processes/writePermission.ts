@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { mayLeave } from "#src/commands/sends/mayLeave.ts";
+import { checkDraftSendable } from "#src/commands/sends/sendChecks.ts";
 import type { MayWrite } from "#src/mail/mailProvider.ts";
 import type { SendingDraft } from "#streams/draft/draft.ts";
 
@@ -24,7 +24,7 @@ export type WritePermission = {
  * relay may take minutes to accept the recipients: then everything that allowed the start is checked again, and that no other run has
  * taken over the attempt. If the check fails, the mail is withheld and tried again.
  */
-export function writePermission(
+export function createWritePermission(
   deps: Dependencies,
   { sending, lookedAt: firstLook }: { sending: Sending; lookedAt: number },
   cause: Cause,
@@ -36,7 +36,11 @@ export function writePermission(
   const isGood = async (): Promise<boolean> => {
     const isOld = age() > lookGoodForMs;
     const now = deps.clock.monotonic();
-    const { no } = await mayLeave(deps, { moment: isOld ? "late first byte" : "first byte", ...sending }, cause);
+    const { no } = await checkDraftSendable(
+      deps,
+      { moment: isOld ? "late first byte" : "first byte", ...sending },
+      cause,
+    );
     if (isOld && !no) lookedAt = now;
     return !no;
   };

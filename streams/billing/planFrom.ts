@@ -1,4 +1,4 @@
-import { planNow } from "../quota/rollOver.ts";
+import { currentPlanLimits } from "../quota/rollOver.ts";
 import type { SubscribedPlan, Workspace } from "../workspace/decider.ts";
 import type { PlanStatus } from "../workspace/events.ts";
 import type { Billing } from "./decider.ts";
@@ -41,12 +41,13 @@ const isKnownStatus = (status: string): boolean =>
   Object.hasOwn(goingOn, status) || ended.includes(status) || status === unborn;
 
 /** True for a subscription that the customer has, or is about to have. */
-export const isAlive = ({ status }: Pick<Subscription, "status">): boolean => !ended.includes(status);
+export const isCurrentOrStarting = ({ status }: Pick<Subscription, "status">): boolean => !ended.includes(status);
 
 /** True for an active subscription: no other is started then. */
-export const works = ({ status }: Pick<Subscription, "status">): boolean => Object.hasOwn(goingOn, status);
+export const isActiveSubscription = ({ status }: Pick<Subscription, "status">): boolean =>
+  Object.hasOwn(goingOn, status);
 
-export function planFrom(
+export function planFromSubscriptions(
   subscriptions: readonly Subscription[],
   { present, billing, now }: { present: Present; billing: Pick<Billing, "followed" | "seconds">; now: Date },
 ): PlanFound {
@@ -54,8 +55,8 @@ export function planFrom(
   const before = own.find(({ id }) => id === billing.followed);
   if (before && !isKnownStatus(before.status))
     return { followed: before.id, subscribed: null, seconds: [], puzzle: "status" };
-  const working = own.filter(works).sort(firstMade);
-  const kept = before && works(before) ? before : working[0];
+  const working = own.filter(isActiveSubscription).sort(oldestSubscription);
+  const kept = before && isActiveSubscription(before) ? before : working[0];
   if (kept) {
     const seconds = working.filter((each) => each !== kept).map(({ id }) => id);
     const subscribed = planOf(kept, present, now);
@@ -68,12 +69,12 @@ export function planFrom(
   return { followed, subscribed: isGone ? gonePlan(present, now) : null, seconds: [], puzzle: null };
 }
 
-const firstMade = (one: Subscription, other: Subscription): number =>
+const oldestSubscription = (one: Subscription, other: Subscription): number =>
   one.createdAt === other.createdAt ? (one.id < other.id ? -1 : 1) : one.createdAt < other.createdAt ? -1 : 1;
 
 /** Returns the plan of the price. With an unknown price the plan stays, and only its times are the subscription's. */
 function planOf(kept: Subscription, present: Present, now: Date): SubscribedPlan | null {
-  const plan = kept.plan ?? planNow(present, now);
+  const plan = kept.plan ?? currentPlanLimits(present, now);
   if (plan === "builder_pack") return null;
   const { periodStart, periodEnd, trialEnd, cancelAt, interval } = kept;
   const planStatus = goingOn[kept.status] as PlanStatus;
@@ -103,9 +104,9 @@ function paidUntil({ status, periodStart, periodEnd, endedUnpaid, createdAt }: S
  */
 function lastPaidFor(own: readonly Subscription[], { periodsFrom }: Present): Subscription | undefined {
   return own
-    .filter((each) => !isAlive(each) && (periodsFrom === null || each.createdAt > periodsFrom))
+    .filter((each) => !isCurrentOrStarting(each) && (periodsFrom === null || each.createdAt > periodsFrom))
     .sort((one, other) =>
-      paidUntil(one) === paidUntil(other) ? firstMade(other, one) : paidUntil(one) > paidUntil(other) ? -1 : 1,
+      paidUntil(one) === paidUntil(other) ? oldestSubscription(other, one) : paidUntil(one) > paidUntil(other) ? -1 : 1,
     )[0];
 }
 
@@ -121,7 +122,7 @@ const fallenBack: SubscribedPlan = {
 };
 
 function endedPlan(last: Subscription, present: Present, now: Date): SubscribedPlan | null {
-  const planBefore = planNow(present, now);
+  const planBefore = currentPlanLimits(present, now);
   if (last.status !== "canceled") return planBefore === "builder_pack" ? fallenBack : null;
   const plan = last.plan ?? planBefore;
   if (plan === "builder_pack" || now >= new Date(paidUntil(last))) return fallenBack;

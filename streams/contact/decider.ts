@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { invalid } from "../decider.ts";
+import { invalidRequest } from "../decider.ts";
 import { stream } from "../stream.ts";
 import type { ContactStatus } from "../thread/events.ts";
 import { unreachable } from "../unreachable.ts";
@@ -51,7 +51,7 @@ function decide(command: ContactCommand, contact: Contact): ContactEvent[] {
     case "TagContact":
       if (contact.tags.includes(command.tag)) return [];
       if (contact.tags.length >= maxTags) {
-        throw invalid("tags", `this contact already has ${maxTags} tags, which is the limit: remove one first`);
+        throw invalidRequest("tags", `this contact already has ${maxTags} tags, which is the limit: remove one first`);
       }
       return [{ type: "ContactTagged", data: { workspaceId, email, tag: command.tag } }];
     case "DeleteContact":

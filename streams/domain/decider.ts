@@ -1,10 +1,10 @@
 import type { Decider } from "../decider.ts";
-import { invalid, Rejected } from "../decider.ts";
+import { invalidRequest, Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Domain, evolveDomain, initialDomain } from "./domain.ts";
 import { type DomainEvent, type DomainFacts, domainRecords, domainStream, type Registration } from "./events.ts";
-import { pendingMs } from "./schedule.ts";
+import { pendingCheckMs } from "./schedule.ts";
 
 type Checked = Extract<DomainEvent, { type: "DomainChecked" }>["data"];
 
@@ -73,7 +73,7 @@ function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdenti
 export function requireVerified({ status, name }: Pick<Domain, "status" | "name">): void {
   if (status === "verified") return;
   const remedy = "add its DNS records, and wait until its status is verified";
-  throw invalid("domain_id", `${name} is not verified: ${remedy}`);
+  throw invalidRequest("domain_id", `${name} is not verified: ${remedy}`);
 }
 
 function recordCheck(check: Checked, domain: Domain): DomainEvent[] {
@@ -97,7 +97,7 @@ function consequences(domain: Domain, { at, records, heldBack }: Checked): Domai
   if (!heldBack && domainRecords.every((record) => domain.records[record] === "verified")) {
     return [{ type: "DomainVerified", data: { domainName: domain.name, at } }];
   }
-  if (domain.status === "failed" || Date.parse(at) - Date.parse(domain.pendingSince) < pendingMs) return [];
+  if (domain.status === "failed" || Date.parse(at) - Date.parse(domain.pendingSince) < pendingCheckMs) return [];
   const silent = heldBack ? "the mail provider could not be asked" : "DNS did not answer";
   return [{ type: "DomainFailed", data: { at, because: `not verified in time: ${failing || silent}` } }];
 }

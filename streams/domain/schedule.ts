@@ -3,7 +3,7 @@ import type { Domain } from "./domain.ts";
 const hourMs = 3_600_000;
 /** Milliseconds for which a new domain is checked often, then seldom until it is given up. */
 const eagerMs = hourMs;
-export const pendingMs = hourMs + 72 * hourMs;
+export const pendingCheckMs = hourMs + 72 * hourMs;
 
 /** Seconds between two checks: of a domain pending in its first hour, of one pending later, of a verified one. */
 export type CheckIntervals = readonly [eager: number, patient: number, verified: number];

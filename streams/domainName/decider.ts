@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { invalid, Rejected } from "../decider.ts";
+import { invalidRequest, Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type DomainNameEvent, domainNameStream } from "./events.ts";
@@ -17,7 +17,7 @@ export type DomainNameCommand =
   | { type: "LoseName"; domainId: string }
   | { type: "ReleaseName"; domainId: string };
 
-const conflict = (sentence: string): Rejected => invalid("domain_name", sentence, { conflict: true });
+const conflict = (sentence: string): Rejected => invalidRequest("domain_name", sentence, { conflict: true });
 
 function decide(command: DomainNameCommand, { registered, verified }: DomainName): DomainNameEvent[] {
   const { domainId } = command;

@@ -13,7 +13,7 @@ export type Press = { tokenSha256: string | null; codeMacs?: readonly string[] |
  * Returns the events of a press without the required code: a wrong code is recorded, and the fifth closes the link. Null if the press is
  * valid. Decided on the stream, at the append: of simultaneous presses none is judged before the wrong ones ahead of it count.
  */
-export function unconfirmed({ tokenSha256, codeMacs }: Press, draft: Draft): DraftEvent[] | null {
+export function recordUnconfirmedPress({ tokenSha256, codeMacs }: Press, draft: Draft): DraftEvent[] | null {
   const asked = tokenSha256 === null ? undefined : findToken(draft, tokenSha256);
   if (asked?.confirmCode === undefined || codeMacs?.includes(asked.confirmCode)) return null;
   if (codeMacs === undefined) throw new Rejected("confirm_code_missing", "this link asks for the code of its mail");

@@ -6,14 +6,14 @@ import type { Draft } from "./draft.ts";
 import { type DraftEvent, draftStream } from "./events.ts";
 import { evolveDraft, initialDraft } from "./evolve.ts";
 import { decideNotification, type NotificationCommand } from "./notification.ts";
-import { type AuthorsWord, decideReview, type ReviewCommand, rulesApplied, submitWithWord } from "./review.ts";
+import { type AuthorApproval, decideReview, type ReviewCommand, rulesApplied, submitApproved } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
 
 /** `word`: approval of the signed-in person who wrote it, by the same act. */
 export type SubmitDraft = {
   type: "SubmitDraft";
   draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"];
-  word?: AuthorsWord;
+  authorApproval?: AuthorApproval;
   /** Set if no rules apply: its rules count as run. */
   withoutRules?: true;
 };
@@ -60,9 +60,9 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   }
 }
 
-function submit({ draft: submitted, word, withoutRules }: SubmitDraft): DraftEvent[] {
+function submit({ draft: submitted, authorApproval, withoutRules }: SubmitDraft): DraftEvent[] {
   const event: DraftEvent = { type: "DraftSubmitted", data: submitted };
-  if (word) return submitWithWord(submitted, word);
+  if (authorApproval) return submitApproved(submitted, authorApproval);
   if (withoutRules) return [event, rulesApplied(null)];
   if (!submitted.approvedAtOnce) return [event];
   const { contentSha256 } = submitted;

@@ -6,7 +6,7 @@ import type { ApprovalRequest, ChatMessage, LinkClosure, Quorum, StoredContent }
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
 /** Picks the fields of an event that describe the content's origin. */
-export const makingOf = ({ htmlRemoved, textDerived, pictures }: ContentOrigin): ContentOrigin => ({
+export const pickOrigin = ({ htmlRemoved, textDerived, pictures }: ContentOrigin): ContentOrigin => ({
   htmlRemoved,
   ...(textDerived && { textDerived }),
   ...(pictures && { pictures }),
@@ -34,7 +34,7 @@ export type Vote = {
 };
 
 /** Fields of every draft, whatever its status. */
-export type DraftFacts = {
+export type DraftOrigin = {
   exists: boolean;
   workspaceId: string;
   threadId: string;
@@ -113,18 +113,18 @@ export type Failed = {
   lateEvidence: "accepted" | "refused" | null;
 };
 
-export type PendingDraft = DraftFacts & { status: "pending" } & Unapproved & Unsent & Unfailed;
-export type ApprovedDraft = DraftFacts & { status: "approved" } & Approved & Unsent & Unfailed;
+export type PendingDraft = DraftOrigin & { status: "pending" } & Unapproved & Unsent & Unfailed;
+export type ApprovedDraft = DraftOrigin & { status: "approved" } & Approved & Unsent & Unfailed;
 /** `approval` null: only when folded from a queued draft's events without the earlier ones. */
-export type SendingDraft = DraftFacts & {
+export type SendingDraft = DraftOrigin & {
   status: "sending";
   approval: Approval | null;
   sendRequested: false;
   held: null;
 } & UnderWay &
   Unfailed;
-export type EndedDraft = DraftFacts & Ended & { status: "sent" | "stale" | "rejected" } & Unfailed;
-export type FailedDraft = DraftFacts & Ended & { status: "failed" } & Failed;
+export type EndedDraft = DraftOrigin & Ended & { status: "sent" | "stale" | "rejected" } & Unfailed;
+export type FailedDraft = DraftOrigin & Ended & { status: "failed" } & Failed;
 
 /** A draft's current state: fields that its status does not have are null. */
 export type Draft = PendingDraft | ApprovedDraft | SendingDraft | EndedDraft | FailedDraft;

@@ -3,10 +3,10 @@ import {
   type Approval,
   type ApprovedDraft,
   type Draft,
-  type DraftFacts,
+  type DraftOrigin,
   isByPersonOrKey,
-  makingOf,
   type PendingDraft,
+  pickOrigin,
   type SendingDraft,
   type Unapproved,
   type Unfailed,
@@ -14,7 +14,7 @@ import {
 } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { evolveNotified } from "./notified.ts";
-import { quorumBy, votesLeft, withoutVote, withVote } from "./quorum.ts";
+import { quorumKind, votesLeft, withoutVote, withVote } from "./quorum.ts";
 
 const unapproved: Unapproved = { approval: null, sendRequested: false, held: null };
 const unfailed: Unfailed = { failureCode: null, lateEvidence: null };
@@ -120,12 +120,12 @@ type DataOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type 
 function submitted(draft: Draft, data: DataOf<"DraftSubmitted">): Draft {
   const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = data;
   const { basedOnNumber, answers, machineAddresses = [], messageId, contentSha256, rationale } = data;
-  const facts: DraftFacts = {
+  const facts: DraftOrigin = {
     ...draft,
     ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, answers },
     ...{ machineAddresses, messageId, contentSha256, rationale, autoApproved },
     stored: { content, contentBlob },
-    making: makingOf(data),
+    making: pickOrigin(data),
     exists: true,
     version: 1,
     authoredVersion: 1,
@@ -150,7 +150,7 @@ function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
     ...draft,
     ...{ version, contentSha256, rationale },
     stored: { content, contentBlob },
-    making: makingOf(data),
+    making: pickOrigin(data),
     authoredVersion: because === "edit" ? version : draft.authoredVersion,
     autoApproved: false,
     votes: [],
@@ -197,7 +197,7 @@ function queued(draft: Draft, data: DataOf<"DraftQueued">): SendingDraft {
 }
 
 function approvalOf({ tokenSha256, approver, grantedBy, quorum }: DataOf<"DraftApproved">): Approval {
-  if (quorum) return { by: quorumBy(quorum), quorum };
+  if (quorum) return { by: quorumKind(quorum), quorum };
   if (tokenSha256 !== null || approver !== undefined) return { by: "person" };
   if (grantedBy) return { by: "rule", ...grantedBy };
   return { by: "key" };

@@ -116,7 +116,7 @@ function closings(draft: Draft, because: LinkClosure): { notificationId: string;
 }
 
 /** True if the closing of this link lets its version be asked about again: it is the first for its reason. */
-export function asksAnew(draft: Draft, notificationId: string): boolean {
+export function reopensQuestion(draft: Draft, notificationId: string): boolean {
   const closed = draft.notified.closed[notificationId];
   return closed !== undefined && closings(draft, closed.because)[0]?.notificationId === notificationId;
 }
@@ -147,14 +147,14 @@ export function requireOpenLink(draft: Draft, tokenSha256: string | null): void 
 export const answeredBy = (causedBy: string, slot: ApprovalRequest["channel"]["slot"]): string => `${causedBy} ${slot}`;
 
 /** Returns the notifications about a version that reached approvers: accepted by their channel and not bounced. */
-export const delivered = ({ notified }: Draft, version: number): ApprovalRequest[] =>
+export const deliveredNotifications = ({ notified }: Draft, version: number): ApprovalRequest[] =>
   Object.values(notified.open).filter(
     ({ notificationId, version: about }) =>
       about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
   );
 
 /** Returns those of the newest version on one channel whose links are open. */
-export const deciding = (draft: Draft, slot: ApprovalRequest["channel"]["slot"]): ApprovalRequest[] =>
-  delivered(draft, draft.version).filter(
+export const openNotifications = (draft: Draft, slot: ApprovalRequest["channel"]["slot"]): ApprovalRequest[] =>
+  deliveredNotifications(draft, draft.version).filter(
     ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,
   );

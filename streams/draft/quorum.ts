@@ -27,16 +27,16 @@ type Approving = {
   voting: Voting;
   sendRequested: boolean;
   tokenSha256: string | null;
-  signedIn?: SignedIn | undefined;
+  signedIn?: SignedInVoter | undefined;
 };
 
 /** Present for a signed-in person's approval. `sendAfter` (ISO 8601): if it sends, they can take it back until then. */
-export type SignedIn = { sendAfter: string };
+export type SignedInVoter = { sendAfter: string };
 
 /** Returns the fields by which an approval names the signed-in person who gave it; none for any other. */
 export function approverIn(
   voter: string,
-  { signedIn, sends }: { signedIn: SignedIn | undefined; sends: boolean },
+  { signedIn, sends }: { signedIn: SignedInVoter | undefined; sends: boolean },
 ): { approver?: string; sendAfter?: string } {
   if (signedIn === undefined) return {};
   return { approver: voter, ...(sends && { sendAfter: signedIn.sendAfter }) };
@@ -46,7 +46,7 @@ export function approverIn(
  * Records an approval if more than one is required; the one that completes the quorum approves the draft in the same append. An approver's
  * second approval changes nothing, unless by now their first one is enough.
  */
-export function vote(
+export function recordVote(
   draft: Shown & { votes: readonly Vote[] },
   { voting, signedIn, ...press }: Approving,
 ): DraftEvent[] {
@@ -104,7 +104,7 @@ export const approversOf = ({ approval, approver }: WithApproval): readonly stri
   quorumIn(approval)?.voters ?? (approver === null ? [] : [approver.voter]);
 
 /** True if too few approvers of a draft remain without these. */
-export function fallsWithout(draft: WithApproval, lapsed: readonly string[]): boolean {
+export function losesQuorumWithout(draft: WithApproval, lapsed: readonly string[]): boolean {
   const voters = approversOf(draft);
   const left = voters.filter((voter) => !lapsed.includes(voter));
   return left.length < voters.length && left.length < (quorumIn(draft.approval)?.required ?? 1);
@@ -114,9 +114,9 @@ export const withoutVote = (votes: readonly Vote[], voter: string): Vote[] =>
   votes.filter((each) => each.voter !== voter);
 
 /** Adds a vote. A vote by name replaces a vote by a link in a chat of the same kind, which may have been the same person's. */
-export const withVote = (votes: readonly Vote[], vote: Vote): Vote[] => [
-  ...votes.filter(({ voter, place }) => !(isLinkOf(voter, place) && isOfOneKind(place, vote.place))),
-  vote,
+export const withVote = (votes: readonly Vote[], recordVote: Vote): Vote[] => [
+  ...votes.filter(({ voter, place }) => !(isLinkOf(voter, place) && isOfOneKind(place, recordVote.place))),
+  recordVote,
 ];
 
 const isOfOneKind = (one: string | null, other: string | null): boolean =>
@@ -125,7 +125,7 @@ const isOfOneKind = (one: string | null, other: string | null): boolean =>
 const isLinkOf = (voter: string, place: string | null): boolean => place !== null && voter === linkVoter(place);
 
 /** Kind of a complete quorum's approval: "person" only if there are enough people without the keys. */
-export const quorumBy = ({ required, voters }: Quorum): "person" | "key" =>
+export const quorumKind = ({ required, voters }: Quorum): "person" | "key" =>
   voters.filter((voter) => voter !== keysVoter).length >= required ? "person" : "key";
 
 /** Creates Rejected approvals_missing, with how many are required and how many were given. */

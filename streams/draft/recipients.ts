@@ -1,4 +1,4 @@
-import { invalid } from "../decider.ts";
+import { invalidRequest } from "../decider.ts";
 import { sendableAddress } from "../emailAddress/addrSpec.ts";
 import { withoutTag } from "../emailAddress/untagged.ts";
 import type { DraftContent } from "./content.ts";
@@ -23,7 +23,7 @@ export function recipientsOfReply(
 ): string[] {
   const named = repliesGoTo(message, identity);
   const to = named.length === 1 ? named : [message.from_email].filter((address) => address !== "");
-  if (to.length === 0) throw invalid("based_on_message_id", "this message has no sender to reply to");
+  if (to.length === 0) throw invalidRequest("based_on_message_id", "this message has no sender to reply to");
   return to;
 }
 
@@ -59,7 +59,10 @@ const maxCopies = 50;
 /** Refuses a reply to all of a message with very many recipients. Throws Rejected invalid_request. */
 export function requireFewCopies({ cc }: Pick<DraftContent, "cc">): void {
   if (cc.length <= maxCopies) return;
-  throw invalid("reply_all", `this message has more than ${maxCopies} other recipients: list the ones you want in cc`);
+  throw invalidRequest(
+    "reply_all",
+    `this message has more than ${maxCopies} other recipients: list the ones you want in cc`,
+  );
 }
 
 /**
@@ -71,10 +74,10 @@ export function requireUsableRecipients(content: Pick<DraftContent, "to" | "cc" 
   for (const field of ["to", "cc", "bcc"] as const) {
     for (const address of content[field]) {
       if (sendableAddress(address) === null)
-        throw invalid(field, `no mail can be sent to ${address}: it is not a valid address`);
+        throw invalidRequest(field, `no mail can be sent to ${address}: it is not a valid address`);
       const folded = address.toLowerCase();
       if (seen.has(folded)) {
-        throw invalid(field, `${address} is already a recipient: list each address once across to, cc and bcc`);
+        throw invalidRequest(field, `${address} is already a recipient: list each address once across to, cc and bcc`);
       }
       seen.add(folded);
     }

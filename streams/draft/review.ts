@@ -1,11 +1,11 @@
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
-import { type Press, unconfirmed } from "./confirmation.ts";
+import { type Press, recordUnconfirmedPress } from "./confirmation.ts";
 import type { ContentOrigin } from "./content.ts";
-import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
+import { type Draft, isByPersonOrKey, pickOrigin, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
-import { approverIn, fallsWithout, isSamePerson, type SignedIn, type Voting, vote } from "./quorum.ts";
+import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type SignedInVoter, type Voting } from "./quorum.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
 
 /** Command of an edit, with the new content. */
@@ -21,7 +21,7 @@ export type EditDraft = {
   ContentOrigin;
 
 /** Approval by a signed-in person of what they write themselves. */
-export type AuthorsWord = { voting: Voting; signedIn: SignedIn; sendRequested: boolean };
+export type AuthorApproval = { voting: Voting; signedIn: SignedInVoter; sendRequested: boolean };
 
 /** Commands of people who decide, and of the agent that edits. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
@@ -37,10 +37,10 @@ export type ReviewCommand =
       /** The voter, if more than one approval may be required. Absent: this one is enough. */
       voting?: Voting;
       /** Present for a signed-in person. A repetition changes nothing. */
-      signedIn?: SignedIn;
+      signedIn?: SignedInVoter;
     } & Press)
   /** A signed-in person edits the draft and approves the resulting version. A repetition changes nothing. */
-  | { type: "EditAndApprove"; edit: EditDraft; word: AuthorsWord }
+  | { type: "EditAndApprove"; edit: EditDraft; authorApproval: AuthorApproval }
   /** A signed-in person takes back their own approval: one of too few, or the draft's before it is queued. */
   | UndoApproval
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
@@ -68,7 +68,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
       requireOpenLink(draft, command.tokenSha256);
-      return unconfirmed(command, draft) ?? approve(command, draft);
+      return recordUnconfirmedPress(command, draft) ?? approve(command, draft);
     case "EditAndApprove":
       return editAndApprove(command, draft);
     case "UndoApproval":
@@ -79,7 +79,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       requireShown(command.ifVersion, null, draft);
       requireOpenLink(draft, command.tokenSha256);
       return (
-        unconfirmed(command, draft) ?? [
+        recordUnconfirmedPress(command, draft) ?? [
           {
             type: "DraftRejected",
             data: { version: draft.version, reason: command.reason, tokenSha256: command.tokenSha256 },
@@ -92,7 +92,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "WithdrawApproval": {
       const { because, lapsed } = command;
       if (draft.status !== "approved" || draft.version !== command.version) return [];
-      if (lapsed ? !fallsWithout(draft, lapsed) : isByPersonOrKey(draft.approval)) return [];
+      if (lapsed ? !losesQuorumWithout(draft, lapsed) : isByPersonOrKey(draft.approval)) return [];
       return [{ type: "DraftReturnedToPending", data: { because, ...(lapsed && { lapsed: [...lapsed] }) } }];
     }
     case "AskAgain": {
@@ -127,7 +127,8 @@ function approve(
   draft: Pick<Draft, "version" | "contentSha256" | "votes">,
 ): DraftEvent[] {
   const { sendRequested, tokenSha256, grantedBy, voting, signedIn } = command;
-  if (voting !== undefined && voting.required > 1) return vote(draft, { voting, sendRequested, tokenSha256, signedIn });
+  if (voting !== undefined && voting.required > 1)
+    return recordVote(draft, { voting, sendRequested, tokenSha256, signedIn });
   const { version, contentSha256 } = draft;
   const by = voting ? approverIn(voting.voter, { signedIn, sends: sendRequested }) : {};
   return [
@@ -143,35 +144,37 @@ const isApprovedBy = ({ status, approver }: Draft, { voting }: { voting?: Voting
   status === "approved" && approver !== null && approver.voter === voting?.voter;
 
 /** Returns the events of the author's approval of their own version, which has no approvals yet. */
-const approvalByAuthor = (draft: Pick<Draft, "version" | "contentSha256">, word: AuthorsWord): DraftEvent[] =>
-  approve({ ...word, tokenSha256: null }, { ...draft, votes: [] });
+const approvalByAuthor = (
+  draft: Pick<Draft, "version" | "contentSha256">,
+  authorApproval: AuthorApproval,
+): DraftEvent[] => approve({ ...authorApproval, tokenSha256: null }, { ...draft, votes: [] });
 
 const approves = (events: readonly DraftEvent[]): boolean => events.some(({ type }) => type === "DraftApproved");
 
 /** Submits a draft that a signed-in person writes and approves by the same act; it stays pending if others must approve too. */
-export function submitWithWord(
+export function submitApproved(
   submitted: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"],
-  word: AuthorsWord,
+  authorApproval: AuthorApproval,
 ): DraftEvent[] {
-  const approval = approvalByAuthor({ version: 1, contentSha256: submitted.contentSha256 }, word);
+  const approval = approvalByAuthor({ version: 1, contentSha256: submitted.contentSha256 }, authorApproval);
   const data = { ...submitted, ...(approves(approval) && { approvedAtOnce: true as const }) };
   return [{ type: "DraftSubmitted", data }, ...approval];
 }
 
 function editAndApprove(
-  { edit: command, word }: Extract<ReviewCommand, { type: "EditAndApprove" }>,
+  { edit: command, authorApproval }: Extract<ReviewCommand, { type: "EditAndApprove" }>,
   draft: Draft,
 ): DraftEvent[] {
-  if (isDoneBefore(command, word, draft)) return [];
+  if (isDoneBefore(command, authorApproval, draft)) return [];
   const [edited] = edit(command, draft);
-  if (edited?.type !== "DraftEdited") return approve({ ...word, tokenSha256: null }, draft);
+  if (edited?.type !== "DraftEdited") return approve({ ...authorApproval, tokenSha256: null }, draft);
   const { version, contentSha256 } = edited.data;
-  const approval = approvalByAuthor({ version, contentSha256 }, word);
+  const approval = approvalByAuthor({ version, contentSha256 }, authorApproval);
   return [{ ...edited, data: { ...edited.data, ...(approves(approval) && { approvedAtOnce: true }) } }, ...approval];
 }
 
 /** True for a repeated form: its version exists, and this person has approved it. */
-const isDoneBefore = ({ ifVersion, contentSha256 }: EditDraft, { voting }: AuthorsWord, draft: Draft): boolean =>
+const isDoneBefore = ({ ifVersion, contentSha256 }: EditDraft, { voting }: AuthorApproval, draft: Draft): boolean =>
   ifVersion === draft.version - 1 &&
   contentSha256 === draft.contentSha256 &&
   (isApprovedBy(draft, { voting }) || draft.votes.some((vote) => isSamePerson(vote, voting)));
@@ -201,7 +204,7 @@ function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Dra
   return [
     {
       type: "DraftEdited",
-      data: { version, content, contentBlob, ...makingOf(command), contentSha256, rationale, changedFields, because },
+      data: { version, content, contentBlob, ...pickOrigin(command), contentSha256, rationale, changedFields, because },
     },
   ];
 }

@@ -51,7 +51,8 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
         },
       ];
     case "AbandonSend":
-      // A queued draft is never taken back: the attempts it was queued under end by their deliveries' outcomes, and no late queueing is accepted.
+      // A queued draft is never taken back: the attempts it was queued under end by their deliveries' outcomes, and no late queueing is
+      // accepted.
       if (draft.attemptId !== null || draft.abandoned.includes(command.attemptId)) return [];
       return [{ type: "SendAbandoned", data: { attemptId: command.attemptId, because: command.because } }];
     case "HoldSend":
@@ -92,7 +93,7 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
  * Refuses a plain send of an undecided version. The result is the same whether the service made the version before the send or during it.
  * Throws Rejected content_changed.
  */
-export function requireDecided(draft: Draft, decides: boolean): void {
+export function requireDecidedVersion(draft: Draft, decides: boolean): void {
   if (!decides && isUndecidedChange(draft)) throw contentChanged(draft);
 }
 
@@ -105,7 +106,7 @@ function queue(
   if (draft.abandoned.includes(queued.attemptId)) {
     throw new Rejected("send_in_progress", "this attempt was abandoned");
   }
-  requireDecided(draft, decides);
+  requireDecidedVersion(draft, decides);
   if (at !== undefined) requireUndoOver(draft, at);
   requireClaimed(queued, draft);
   requireQuorum(draft, approvalsRequired, queued.authorisation);

@@ -1,15 +1,15 @@
 import { Rejected } from "../decider.ts";
-import type { NewestWord } from "../thread/events.ts";
+import type { NewestHumanMessage } from "../thread/events.ts";
 
 /**
- * Decides whether a draft is stale: a person wrote on its thread after the message that the draft answers (streams/inbox/words.ts says
+ * Decides whether a draft is stale: a person wrote on its thread after the message that the draft answers (streams/inbox/humanMail.ts says
  * which mail counts; held mail does too). Newer means a higher filing number. `basedOnNumber`: that of the answered message, 0 for a draft
  * that answers none. Returns the newer message, or null while the draft is not stale.
  */
-export const newerWord = (
-  { newestWord }: { newestWord: NewestWord | null },
+export const newerHumanMessage = (
+  { newestWord }: { newestWord: NewestHumanMessage | null },
   { basedOnNumber }: { basedOnNumber: number },
-): NewestWord | null => (newestWord !== null && newestWord.number > basedOnNumber ? newestWord : null);
+): NewestHumanMessage | null => (newestWord !== null && newestWord.number > basedOnNumber ? newestWord : null);
 
 /** Creates the rejection of a stale draft's send, by the thread at its claim and by all callers that repeat it. */
 export const staleDraft = (newMessageId: string): Rejected =>

@@ -45,12 +45,12 @@ function ownVoter(person: Pick<UndoApproval, "voter" | "also">, { approver, vote
 }
 
 /** Returns until when (ISO 8601) the draft's approval can be taken back, and the draft is not sent; null if it can be sent. `at`: now. */
-export const undoableUntil = ({ approver }: Pick<Draft, "approver">, at: string): string | null =>
+export const undoDeadline = ({ approver }: Pick<Draft, "approver">, at: string): string | null =>
   approver?.sendAfter && Date.parse(at) < Date.parse(approver.sendAfter) ? approver.sendAfter : null;
 
 /** Refuses a send while the approval can be taken back. Throws Rejected invalid_status. */
 export function requireUndoOver(draft: Pick<Draft, "approver" | "status">, at: string): void {
-  const until = undoableUntil(draft, at);
+  const until = undoDeadline(draft, at);
   if (until === null) return;
   const sentence = `this draft was approved a moment ago, and the approval can be undone until ${until}: the draft is sent automatically after that`;
   throw new Rejected("invalid_status", sentence, { status: draft.status });

@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { invalid, type Rejected } from "../decider.ts";
+import { invalidRequest, type Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type EmailAddressEvent, emailAddressStream } from "./events.ts";
@@ -28,7 +28,7 @@ function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddre
       if (address.identityId !== command.identityId) return [];
       return [{ type: "AddressReleased", data: { identityId: command.identityId } }];
     case "ReserveAddress":
-      if (isAnothers(command, address)) throw inUse();
+      if (isAnothers(command, address)) throw addressInUse();
       return address.lastWorkspaceId === null
         ? [{ type: "AddressReserved", data: { workspaceId: command.workspaceId } }]
         : [];
@@ -44,7 +44,7 @@ function claim(
   if (address.identityId === command.identityId) return [];
   // A sandbox address that one workspace released is never given to another: late mail for it would reach a stranger.
   const held = address.identityId !== null && address.identityId !== command.displaced;
-  if (held || (command.sandbox && isAnothers(command, address))) throw inUse();
+  if (held || (command.sandbox && isAnothers(command, address))) throw addressInUse();
   const { identityId, workspaceId } = command;
   return [{ type: "AddressClaimed", data: { address: command.address, identityId, workspaceId } }];
 }
@@ -52,8 +52,8 @@ function claim(
 const isAnothers = ({ workspaceId }: { workspaceId: string }, { lastWorkspaceId }: EmailAddress): boolean =>
   lastWorkspaceId !== null && lastWorkspaceId !== workspaceId;
 
-export const inUse = (): Rejected =>
-  invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });
+export const addressInUse = (): Rejected =>
+  invalidRequest("local_part", "this address is already in use: choose another local_part", { conflict: true });
 
 function evolve(address: EmailAddress, event: EmailAddressEvent): EmailAddress {
   switch (event.type) {

@@ -2,7 +2,7 @@ import type { Decider } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type FilingDecision, type FilingEvent, filingStream, type HeldMailExpiry, type MailExpiry } from "./events.ts";
-import { afterDecision, type HeldLine, isNextInLine, nobodyHeld, without } from "./heldLine.ts";
+import { addHeld, emptyHeldLine, type HeldLine, isNextInLine, withoutHeld } from "./heldLine.ts";
 
 /** A decision that is to be carried out. */
 export type PendingFiling = FilingDecision & {
@@ -53,7 +53,7 @@ function evolve(before: Filing, event: FilingEvent): Filing {
         lastNumber: event.data.number,
         decidedUpTo: Math.max(filing.decidedUpTo, event.data.inboxRevision),
         pending: [...filing.pending, event.data],
-        held: afterDecision(filing.held, {
+        held: addHeld(filing.held, {
           decision: event.data,
           isHeld: isHeld(event.data),
           revision: filing.revision,
@@ -74,7 +74,7 @@ function evolve(before: Filing, event: FilingEvent): Filing {
       };
     case "HeldMailExpired": {
       const { number, markerRevision: revision } = event.data;
-      return { ...filing, held: without(filing.held, { number, revision }) };
+      return { ...filing, held: withoutHeld(filing.held, { number, revision }) };
     }
     case "QuarantinedMailExpired":
       return { ...filing, quarantineExpiredUpTo: Math.max(filing.quarantineExpiredUpTo, event.data.number) };
@@ -187,7 +187,7 @@ export const filingDecider: Decider<Filing, FilingCommand, FilingEvent> = {
     decidedUpTo: -1,
     filedUpTo: -1,
     pending: [],
-    held: nobodyHeld,
+    held: emptyHeldLine,
     quarantineExpiredUpTo: 0,
   },
   evolve,

@@ -13,20 +13,23 @@ export type HeldLine = {
   from: number;
 };
 
-export const nobodyHeld: HeldLine = { count: 0, releasedUpTo: 0, from: 0 };
+export const emptyHeldLine: HeldLine = { count: 0, releasedUpTo: 0, from: 0 };
 
 /** Returns the line after the decision at this revision of the stream. */
-export function afterDecision(
+export function addHeld(
   line: HeldLine,
   { decision, isHeld, revision }: { decision: FilingDecision; isHeld: boolean; revision: number },
 ): HeldLine {
-  if (decision.releases) return without(line, decision.releases);
+  if (decision.releases) return withoutHeld(line, decision.releases);
   if (!isHeld) return line;
   return { ...line, count: line.count + 1, from: line.count === 0 ? revision : line.from };
 }
 
 /** Returns the line after a marker was released or expired. `revision`: the marker's. */
-export const without = ({ count }: HeldLine, { number, revision }: { number: number; revision: number }): HeldLine => ({
+export const withoutHeld = (
+  { count }: HeldLine,
+  { number, revision }: { number: number; revision: number },
+): HeldLine => ({
   count: count - 1,
   releasedUpTo: number,
   from: revision + 1,

@@ -57,4 +57,4 @@ export function isReservedLocalPart(localPart: string): boolean {
 }
 
 /** True if a display name contains, or seems to contain, the service's name, from which approvers expect mail. */
-export const namesTheService = (displayName: string): boolean => looksLike(displayName).includes(looksOfService);
+export const resemblesServiceName = (displayName: string): boolean => looksLike(displayName).includes(looksOfService);

@@ -1,4 +1,4 @@
-import { type Decider, invalid, Rejected } from "../decider.ts";
+import { type Decider, invalidRequest, Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type MemberEvent, memberStream } from "./events.ts";
@@ -49,14 +49,14 @@ export type MemberCommand =
 export type DisabledUsers = readonly string[];
 
 /** Members and open invitations of one workspace, at most. */
-export const mostMembers = 200;
+export const maxMembers = 200;
 
 /** Returns the active member with this user id; undefined if there is none. */
 export const activeMember = ({ members }: Members, userId: string): Member | undefined =>
   members.find((member) => member.status === "active" && member.userId === userId);
 
 /** Returns the member or invitation of an address: its invitation, ignoring case, or the member who has the address now. */
-export const placeOf = (
+export const memberOrInvitationOf = (
   state: Members,
   { email, holder }: { email: string; holder: string | null },
 ): Member | undefined => invitationTo(state, email) ?? (holder === null ? undefined : activeMember(state, holder));
@@ -74,7 +74,7 @@ function decide(command: MemberCommand, state: Members): MemberEvent[] {
     case "RenewInvitation": {
       const { memberId, expiresAt, by } = command;
       const member = invited(state, memberId);
-      mayTouch(by, state, [member.role]);
+      requireMayChange(by, state, [member.role]);
       return [{ type: "InvitationRenewed", data: { memberId, expiresAt } }];
     }
     case "AcceptInvitation":
@@ -84,16 +84,16 @@ function decide(command: MemberCommand, state: Members): MemberEvent[] {
     case "ChangeRole": {
       const { memberId, role, by } = command;
       const member = present(state, memberId);
-      mayTouch(by, state, [member.role, role]);
+      requireMayChange(by, state, [member.role, role]);
       if (member.role === role) return [];
-      if (role !== "owner") oneOwnerStays(state, member, command.disabled);
+      if (role !== "owner") requireRemainingOwner(state, member, command.disabled);
       return [{ type: "MemberRoleChanged", data: { memberId, role } }];
     }
     case "RemoveMember": {
       const { memberId, by } = command;
       const member = present(state, memberId);
-      if (!isOneself(by, member)) mayTouch(by, state, [member.role]);
-      oneOwnerStays(state, member, command.disabled);
+      if (!isOneself(by, member)) requireMayChange(by, state, [member.role]);
+      requireRemainingOwner(state, member, command.disabled);
       return [{ type: "MemberRemoved", data: { memberId } }];
     }
     default:
@@ -103,15 +103,15 @@ function decide(command: MemberCommand, state: Members): MemberEvent[] {
 
 function invite(command: MemberCommand & { type: "InviteMember" }, state: Members): MemberEvent[] {
   const { memberId, email, role, expiresAt, by } = command;
-  mayTouch(by, state, [role]);
-  const there = placeOf(state, command);
+  requireMayChange(by, state, [role]);
+  const there = memberOrInvitationOf(state, command);
   if (there === undefined) {
-    thereIsRoom(state);
+    requireRoomForMember(state);
     return [{ type: "MemberInvited", data: { memberId, email, role, expiresAt } }];
   }
   if (there.role !== role) {
     const what = there.status === "active" ? "is already a member" : "is already invited";
-    throw invalid("role", `this address ${what}, as ${there.role}: change that member's role instead`);
+    throw invalidRequest("role", `this address ${what}, as ${there.role}: change that member's role instead`);
   }
   if (there.status === "active") return [];
   return [{ type: "InvitationRenewed", data: { memberId: there.memberId, expiresAt } }];
@@ -125,12 +125,16 @@ function accept(command: MemberCommand & { type: "AcceptInvitation" }, state: Me
     throw noSuchMember();
   }
   if (!sameAddress(member.email, email)) {
-    throw invalid("token", "this invitation is for another address: sign in with the address that it was sent to");
+    throw invalidRequest(
+      "token",
+      "this invitation is for another address: sign in with the address that it was sent to",
+    );
   }
   if (member.expiresAt !== null && member.expiresAt <= at) {
-    throw invalid("token", "this invitation has expired: ask for a new one");
+    throw invalidRequest("token", "this invitation has expired: ask for a new one");
   }
-  if (activeMember(state, userId) !== undefined) throw invalid("token", "you are already a member of this workspace");
+  if (activeMember(state, userId) !== undefined)
+    throw invalidRequest("token", "you are already a member of this workspace");
   return [{ type: "InvitationAccepted", data: { memberId, userId } }];
 }
 
@@ -138,17 +142,17 @@ function join(command: MemberCommand & { type: "JoinMember" }, state: Members): 
   const { memberId, userId, email, role, first = false } = command;
   if (activeMember(state, userId) !== undefined) return [];
   if (first && state.members.some(({ status }) => status === "active")) {
-    throw invalid("token", "this workspace already has an owner: ask them for an invitation");
+    throw invalidRequest("token", "this workspace already has an owner: ask them for an invitation");
   }
   // An invited person who joins another way is one member, not two.
   const open = invitationTo(state, email);
   const withdrawn: MemberEvent[] = open ? [{ type: "MemberRemoved", data: { memberId: open.memberId } }] : [];
-  if (withdrawn.length === 0) thereIsRoom(state);
+  if (withdrawn.length === 0) requireRoomForMember(state);
   return [...withdrawn, { type: "MemberJoined", data: { memberId, userId, email, role } }];
 }
 
 /** Checks that the caller may change these roles. `touched`: the roles given, changed or taken. Throws Rejected insufficient_scope. */
-function mayTouch(by: Asker, state: Members, touched: readonly Role[]): void {
+function requireMayChange(by: Asker, state: Members, touched: readonly Role[]): void {
   if (by === "operator") return;
   const own = by === "api_key" ? "admin" : activeMember(state, by.userId)?.role;
   if (own !== "owner" && own !== "admin") {
@@ -166,7 +170,7 @@ const isOneself = (by: Asker, { userId, status }: Member): boolean =>
   typeof by === "object" && status === "active" && by.userId === userId;
 
 /** Checks that an owner remains without this one. Throws Rejected invalid_request if no other owner can sign in, or there is no other. */
-function oneOwnerStays(state: Members, leaving: Member, disabled: DisabledUsers = []): void {
+function requireRemainingOwner(state: Members, leaving: Member, disabled: DisabledUsers = []): void {
   const owners = ownersOf(state);
   if (!owners.includes(leaving)) return;
   const others = owners.filter((owner) => owner !== leaving);
@@ -184,9 +188,9 @@ function oneOwnerStays(state: Members, leaving: Member, disabled: DisabledUsers 
 const ownersOf = ({ members }: Members): Member[] =>
   members.filter(({ role, status }) => role === "owner" && status === "active");
 
-function thereIsRoom({ members }: Members): void {
-  if (members.length < mostMembers) return;
-  const sentence = `this workspace has ${mostMembers} members and invitations, which is the limit: remove one first`;
+function requireRoomForMember({ members }: Members): void {
+  if (members.length < maxMembers) return;
+  const sentence = `this workspace has ${maxMembers} members and invitations, which is the limit: remove one first`;
   throw new Rejected("invalid_request", sentence);
 }
 

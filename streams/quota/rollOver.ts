@@ -27,19 +27,22 @@ type PlanFacts = { plan: Plan; planStatus: PlanStatus; createdAt: string } & Pic
 type WithStretches = { stretches: readonly Stretch[] };
 
 /** Returns the plan whose limits apply: a canceled one until the paid period ends, then the free one. */
-export function planNow(workspace: Pick<PlanFacts, "plan" | "planStatus" | "currentPeriodEnd">, now: Date): Plan {
+export function currentPlanLimits(
+  workspace: Pick<PlanFacts, "plan" | "planStatus" | "currentPeriodEnd">,
+  now: Date,
+): Plan {
   const { plan, planStatus, currentPeriodEnd } = workspace;
   const paid = currentPeriodEnd !== null && now < new Date(currentPeriodEnd);
   return planStatus === "canceled" && !paid ? "builder_pack" : plan;
 }
 
 /** Returns a workspace's current period; null on the free plan, whose quotas are for its lifetime. */
-export function periodNow(workspace: PlanFacts, now: Date): Period | null {
-  return planNow(workspace, now) === "builder_pack" ? null : monthOf(workspace, now);
+export function currentPeriod(workspace: PlanFacts, now: Date): Period | null {
+  return currentPlanLimits(workspace, now) === "builder_pack" ? null : currentMonth(workspace, now);
 }
 
 /** Returns the current month of a plan with periods: the processor's if there is one, else counted from when the operator set the plan. */
-export function monthOf(
+export function currentMonth(
   { currentPeriodStart: start, currentPeriodEnd: end, countsOn, periodsFrom, createdAt }: Omit<PlanFacts, "plan">,
   now: Date,
 ): Period {
@@ -112,7 +115,7 @@ export function countersFor(workspace: PlanFacts & WithStretches, start: string)
   const known = workspace.stretches.find((stretch) => stretch.start === start);
   if (known) return known.first;
   const at = new Date(start);
-  const running = periodNow(workspace, at) ?? monthBegun(workspace.stretches, at);
+  const running = currentPeriod(workspace, at) ?? monthBegun(workspace.stretches, at);
   return running !== null && running.start < at && at < running.end ? running.name : null;
 }
 

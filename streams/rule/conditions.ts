@@ -1,6 +1,6 @@
 import { type Field, fieldsOf, kindOf } from "./content.ts";
 import { type Group, type Leaf, type Operator, operators, type TriggerEvent } from "./events.ts";
-import { listAt, objectWith, oneOf, textAt, wrong } from "./judging.ts";
+import { invalidRule, requireList, requireObject, requireOneOf, requireText } from "./validation.ts";
 
 /** Bounds of a tree of conditions. */
 const maxLeaves = 100;
@@ -19,11 +19,11 @@ type TreeLocation = { path: string; depth: number };
 type Tree = { trigger: TriggerEvent; leaves: number };
 
 function readGroup(value: unknown, { path, depth }: TreeLocation, tree: Tree): Group {
-  const given = objectWith(value, path, ["operator", "conditions"]);
-  if (depth > maxNestedGroups) throw wrong(path, `expected groups nested at most ${maxNestedGroups} levels deep`);
+  const given = requireObject(value, path, ["operator", "conditions"]);
+  if (depth > maxNestedGroups) throw invalidRule(path, `expected groups nested at most ${maxNestedGroups} levels deep`);
   if (Object.keys(given).length === 0) return {};
-  const operator = oneOf(given.operator, `${path}.operator`, ["AND", "OR"]);
-  const items = listAt(given.conditions, `${path}.conditions`);
+  const operator = requireOneOf(given.operator, `${path}.operator`, ["AND", "OR"]);
+  const items = requireList(given.conditions, `${path}.conditions`);
   const conditions = items.map((item, index) =>
     readItem(item, { path: `${path}.conditions[${index}]`, depth: depth + 1 }, tree),
   );
@@ -35,10 +35,10 @@ function readItem(value: unknown, place: TreeLocation, tree: Tree): Group | Leaf
   const isLeaf = typeof value === "object" && value !== null && ["field", "op", "value"].some((name) => name in value);
   if (!isLeaf) return readGroup(value, place, tree);
   tree.leaves += 1;
-  if (tree.leaves > maxLeaves) throw wrong(path, `expected at most ${maxLeaves} conditions in total`);
-  const given = objectWith(value, path, ["field", "op", "value"]);
-  const field = oneOf(given.field, `${path}.field`, fieldsOf[tree.trigger]);
-  const op = oneOf(given.op, `${path}.op`, operatorsOf(field));
+  if (tree.leaves > maxLeaves) throw invalidRule(path, `expected at most ${maxLeaves} conditions in total`);
+  const given = requireObject(value, path, ["field", "op", "value"]);
+  const field = requireOneOf(given.field, `${path}.field`, fieldsOf[tree.trigger]);
+  const op = requireOneOf(given.op, `${path}.op`, operatorsOf(field));
   return { field, op, value: readValue({ field, op }, given.value, `${path}.value`) };
 }
 
@@ -47,9 +47,9 @@ const operatorsOf = (field: Field): readonly Operator[] => (Array.isArray(kindOf
 function readValue({ field, op }: { field: Field; op: Operator }, value: unknown, path: string): string | string[] {
   const kind = kindOf(field);
   const one = (given: unknown, at: string): string =>
-    typeof kind === "string" ? textAt(given, at) : oneOf(given, at, kind);
+    typeof kind === "string" ? requireText(given, at) : requireOneOf(given, at, kind);
   if (op !== "in" && op !== "not_in") return one(value, path);
   if (!Array.isArray(value))
-    throw wrong(path, `expected a list of strings, because ${op} compares with several values`);
+    throw invalidRule(path, `expected a list of strings, because ${op} compares with several values`);
   return value.map((item, index) => one(item, `${path}[${index}]`));
 }

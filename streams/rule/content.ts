@@ -43,11 +43,12 @@ export const fieldsOf: Record<TriggerEvent, readonly Field[]> = {
 };
 
 /** True for fields in which a stranger can claim an identity. */
-export const asksWho = (field: string): boolean => field.startsWith("contact.") || field === "message.from_email";
+export const isForgeableField = (field: string): boolean =>
+  field.startsWith("contact.") || field === "message.from_email";
 
 /** True for fields that anyone can change: rules, keys and senders. */
-export const asksMovable = (field: string): boolean => field === "thread.status";
+export const isChangeableField = (field: string): boolean => field === "thread.status";
 
 /** True for fields that a stranger wrote. */
-export const asksWritten = (field: string): boolean =>
+export const isStrangersText = (field: string): boolean =>
   field === "message.subject" || field === "message.body_text" || field === "thread.subject";

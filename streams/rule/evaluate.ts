@@ -26,7 +26,7 @@ const oppositeOf: Partial<Record<Operator, Positive>> = {
  * Evaluates a tree of conditions. An empty group passes; a negative operator is true wherever its positive one is not. Undefined if the
  * result depends on a search without a result.
  */
-export function passes(item: Group | Leaf, facts: Facts): boolean | undefined {
+export function evaluateConditions(item: Group | Leaf, facts: Facts): boolean | undefined {
   const { surely, maybe } = possibilities(item, facts, () => false);
   return surely || (maybe ? undefined : false);
 }
@@ -49,27 +49,30 @@ export function possibilities(
 }
 
 /** True if any condition in the tree, negated ones included, concerns such a field. */
-export function asksAbout(item: Group | Leaf, isMeant: (field: string) => boolean): boolean {
-  return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => asksAbout(inner, isMeant));
+export function concernsField(item: Group | Leaf, isMeant: (field: string) => boolean): boolean {
+  return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => concernsField(inner, isMeant));
 }
 
 /** Collects the searches that these conditions need in a field, each once, by its key. */
-export function questionsAbout(field: Field, items: readonly (Group | Leaf)[]): Map<string, TextSearch> {
+export function collectSearches(field: Field, items: readonly (Group | Leaf)[]): Map<string, TextSearch> {
   const questions = new Map<string, TextSearch>();
   for (const item of items) {
-    if (!isLeaf(item)) for (const [key, question] of questionsAbout(field, itemsOf(item))) questions.set(key, question);
+    if (!isLeaf(item))
+      for (const [key, question] of collectSearches(field, itemsOf(item))) questions.set(key, question);
     else if (item.field === field) questions.set(keyOf(questionOf(item)), questionOf(item));
   }
   return questions;
 }
 
 /** Searches a text. The same list of texts is folded once. */
-export const answerOf = (field: Field, question: TextSearch, texts: readonly string[]): boolean =>
+export const runSearch = (field: Field, question: TextSearch, texts: readonly string[]): boolean =>
   holds({ field, ...question }, texts);
 
 /** True if a condition needs a search without a result. */
-export const asksUnanswered = (item: Group | Leaf, facts: Facts): boolean =>
-  isLeaf(item) ? leafPasses(item, facts) === undefined : itemsOf(item).some((inner) => asksUnanswered(inner, facts));
+export const hasUnansweredSearch = (item: Group | Leaf, facts: Facts): boolean =>
+  isLeaf(item)
+    ? leafPasses(item, facts) === undefined
+    : itemsOf(item).some((inner) => hasUnansweredSearch(inner, facts));
 
 export const isLeaf = (item: Group | Leaf): item is Leaf => Object.hasOwn(item, "field");
 const itemsOf = (group: Group): readonly (Group | Leaf)[] =>
@@ -81,7 +84,7 @@ function leafPasses(leaf: Leaf, facts: Facts): boolean | undefined {
   if (!isField(field)) return false;
   const question = questionOf(leaf);
   const known = facts.get(field) ?? none;
-  const answer = isAnswers(known) ? known.get(keyOf(question)) : answerOf(field, question, known);
+  const answer = isAnswers(known) ? known.get(keyOf(question)) : runSearch(field, question, known);
   return answer === undefined || oppositeOf[op] === undefined ? answer : !answer;
 }
 

@@ -1,8 +1,8 @@
-import { asksWho } from "../rule/content.ts";
-import { maySetStatus, type RuleTurn, turnsOf } from "./doubt.ts";
+import { isForgeableField } from "../rule/content.ts";
 import type { RuleResult } from "./events.ts";
-import { basesOf, type Exchange, grants, type Walk, wantsPerson } from "./grants.ts";
-import { hadItsSay, planRun, type WalkedRule } from "./plan.ts";
+import { type Exchange, grantBases, isGrant, isManual, type RuleWalk } from "./grants.ts";
+import { planRun, tookEffect, type WalkedRule } from "./plan.ts";
+import { maySetStatus, possibleTurns, type RuleTurn } from "./uncertainty.ts";
 
 /** Source of a grant: a rule, by its id, or the identity's auto_approve_replies. */
 export type Source = { kind: "switch" } | { kind: "rule"; ruleId: string };
@@ -10,8 +10,8 @@ export type Source = { kind: "switch" } | { kind: "rule"; ruleId: string };
 /** Input of the decision about one draft. */
 export type ApprovalQuestion = {
   /** The message's rules, then the draft's own: they decide about the same draft, in this order. */
-  received: Walk<WalkedRule>;
-  created: Walk<WalkedRule>;
+  received: RuleWalk<WalkedRule>;
+  created: RuleWalk<WalkedRule>;
   exchange: Exchange;
   humanRequired: boolean;
   /** Number of approvals required; one if absent. */
@@ -37,7 +37,7 @@ export function decideApproval(question: ApprovalQuestion): ApprovalDecision {
   const { exchange, humanRequired, approvalsRequired = 1, switchOn } = question;
   const walks = [question.received, question.created] as const;
   const proven = exchange.mail?.proof === "proven";
-  const bases = basesOf(walks, proven);
+  const bases = grantBases(walks, proven);
   const overlooked = switchOn && !proven ? overlookedManuals(walks) : [[], []];
   const decision: ApprovalDecision = {
     by: switchOn && !humanRequired && approvalsRequired === 1 ? [{ kind: "switch" }] : [],
@@ -45,7 +45,7 @@ export function decideApproval(question: ApprovalQuestion): ApprovalDecision {
     refused: [],
   };
   for (const [walk, trigger] of (["email.received", "draft.created"] as const).entries()) {
-    const { rules, facts } = walks[walk] as Walk<WalkedRule>;
+    const { rules, facts } = walks[walk] as RuleWalk<WalkedRule>;
     const at = { trigger, facts, exchange, humanRequired, approvalsRequired, ranBefore: nobody, chainEnded: false };
     const results = planRun(rules, at, bases[walk]);
     for (const [index, rule] of rules.entries()) {
@@ -62,13 +62,13 @@ const nobody: ReadonlySet<string> = new Set();
 function hear(result: RuleResult, decision: ApprovalDecision): void {
   for (const [index, planned] of result.actions.entries()) {
     const { action, suppressed } = planned;
-    if (hadItsSay(planned)) {
-      if (wantsPerson(action)) askPerson({ ...result, id: result.ruleId, name: result.ruleName }, null, decision);
+    if (tookEffect(planned)) {
+      if (isManual(action)) askPerson({ ...result, id: result.ruleId, name: result.ruleName }, null, decision);
       else {
         decision.by.push({ kind: "rule", ruleId: result.ruleId });
         decision.manual = null;
       }
-    } else if (grants(action) && suppressed !== null) {
+    } else if (isGrant(action) && suppressed !== null) {
       decision.refused.push({ ruleId: result.ruleId, index, reason: suppressed });
     }
   }
@@ -95,13 +95,13 @@ const unprovenManual = ({ name }: WalkedRule): string =>
  * Finds rules with a `manual` that did not apply, but might for another sender. The draft's own rules see what the message's rules may have
  * done to the thread's status.
  */
-function overlookedManuals([received, created]: readonly [Walk<WalkedRule>, Walk<WalkedRule>]): boolean[][] {
-  const first = turnsOf(received.rules, received.facts, asksWho);
-  const statusMoved = maySetStatus(received.rules, received.facts, asksWho);
-  const unsure = (field: string) => asksWho(field) || (statusMoved && field === "thread.status");
-  const second = turnsOf(created.rules, created.facts, unsure);
-  const overlooked = ({ rules }: Walk<WalkedRule>, turns: readonly RuleTurn[]) =>
-    rules.map(({ actions }, index) => turns[index]?.maybe === true && actions.some(wantsPerson));
+function overlookedManuals([received, created]: readonly [RuleWalk<WalkedRule>, RuleWalk<WalkedRule>]): boolean[][] {
+  const first = possibleTurns(received.rules, received.facts, isForgeableField);
+  const statusMoved = maySetStatus(received.rules, received.facts, isForgeableField);
+  const unsure = (field: string) => isForgeableField(field) || (statusMoved && field === "thread.status");
+  const second = possibleTurns(created.rules, created.facts, unsure);
+  const overlooked = ({ rules }: RuleWalk<WalkedRule>, turns: readonly RuleTurn[]) =>
+    rules.map(({ actions }, index) => turns[index]?.maybe === true && actions.some(isManual));
   return [overlooked(received, first), overlooked(created, second)];
 }
 
@@ -109,7 +109,7 @@ function overlookedManuals([received, created]: readonly [Walk<WalkedRule>, Walk
 export function grantedIn(results: readonly RuleResult[]): string[] {
   let granted: string[] = [];
   for (const { ruleId, actions } of results) {
-    for (const planned of actions.filter(hadItsSay)) granted = wantsPerson(planned.action) ? [] : [...granted, ruleId];
+    for (const planned of actions.filter(tookEffect)) granted = isManual(planned.action) ? [] : [...granted, ruleId];
   }
   return granted;
 }

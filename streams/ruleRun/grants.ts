@@ -1,7 +1,7 @@
-import { asksMovable, asksWho, asksWritten } from "../rule/content.ts";
-import { asksAbout, asksUnanswered, type Facts } from "../rule/evaluate.ts";
+import { isChangeableField, isForgeableField, isStrangersText } from "../rule/content.ts";
+import { concernsField, type Facts, hasUnansweredSearch } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings } from "../rule/events.ts";
-import { isInDoubt, movedInDoubt, type RuleTurn, turnsOf } from "./doubt.ts";
+import { isUncertain, possibleTurns, type RuleTurn, uncertainFields } from "./uncertainty.ts";
 
 /**
  * Basis of a rule's grant. `needsProof`: on who the sender is, or on values anyone can change. `fromAlone`: on text that a stranger wrote.
@@ -37,33 +37,33 @@ export type Exchange = {
 };
 
 /** A walk of rules, with the facts at its start. */
-export type Walk<Rule> = { rules: readonly Rule[]; facts: Facts };
+export type RuleWalk<Rule> = { rules: readonly Rule[]; facts: Facts };
 type RuleInWalk = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
 
-const needingProof = (field: string): boolean => asksWho(field) || asksMovable(field);
+const needingProof = (field: string): boolean => isForgeableField(field) || isChangeableField(field);
 
 /**
  * Returns the basis of each rule's grant, walk by walk. More than its own conditions count: an earlier rule might have ended the walk, and
  * a later one, in a later walk too, might have required a person.
  */
-export function basesOf(walks: readonly Walk<RuleInWalk>[], proven: boolean): Basis[][] {
+export function grantBases(walks: readonly RuleWalk<RuleInWalk>[], proven: boolean): Basis[][] {
   // Without proof the sender is unknown: results that depend on the text must not count as certain because of a claimed sender.
-  const written = proven ? asksWritten : (field: string) => asksWritten(field) || needingProof(field);
+  const written = proven ? isStrangersText : (field: string) => isStrangersText(field) || needingProof(field);
   const onProof = hangs(walks, needingProof);
   const onText = hangs(walks, written);
   const unanswered = walks.some(({ rules, facts }) =>
-    rules.some(({ conditions }) => asksUnanswered(conditions, facts)),
+    rules.some(({ conditions }) => hasUnansweredSearch(conditions, facts)),
   );
   return walks.map(({ rules }, walk) =>
     rules.map(({ conditions }, index) => ({
-      needsProof: asksAbout(conditions, needingProof) || onProof[walk]?.[index] === true,
-      fromAlone: asksAbout(conditions, asksWritten) || onText[walk]?.[index] === true,
+      needsProof: concernsField(conditions, needingProof) || onProof[walk]?.[index] === true,
+      fromAlone: concernsField(conditions, isStrangersText) || onText[walk]?.[index] === true,
       unanswered,
     })),
   );
 }
 
-function hangs(walks: readonly Walk<RuleInWalk>[], isUnsure: (field: string) => boolean): boolean[][] {
+function hangs(walks: readonly RuleWalk<RuleInWalk>[], isUnsure: (field: string) => boolean): boolean[][] {
   const turns = turnsOfAll(walks, isUnsure);
   let mayBeTakenBack = false;
   const fromTheEnd = walks.toReversed().map(({ rules }, fromEnd) => {
@@ -73,7 +73,7 @@ function hangs(walks: readonly Walk<RuleInWalk>[], isUnsure: (field: string) => 
       .toReversed()
       .map(({ rule, turn }) => {
         const hanging = !turn.surely || mayBeTakenBack;
-        if (isInDoubt(turn) && rule.actions.some(wantsPerson)) mayBeTakenBack = true;
+        if (isUncertain(turn) && rule.actions.some(isManual)) mayBeTakenBack = true;
         return hanging;
       })
       .toReversed();
@@ -85,19 +85,19 @@ function hangs(walks: readonly Walk<RuleInWalk>[], isUnsure: (field: string) => 
  * Returns the turns of all walks. The thread's status and the contact's tags that an earlier walk may have changed are unsure in later
  * ones.
  */
-function turnsOfAll(walks: readonly Walk<RuleInWalk>[], isUnsure: (field: string) => boolean): RuleTurn[][] {
+function turnsOfAll(walks: readonly RuleWalk<RuleInWalk>[], isUnsure: (field: string) => boolean): RuleTurn[][] {
   let unsure = isUnsure;
   return walks.map(({ rules, facts }) => {
     const before = unsure;
-    const turns = turnsOf(rules, facts, before);
-    const moved = movedInDoubt(rules, turns);
+    const turns = possibleTurns(rules, facts, before);
+    const moved = uncertainFields(rules, turns);
     unsure = (field) => before(field) || moved(field);
     return turns;
   });
 }
 
 /** Returns why a grant does not hold, beginning with a code; null if it does. Before there is a draft only the proof is checked. */
-export function refusalOf({ needsProof, fromAlone, unanswered }: Basis, exchange: Exchange): string | null {
+export function whyGrantFails({ needsProof, fromAlone, unanswered }: Basis, exchange: Exchange): string | null {
   if (unanswered) return notEvaluated;
   const { mail, recipients } = exchange;
   if (needsProof && mail?.proof !== "proven") return unproven(mail);
@@ -149,14 +149,14 @@ const coveredBy = ({ from, to, cc, replyTo, covers }: AnsweredMail): string[] =>
 const folded = (addresses: readonly string[]): Set<string> => new Set(addresses.map((each) => each.toLowerCase()));
 
 /** True for an action that approves a draft without a person. */
-export const grants = (action: RuleAction): boolean =>
+export const isGrant = (action: RuleAction): boolean =>
   action.type === "skip_approval" || (action.type === "set_approval_mode" && action.mode === "auto");
 
-export const wantsPerson = (action: RuleAction): boolean =>
+export const isManual = (action: RuleAction): boolean =>
   action.type === "set_approval_mode" && action.mode === "manual";
 
 /** Returns warnings for POST and PATCH of a rule: a grant that depends on a stranger's own words. */
 export const warningsOf = ({ conditions, actions }: Pick<RuleSettings, "conditions" | "actions">): string[] =>
-  actions.some(grants) && asksAbout(conditions, asksWritten)
+  actions.some(isGrant) && concernsField(conditions, isStrangersText)
     ? ["any sender who writes this is answered without a person's approval"]
     : [];

@@ -1,8 +1,8 @@
-import { type Facts, passes } from "../rule/evaluate.ts";
+import { evaluateConditions, type Facts } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings, TriggerEvent } from "../rule/events.ts";
-import { withTag } from "./doubt.ts";
 import type { PlannedAction, RuleResult } from "./events.ts";
-import { type Basis, basesOf, type Exchange, grants, notEvaluated, refusalOf, wantsPerson } from "./grants.ts";
+import { type Basis, type Exchange, grantBases, isGrant, isManual, notEvaluated, whyGrantFails } from "./grants.ts";
+import { withTag } from "./uncertainty.ts";
 
 /** A rule as it was when evaluated. */
 export type WalkedRule = Pick<RuleSettings, "name" | "conditions" | "actions" | "stopAfterMatch"> & {
@@ -28,15 +28,15 @@ export type Circumstances = {
 export function planRun(
   rules: readonly WalkedRule[],
   circumstances: Circumstances,
-  bases: readonly Basis[] = basesOf(
-    [{ rules: rules.map(inThisRun(circumstances)), facts: circumstances.facts }],
+  bases: readonly Basis[] = grantBases(
+    [{ rules: rules.map(limitToRun(circumstances)), facts: circumstances.facts }],
     circumstances.exchange.mail?.proof === "proven",
   )[0] as Basis[],
 ): RuleResult[] {
   const results: RuleResult[] = [];
   let { facts } = circumstances;
   for (const [index, rule] of rules.entries()) {
-    const passed = passes(rule.conditions, facts);
+    const passed = evaluateConditions(rule.conditions, facts);
     // A rule that is not evaluated in time counts as matched, but only its `manual` takes effect; the walk continues.
     const matched = passed !== false;
     const walking = { rule, basis: bases[index] as Basis, isKnown: passed === true };
@@ -50,7 +50,7 @@ export function planRun(
 }
 
 /** Returns a rule for this run: without actions if it ran before, or if the chain has ended. */
-export const inThisRun =
+export const limitToRun =
   ({ ranBefore, chainEnded }: Pick<Circumstances, "ranBefore" | "chainEnded">) =>
   (rule: WalkedRule): WalkedRule =>
     chainEnded || ranBefore.has(rule.id) ? { ...rule, actions: [] } : rule;
@@ -63,7 +63,7 @@ function plan(action: RuleAction, walking: Walking, circumstances: Circumstances
 }
 
 function suppression(action: RuleAction, { rule, basis, isKnown }: Walking, at: Circumstances): string | null {
-  if (!isKnown && !wantsPerson(action)) return notEvaluated;
+  if (!isKnown && !isManual(action)) return notEvaluated;
   if (at.ranBefore.has(rule.id))
     return "this rule has already run on this chain of events: its own actions do not trigger it again";
   if (at.chainEnded) return "too many rules triggered each other in a row";
@@ -74,11 +74,11 @@ function suppression(action: RuleAction, { rule, basis, isKnown }: Walking, at: 
   if (action.type === "set_approval_mode" && at.trigger !== "email.received" && at.trigger !== "draft.created") {
     return "set_approval_mode only works at email.received and draft.created";
   }
-  if (!grants(action)) return null;
+  if (!isGrant(action)) return null;
   if (at.humanRequired) return "this identity requires human approval";
   const { approvalsRequired = 1 } = at;
   if (approvalsRequired > 1) return `this identity requires ${approvalsRequired} approvals`;
-  return refusalOf(basis, at.exchange);
+  return whyGrantFails(basis, at.exchange);
 }
 
 export const isAboutApproval = (action: RuleAction): boolean =>
@@ -98,7 +98,7 @@ function lastApprovalDecides(results: readonly RuleResult[]): void {
 }
 
 /** True if an action took effect on the approval, even if a later one replaced it. */
-export const hadItsSay = ({ action, suppressed }: PlannedAction): boolean =>
+export const tookEffect = ({ action, suppressed }: PlannedAction): boolean =>
   isAboutApproval(action) && (suppressed === null || suppressed === superseded);
 
 function after(action: RuleAction, facts: Facts): Facts {

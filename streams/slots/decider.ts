@@ -19,7 +19,7 @@ export const holdsSlot = (slots: Slots, holderId: string): boolean => Object.has
 export const slotsTaken = (slots: Slots): number => Object.keys(slots).length;
 
 /** Returns the holders in the order in which they took their slots: under a smaller cap the first ones keep working. */
-export const oldestFirst = (slots: Slots): string[] =>
+export const holdersOldestFirst = (slots: Slots): string[] =>
   Object.entries(slots)
     .sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1))
     .map(([holderId]) => holderId);

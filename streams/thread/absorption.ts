@@ -3,7 +3,7 @@ import { entriesOf, hasEntry, withEntry } from "../idMap.ts";
 import { withAnswers } from "./answers.ts";
 import { withDraftsOf } from "./drafts.ts";
 import type { NotedDraft, ThreadEvent } from "./events.ts";
-import { joined } from "./participants.ts";
+import { addParticipants } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
 /** Data that a surviving thread gets of a thread that was merged into it, all of them or one part. */
@@ -21,7 +21,7 @@ type AbsorbedPiece = { bytes: number; tell(part: Absorbed): void };
  * Returns the data that the survivor needs of a frozen thread, in parts that each fit into one event. A frozen thread does not change and
  * the pieces have one order, so every division gives the same parts. The newest word is in each.
  */
-export function absorptionOf(absorbedId: string, frozen: Thread): Absorbed[] {
+export function splitForAbsorption(absorbedId: string, frozen: Thread): Absorbed[] {
   const { mergeNumber: number, newestNumber, newestWord, needsReview } = frozen;
   const head = { absorbedId, number, newestNumber, newestWord };
   const blank = (): Absorbed => ({
@@ -117,7 +117,7 @@ function nextPart({ absorbedId, part }: Absorbed, { absorbing }: Thread): number
 }
 
 /** Throws Rejected merge_under_way, naming the absorbed thread, while parts of it are outstanding. */
-export function requireWhole({ absorbing }: Thread): void {
+export function requireFullyAbsorbed({ absorbing }: Thread): void {
   const [absorbedId] = Object.keys(absorbing);
   if (absorbedId === undefined) return;
   throw new Rejected("merge_under_way", "another thread is being merged into this one: retry shortly", { absorbedId });
@@ -139,7 +139,7 @@ export function withAbsorbed(thread: Thread, data: Absorbed): Thread {
       thread.unauthenticated,
     ),
     newestWord: words.sort((a, b) => b.number - a.number)[0] ?? null,
-    participants: joined(thread.participants, data.participants),
+    participants: addParticipants(thread.participants, data.participants),
     claims: claims.reduce((all, claim) => withEntry(all, claim.draftId, claim), thread.claims),
     answers: withAnswers(thread.answers, answers),
     machineAnswers: Object.entries(machineAnswers).reduce(

@@ -23,7 +23,7 @@ export const otherAnswers = (
  * Refuses a send if its approval does not know of every answer to its message. `answers` in the details: all of them. Throws Rejected
  * answered_meanwhile.
  */
-export function requireKnown(answers: readonly string[], knows: readonly string[]): void {
+export function requireKnownAnswers(answers: readonly string[], knows: readonly string[]): void {
   if (answers.every((draftId) => knows.includes(draftId))) return;
   const sentence = "the message was answered after this draft was approved: its approvers are asked again";
   throw new Rejected("answered_meanwhile", sentence, { answers });

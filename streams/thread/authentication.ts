@@ -1,5 +1,5 @@
 import { hasEntry } from "../idMap.ts";
-import { isMachines } from "../inbox/words.ts";
+import { isFromMachine } from "../inbox/humanMail.ts";
 import type { ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
@@ -21,7 +21,7 @@ export const awaitsAuthentication = ({ unauthenticated }: Thread, number: number
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
   if (!awaitsAuthentication(thread, message.number)) return [];
   const events: ThreadEvent[] = [{ type: "MessageAuthenticated", data: message }];
-  const automatic = isMachines(message.classification);
+  const automatic = isFromMachine(message.classification);
   const quiet = automatic || message.contactStatus === "blocked";
   const joined = message.number !== thread.openingNumber;
   if (joined && !quiet && !message.authentication.aligned && !thread.needsReview) {

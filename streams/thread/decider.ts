@@ -2,7 +2,7 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import { absorb, requireWhole } from "./absorption.ts";
+import { absorb, requireFullyAbsorbed } from "./absorption.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
 import { noteDraft, type ThreadDrafts } from "./drafts.ts";
 import { type Priority, type ThreadEvent, type ThreadStatus, threadStream } from "./events.ts";
@@ -49,7 +49,7 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
     case "HoldMessage":
       return holdMessage(command, thread);
     case "FreezeThread":
-      requireWhole(thread);
+      requireFullyAbsorbed(thread);
       return [{ type: "ThreadFrozen", data: { survivorId: command.survivorId, number: command.number } }];
     case "AbsorbThread":
       return absorb(command, thread);

@@ -1,5 +1,5 @@
 import type { DraftOutcome } from "../draft/outcome.ts";
-import { entriesOf, entryOf, hasEntry, withEntry, withoutEntry } from "../idMap.ts";
+import { entriesOf, getEntry, hasEntry, withEntry, withoutEntry } from "../idMap.ts";
 import type { NotedDraft, NotedDraftStatus, ThreadEvent, ThreadStatus } from "./events.ts";
 import type { DraftNote, Thread } from "./thread.ts";
 
@@ -23,7 +23,7 @@ const isClosed = (status: NotedDraftStatus): boolean => status === "closed" || s
 
 /** Returns the thread's last note of a draft; undefined if it has none, or has forgotten it. */
 export const notedDraft = ({ drafts, closedDrafts }: Thread, draftId: string): NotedDraft | undefined =>
-  entryOf(drafts, draftId) ?? closedDrafts.findLast((closed) => closed.draftId === draftId);
+  getEntry(drafts, draftId) ?? closedDrafts.findLast((closed) => closed.draftId === draftId);
 
 /** True if an unknown draft may have closed long ago. */
 export const mayHaveForgotten = ({ closedDrafts }: Thread): boolean => closedDrafts.length >= maxClosedDrafts;
@@ -31,7 +31,7 @@ export const mayHaveForgotten = ({ closedDrafts }: Thread): boolean => closedDra
 export function noteDraft(command: ThreadDrafts, thread: Thread): ThreadEvent[] {
   const { draftId, outcome, draftRevision } = command;
   const known = notedDraft(thread, draftId);
-  if (known ? known.status === "sent" || known.revision >= draftRevision : isOldNews(command, thread)) return [];
+  if (known ? known.status === "sent" || known.revision >= draftRevision : isForgottenDraft(command, thread)) return [];
   // An approval changes no status; its claim follows.
   if (outcome === "approved" && known && !isClosed(known.status)) return [];
   const events: ThreadEvent[] = [
@@ -48,7 +48,7 @@ const statusOf = (outcome: DraftOutcome): NotedDraftStatus =>
   outcome === "pending" || outcome === "approved" ? outcome : "closed";
 
 /** True for a note about an unknown draft that closed so long ago that it is forgotten. A draft with a claim is not forgotten. */
-const isOldNews = ({ draftId, outcome, hasEnded = false }: ThreadDrafts, thread: Thread): boolean =>
+const isForgottenDraft = ({ draftId, outcome, hasEnded = false }: ThreadDrafts, thread: Thread): boolean =>
   mayHaveForgotten(thread) && !hasEntry(thread.claims, draftId) && (hasEnded || isClosed(statusOf(outcome)));
 
 /** Returns the thread's new status; null if unchanged. While another draft is being sent, the end of that send decides. */
@@ -56,12 +56,12 @@ function statusAfter({ draftId, outcome, decided = [] }: ThreadDrafts, thread: T
   if (outcome === "pending") return "draft_pending";
   if (outcome === "rejected") return "open";
   if (outcome !== "stale" && outcome !== "failed") return null;
-  if (isAnotherLeaving(thread, draftId)) return null;
+  if (isAnotherBeingSent(thread, draftId)) return null;
   return [draftId, ...decided].reduce(withoutOpen, thread).pendingDrafts > 0 ? "draft_pending" : "open";
 }
 
 /** True if another draft is being sent. An ended one releases its claim a little later. */
-const isAnotherLeaving = (thread: Thread, draftId: string): boolean =>
+const isAnotherBeingSent = (thread: Thread, draftId: string): boolean =>
   entriesOf(thread.claims).some(([id]) => id !== draftId && !isClosed(notedDraft(thread, id)?.status ?? "pending"));
 
 const onePending = ({ status }: NotedDraft): number => (status === "pending" ? 1 : 0);
@@ -101,7 +101,7 @@ export function withDraftsOf(thread: Thread, drafts: Readonly<Record<string, Not
 
 /** Returns the thread without the draft among its open ones. */
 function withoutOpen(thread: Thread, draftId: string): Thread {
-  const before = entryOf(thread.drafts, draftId);
+  const before = getEntry(thread.drafts, draftId);
   if (before === undefined) return thread;
   return {
     ...thread,

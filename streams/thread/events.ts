@@ -113,7 +113,7 @@ export type AbsorbedPart = { n: number; of: number };
 /** Location of a mail in the log, which never changes: its `MessageReceived`, on the thread that it was filed on. */
 export type MessagePlace = { threadId: string; revision: number };
 
-export type NewestWord = { messageId: string; number: number };
+export type NewestHumanMessage = { messageId: string; number: number };
 
 export type ThreadEvent =
   | Event<
@@ -175,7 +175,7 @@ export type ThreadEvent =
         absorbedId: string;
         number: number;
         newestNumber: number;
-        newestWord: NewestWord | null;
+        newestWord: NewestHumanMessage | null;
         participants: string[];
         /** Open drafts, and those that closed last. */
         drafts: Record<string, NotedDraft>;

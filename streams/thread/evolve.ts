@@ -1,11 +1,11 @@
-import { entryOf, isEmpty, withEntry, withoutEntry } from "../idMap.ts";
-import { isWord } from "../inbox/words.ts";
+import { getEntry, isEmpty, withEntry, withoutEntry } from "../idMap.ts";
+import { isFromPerson } from "../inbox/humanMail.ts";
 import { unreachable } from "../unreachable.ts";
 import { withAbsorbed } from "./absorption.ts";
 import { withAnswers } from "./answers.ts";
 import { withNote } from "./drafts.ts";
 import type { ThreadEvent } from "./events.ts";
-import { joined } from "./participants.ts";
+import { addParticipants } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
 /** A thread before its first mail. */
@@ -53,8 +53,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       return opened(thread, event.data);
     case "MessageReceived": {
       const { number, messageId, classification, from, to, cc } = event.data;
-      const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
-      const participants = joined(thread.participants, [...(from ? [from.address] : []), ...to, ...cc]);
+      const newestWord = isFromPerson(classification) ? { messageId, number } : thread.newestWord;
+      const participants = addParticipants(thread.participants, [...(from ? [from.address] : []), ...to, ...cc]);
       const openingNumber = isFirst(thread) ? number : thread.openingNumber;
       const unauthenticated = withEntry(thread.unauthenticated, String(number), true);
       return { ...thread, newestNumber: number, newestWord, participants, openingNumber, unauthenticated };
@@ -63,14 +63,14 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       return authenticated(thread, event.data.number);
     case "MessageHeld": {
       const { number, messageId, classification } = event.data;
-      const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
+      const newestWord = isFromPerson(classification) ? { messageId, number } : thread.newestWord;
       return { ...thread, newestNumber: number, newestWord };
     }
     case "MessageSent": {
       const { draftId, to } = event.data;
       const noted = withNote(thread, { draftId, status: "sent", revision: 0 });
       const claims = withoutEntry(thread.claims, draftId);
-      return { ...noted, claims, participants: joined(thread.participants, to) };
+      return { ...noted, claims, participants: addParticipants(thread.participants, to) };
     }
     case "ThreadStatusChanged":
       return { ...once(thread, event.data), status: event.data.status };
@@ -110,7 +110,7 @@ const once = (thread: Thread, { once: mark }: { once?: string }): Thread =>
 
 function opened(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"]): Thread {
   const { workspaceId, identityId, subject, recipients = [] } = data;
-  return { ...thread, exists: true, workspaceId, identityId, subject, participants: joined([], recipients) };
+  return { ...thread, exists: true, workspaceId, identityId, subject, participants: addParticipants([], recipients) };
 }
 
 function authenticated(thread: Thread, number: number): Thread {
@@ -123,6 +123,6 @@ function released(thread: Thread, { draftId, because }: { draftId: string; becau
   const claims = withoutEntry(thread.claims, draftId);
   if (because === "unconfirmed") return { ...thread, claims };
   const answers = thread.answers.filter((answer) => answer.draftId !== draftId);
-  if (entryOf(thread.machineAnswers, draftId) === undefined) return { ...thread, claims, answers };
+  if (getEntry(thread.machineAnswers, draftId) === undefined) return { ...thread, claims, answers };
   return { ...thread, claims, answers, machineAnswers: withoutEntry(thread.machineAnswers, draftId) };
 }

@@ -1,5 +1,5 @@
 import { Rejected } from "../decider.ts";
-import { isMachines } from "../inbox/words.ts";
+import { isFromMachine } from "../inbox/humanMail.ts";
 import type { ThreadAbsorption } from "./absorption.ts";
 import type { HeldMessage, InboundMessage, ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
@@ -30,7 +30,7 @@ export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage"
   if (!thread.exists && opens) events.push({ type: "ThreadOpened", data: opens });
   events.push({ type: "MessageReceived", data: message });
   if (message.fromBlockedContact) return events;
-  const automatic = isMachines(message.classification);
+  const automatic = isFromMachine(message.classification);
   if (thread.exists && thread.status === "waiting" && !automatic) {
     events.push({ type: "ThreadStatusChanged", data: { status: "open", because: "the customer wrote" } });
   }

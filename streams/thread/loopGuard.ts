@@ -1,6 +1,6 @@
 import { Rejected } from "../decider.ts";
 import { entriesOf } from "../idMap.ts";
-import { isMachines } from "../inbox/words.ts";
+import { isFromMachine } from "../inbox/humanMail.ts";
 import type { Thread } from "./thread.ts";
 
 /**
@@ -26,4 +26,4 @@ export const machineAddresses = (
   message: { classification: string | null },
   to: readonly string[],
 ): { machineAddresses?: string[] } =>
-  isMachines(message.classification) ? { machineAddresses: to.map((address) => address.toLowerCase()) } : {};
+  isFromMachine(message.classification) ? { machineAddresses: to.map((address) => address.toLowerCase()) } : {};

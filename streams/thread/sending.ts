@@ -1,8 +1,8 @@
 import { Rejected } from "../decider.ts";
-import { newerWord, staleDraft } from "../draft/staleness.ts";
-import { entryOf } from "../idMap.ts";
-import { requireWhole } from "./absorption.ts";
-import { otherAnswers, requireKnown } from "./answers.ts";
+import { newerHumanMessage, staleDraft } from "../draft/staleness.ts";
+import { getEntry } from "../idMap.ts";
+import { requireFullyAbsorbed } from "./absorption.ts";
+import { otherAnswers, requireKnownAnswers } from "./answers.ts";
 import { mayHaveForgotten, notedDraft } from "./drafts.ts";
 import type { SendClaim, ThreadEvent } from "./events.ts";
 import { requireNoLoop } from "./loopGuard.ts";
@@ -31,12 +31,12 @@ export type ThreadSending =
     };
 
 /** Returns the claim under which a draft is being sent; undefined if there is none. */
-export const sendClaimOf = ({ claims }: Thread, draftId: string): SendClaim | undefined => entryOf(claims, draftId);
+export const sendClaimOf = ({ claims }: Thread, draftId: string): SendClaim | undefined => getEntry(claims, draftId);
 
 export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>, thread: Thread): ThreadEvent[] {
   const { claim, basedOnNumber, replaces, knows } = command;
-  requireWhole(thread);
-  const newer = newerWord(thread, { basedOnNumber });
+  requireFullyAbsorbed(thread);
+  const newer = newerHumanMessage(thread, { basedOnNumber });
   if (newer !== null) throw staleDraft(newer.messageId);
   const held = sendClaimOf(thread, claim.draftId);
   if (held && held.attemptId === claim.attemptId) return [];
@@ -44,7 +44,7 @@ export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>
     throw new Rejected("send_in_progress", "this draft is already being sent");
   }
   if (knows !== undefined) {
-    requireKnown(otherAnswers(thread, { draftId: claim.draftId, basedOnNumber }), knows);
+    requireKnownAnswers(otherAnswers(thread, { draftId: claim.draftId, basedOnNumber }), knows);
   }
   requireNoLoop(thread, claim);
   return [{ type: "SendClaimed", data: { ...claim, replaces } }];

@@ -1,6 +1,6 @@
 import type { IdMap } from "../idMap.ts";
 import type { ThreadAnswer } from "./answers.ts";
-import type { AbsorbedPart, NewestWord, NotedDraft, Priority, SendClaim, ThreadStatus } from "./events.ts";
+import type { AbsorbedPart, NewestHumanMessage, NotedDraft, Priority, SendClaim, ThreadStatus } from "./events.ts";
 
 /** Last note of a draft. */
 export type DraftNote = NotedDraft & { draftId: string };
@@ -35,7 +35,7 @@ export type Thread = {
   /** Locations of the newest authentications: at most 50. A draft that answers an older mail is usually stale. */
   proofs: readonly ProofPlace[];
   /** The newest message that makes older drafts stale: from a person or a list, not a machine's answer. */
-  newestWord: NewestWord | null;
+  newestWord: NewestHumanMessage | null;
   /** Addresses (lower case) that sent or received mail of this thread. */
   participants: readonly string[];
   /** Open drafts: `approved` if approved by their submission, otherwise `pending` until they close. A draft with a claim is being sent. */

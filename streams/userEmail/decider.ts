@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { invalid } from "../decider.ts";
+import { invalidRequest } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type UserEmailEvent, userEmailStream } from "./events.ts";
@@ -17,7 +17,7 @@ function decide(command: UserEmailCommand, address: UserEmail): UserEmailEvent[]
     case "ClaimUserEmail":
       if (address.userId === userId) return [];
       if (address.userId !== null) {
-        throw invalid("email", "this address already has an account: sign in with it", { conflict: true });
+        throw invalidRequest("email", "this address already has an account: sign in with it", { conflict: true });
       }
       return [{ type: "UserEmailClaimed", data: { userId, email: command.email } }];
     case "ReleaseUserEmail":

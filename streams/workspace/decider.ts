@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { invalid, Rejected } from "../decider.ts";
+import { invalidRequest, Rejected } from "../decider.ts";
 import { countersFor, type Stretch, withStretch } from "../quota/rollOver.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
@@ -190,7 +190,10 @@ function pause({ sendingPaused, sendingPausedReason }: WorkspaceChanges, workspa
   const paused = sendingPaused ?? workspace.sendingPaused;
   if (!paused) {
     if (sendingPausedReason) {
-      throw invalid("sending_paused_reason", "sending is not paused: give a reason together with sending_paused true");
+      throw invalidRequest(
+        "sending_paused_reason",
+        "sending is not paused: give a reason together with sending_paused true",
+      );
     }
     return workspace.sendingPaused ? [{ type: "SendingResumed", data: {} }] : [];
   }

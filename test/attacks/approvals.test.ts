@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { barrier } from "#test/http/framework/support.ts";
 import { sized } from "#test/support/full.ts";
@@ -474,7 +474,7 @@ describe("attacks on approvals", () => {
     it("an agent finds no approval link in histories, contents or approvers' replies", async () => {
       const { id, links } = await asked();
       const token = new URL(links.approve).pathname.slice(3);
-      const { resolve, accept } = reception(service.deps);
+      const { resolve, accept } = createReception(service.deps);
       const address = service.deps.settings.approvalsFrom;
       const recipient = (await resolve(address))!;
       const { messageId } = (await caught()).find(({ text }) => text.includes(token))!;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Ask } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
@@ -18,7 +18,7 @@ describe("the filing of mails too large to be recorded", () => {
     service = await startInProcess();
     ({ id: workspaceId, ask } = await service.workspace());
     ({ id: identityId, address: to } = await service.identity(workspaceId));
-    const { resolve, accept: take } = reception(service.deps);
+    const { resolve, accept: take } = createReception(service.deps);
     const recipient = (await resolve(to))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
     accept = (raw) =>

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { pino } from "pino";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "#src/mail/in/smtpReceiver.ts";
 import { corpus, hasCorpus } from "#test/mail/in/mails.ts";
 import { emptyLines, headerMail, type SlowMail, slowMails } from "#test/mail/in/slowMails.ts";
@@ -26,7 +26,7 @@ describe("attacks by mail", function () {
       approvalChannel: { type: "email", config: { to: "boss@example.com" } },
     });
     const logger = pino({ level: "silent" });
-    smtp = await createSmtpReceiver({ reception: reception(service.deps), port: 0, host: "127.0.0.1", logger });
+    smtp = await createSmtpReceiver({ reception: createReception(service.deps), port: 0, host: "127.0.0.1", logger });
   });
 
   after(async () => {

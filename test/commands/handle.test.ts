@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { hasEffectMark } from "#src/commands/effectMarks.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
-import { holdsMark } from "#src/commands/ownEffect.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { systemClock, systemIds } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -153,7 +153,7 @@ describe("the handling of a command", () => {
       };
       const marks = { found: "o3000", missing: "none", tooOld: "o2500" };
       const holds = (operation: string, since: string | undefined) =>
-        holdsMark(
+        hasEffectMark(
           store,
           { stream: "workspace-1", revision: 3_600 },
           { mark: `${operation}/UpdateWorkspace`, begunAt: since },

@@ -1,6 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import { expect } from "chai";
-import { keyOwner } from "#src/commands/domains/domains.ts";
+import { dkimKeyOwner } from "#src/commands/domains/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { domainStream } from "#streams/domain/events.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
@@ -114,9 +114,9 @@ describe("domains of a workspace over HTTP", () => {
     const sealed = event?.data.privateKey as string;
     expect(JSON.stringify([json, stored.rows, event])).not.to.match(/PRIVATE KEY/);
     expect(JSON.stringify([json, stored.rows])).not.to.include(sealed);
-    const opened = service.deps.keyRing.open(sealed, keyOwner(tenant.workspaceId));
+    const opened = service.deps.keyRing.open(sealed, dkimKeyOwner(tenant.workspaceId));
     expect(createPublicKey(opened).export({ type: "spki", format: "der" }).equals(der)).to.equal(true);
-    expect(() => service.deps.keyRing.open(sealed, keyOwner("another workspace"))).to.throw();
+    expect(() => service.deps.keyRing.open(sealed, dkimKeyOwner("another workspace"))).to.throw();
   });
 
   it("domains are listed page by page, the sandbox domain first, then the newest [4 GET /v1/domains] [8 list limit]", async () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import type { Ask } from "#test/support/asking.ts";
@@ -22,7 +22,7 @@ describe("held mail over HTTP [d5 held]", () => {
 
   /** Accepts the mails in parallel, and does not wait until they are filed. */
   async function acknowledge(mails: readonly { to: string; raw: string }[]): Promise<void> {
-    const { resolve, accept } = reception(service.deps);
+    const { resolve, accept } = createReception(service.deps);
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
     await Promise.all(
       mails.map(async ({ to, raw }) => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { unansweredMail } from "#projections/inbound/queries.ts";
-import { postedMail } from "#src/commands/inbound/postedMail.ts";
+import { createPostReceiver } from "#src/commands/inbound/postedMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { systemIds } from "#src/platform/clock.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
@@ -143,7 +143,7 @@ describe("the inbound ledger over HTTP", () => {
     } finally {
       await second.stop();
     }
-    const takePost = postedMail(service.deps, { isFull: (id) => id === full.id });
+    const takePost = createPostReceiver(service.deps, { isFull: (id) => id === full.id });
     const post = (to: string) => {
       const posted = { raw: Buffer.from(mail({ id: `${to}-posted` })), from: "ann@customer.example", to: [to] };
       const about = { bytes: Buffer.alloc(0), contentType: undefined, ip: "127.0.0.1" };

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { firstOwnerLink } from "#src/commands/members/invitations.ts";
-import { type Person, personOf } from "#src/commands/users/users.ts";
+import { personOf, type UserAccount } from "#src/commands/users/users.ts";
 import { deskOf } from "#test/support/desk.ts";
 import { atTheDoor, goodPassword, mailedToken } from "#test/support/door.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
@@ -51,7 +51,7 @@ describe("acceptance of an invitation [4 /auth/*]", () => {
     const accepted = await visitor.json("/auth/invitations/accept", { token, password: goodPassword, email });
     expect(accepted.status).to.equal(200);
     const isConfirmed = async () => (await personOf(service.deps, email).then(stateOf)).isConfirmed;
-    const stateOf = async (person: Person | undefined) => (await service.deps.users.load(person!.userId)).state;
+    const stateOf = async (person: UserAccount | undefined) => (await service.deps.users.load(person!.userId)).state;
     expect(await isConfirmed()).to.equal(false);
     await visitor.json("/auth/email", { new_email: email, password: goodPassword });
     const confirmation = await mailedToken(service, { address: email, page: "new-email" });

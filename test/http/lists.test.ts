@@ -6,8 +6,8 @@ import {
   type Order,
   type Page,
   type PageQuery,
-  page,
-  pageOfFound,
+  readPage,
+  readPageByIds,
   type Window,
 } from "#projections/page.ts";
 import type { Tx } from "#projections/projection.ts";
@@ -209,7 +209,7 @@ describe("lists by pagination cursor [d0 lists]", () => {
       at: index % 7 === 0 ? "-infinity" : `2026-01-01T00:00:00.00000${index % 4}Z`,
     }));
 
-    async function walked(tx: Tx, ask: typeof page, { order, limit }: { order: Order; limit: number }) {
+    async function walked(tx: Tx, ask: typeof readPage, { order, limit }: { order: Order; limit: number }) {
       const window = (after: Cursor | null): Window => ({ limit, offset: 0, after: after ?? undefined });
       const ids: string[] = [];
       let after: Cursor | null = null;
@@ -249,8 +249,8 @@ describe("lists by pagination cursor [d0 lists]", () => {
           );
           const all = sorted.rows.map(({ id }) => id);
           for (const limit of [1, 7, 40]) {
-            expect(await walked(tx, page, { order, limit }), `${direction} ${limit}`).to.deep.equal(all);
-            expect(await walked(tx, pageOfFound, { order, limit }), `found ${direction} ${limit}`).to.deep.equal(all);
+            expect(await walked(tx, readPage, { order, limit }), `${direction} ${limit}`).to.deep.equal(all);
+            expect(await walked(tx, readPageByIds, { order, limit }), `found ${direction} ${limit}`).to.deep.equal(all);
           }
         }
       });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import { askProcessor } from "#src/commands/billing/asking.ts";
+import { callProcessor } from "#src/commands/billing/callProcessor.ts";
 import { startCheckout } from "#src/commands/billing/checkout.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
@@ -289,7 +289,7 @@ describe("billing through Stripe, against a mock of its API", () => {
 
   it("a request to Stripe that is not answered in time is answered stripe_error [7 502 stripe_error]", async () => {
     const payments = service.deps.payments;
-    const never = askProcessor({ payments }, () => new Promise(() => {}), { withinMs: 20 });
+    const never = callProcessor({ payments }, () => new Promise(() => {}), { withinMs: 20 });
     expect(await never.catch(({ code }) => code)).to.equal("stripe_error");
   });
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { draftStream } from "#streams/draft/events.ts";
-import { expectSound, requireHuman } from "./sendChecks.ts";
+import { expectSound, requireHuman } from "./sendSoundness.ts";
 import { ann, bob, cause, createSendWorld, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 const approve = (world: SendWorld, draftId: string, who = ann) =>

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { authenticateMessage } from "#src/commands/inbound/mailAuthentication.ts";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { signMail } from "#src/mail/out/dkim.ts";
 import { newDkimKeys } from "#src/mail/out/dkimKeys.ts";
 import { type InboundMessage, threadStream } from "#streams/thread/events.ts";
@@ -60,7 +60,7 @@ describe("the authentication of filed mail [d5 authentication]", () => {
   };
   /** Receives a mail without waiting for its filing. */
   const taken = async (raw: string) => {
-    const { resolve, accept } = reception(service.deps);
+    const { resolve, accept } = createReception(service.deps);
     const recipients = [{ recipient: (await resolve(identity.address))!, address: identity.address }];
     const remote = { ip: "192.0.2.1", helo: "mx.silent.example" };
     await accept({ recipients, from: "ann@customer.example", raw: Buffer.from(raw), remote });

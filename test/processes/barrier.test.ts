@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { expectSound, first, send } from "./sendChecks.ts";
+import { expectSound, first, send } from "./sendSoundness.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld } from "./sendWorld.ts";
 
 const count = (world: SendWorld, type: string) => world.log.all.filter((event) => event.type === type).length;

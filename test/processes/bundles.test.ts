@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { BundleRequest, Channel, Channels } from "#src/channels/channel.ts";
-import { recordUndelivered } from "#src/commands/approvals/undelivered.ts";
+import { recordBouncedRequest } from "#src/commands/approvals/bouncedRequests.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
@@ -446,7 +446,7 @@ describe("approval mails about several drafts", () => {
     const { messageId } = (await mailsTo(identity.to)).at(-1) as CaughtMail;
     const origin = service.deps.messageIds.open(messageId)!;
     await service.caughtUp();
-    await recordUndelivered(service.deps, { origin, evidence: "a bounce" }, cause);
+    await recordBouncedRequest(service.deps, { origin, evidence: "a bounce" }, cause);
     for (const id of ids) expect(await failures(id)).to.deep.equal([true]);
   });
 

@@ -10,7 +10,7 @@ import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
 import { tell } from "#test/support/processContext.ts";
-import { expectSound } from "./sendChecks.ts";
+import { expectSound } from "./sendSoundness.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 type Ended = { code: string; details: Record<string, unknown> };

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { approveDraft } from "#src/commands/drafts/drafts.ts";
-import { approveByPerson, editAndApprove } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson, editAndApprove } from "#src/commands/drafts/signedInDecisions.ts";
 import { sendDirectly } from "#src/commands/emails/directSends.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { systemIds } from "#src/platform/clock.ts";
 import { draftContent } from "#test/support/draftContent.ts";
-import { requireHuman, send } from "./sendChecks.ts";
+import { requireHuman, send } from "./sendSoundness.ts";
 import { ann, bob, cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 type Approve = (world: SendWorld, draftId: string) => Promise<unknown>;

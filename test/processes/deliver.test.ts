@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { ReadyConnection } from "#src/mail/mailProvider.ts";
-import type { Obstacle, SetAside } from "#src/processes/process.ts";
+import type { ProcessObstacle, SetAside } from "#src/processes/process.ts";
 import { causeOf } from "#src/runtime/work/handlerContext.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { tell } from "#test/support/processContext.ts";
-import { expectSound, first, isHandingOver, later, unknown } from "./sendChecks.ts";
+import { expectSound, first, isHandingOver, later, unknown } from "./sendSoundness.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 const queued = async (options = {}) => {
@@ -260,7 +260,7 @@ describe("an obstacle to a send", () => {
       const { world } = await queued();
       await set(world, true);
       const { setAside } = (await deliverOn(world)) as SetAside;
-      const hasMoved = ({ stream, revision }: Obstacle) =>
+      const hasMoved = ({ stream, revision }: ProcessObstacle) =>
         world.log.all.some((event) => event.stream === stream && event.revision > revision);
       expect(setAside.some(hasMoved)).to.equal(false);
       await set(world, false);

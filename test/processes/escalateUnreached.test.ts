@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ApprovalRequest, Channel, ChannelAnswer, Channels } from "#src/channels/channel.ts";
-import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { escalateUnreached } from "#src/processes/escalateUnreached.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Process, Timer } from "#src/processes/process.ts";

@@ -4,7 +4,7 @@ import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { waitUntilFiled } from "#src/commands/sends/barrier.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
+import { expectSound, first, requireHuman, send } from "./sendSoundness.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 /** Counts this instance's rounds of reads from now on. Reads of one turn count as one round. */

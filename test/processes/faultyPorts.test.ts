@@ -5,7 +5,7 @@ import { causeOf } from "#src/runtime/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { tell } from "#test/support/processContext.ts";
-import { expectSound, first } from "./sendChecks.ts";
+import { expectSound, first } from "./sendSoundness.ts";
 import { cause, createSendWorld, type Node, type SendWorld } from "./sendWorld.ts";
 
 const hourMs = 3_600_000;

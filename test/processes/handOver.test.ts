@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { tell } from "#test/support/processContext.ts";
-import { accepted, expectSound, first, later, requireHuman, send, unknown } from "./sendChecks.ts";
+import { accepted, expectSound, first, later, requireHuman, send, unknown } from "./sendSoundness.ts";
 import { cause, createSendWorld, identityId, refusal, workspaceId } from "./sendWorld.ts";
 
 describe("the hand-over", () => {

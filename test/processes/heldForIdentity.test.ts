@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { Obstacle, SetAside } from "#src/processes/process.ts";
+import type { ProcessObstacle, SetAside } from "#src/processes/process.ts";
 import { idOf } from "#streams/event.ts";
 import { tell } from "#test/support/processContext.ts";
-import { expectSound } from "./sendChecks.ts";
+import { expectSound } from "./sendSoundness.ts";
 import { cause, createSendWorld, identityId, type SendWorld } from "./sendWorld.ts";
 
 type End = { name: string; happens(world: SendWorld): Promise<unknown> };
@@ -54,7 +54,7 @@ describe("an automatically approved draft of a disabled identity", () => {
     const world = await disabled();
     await world.submit({ autoApproved: true });
     const { setAside } = (await answerTo(world, "DraftRulesApplied"))!;
-    const hasMoved = ({ stream, revision }: Obstacle) =>
+    const hasMoved = ({ stream, revision }: ProcessObstacle) =>
       world.log.all.some((event) => event.stream === stream && event.revision > revision);
     expect(setAside.map(({ stream }) => stream)).to.deep.equal([`identity-${identityId}`]);
     expect(setAside.some(hasMoved)).to.equal(false);

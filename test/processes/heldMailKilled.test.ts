@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import pg from "pg";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
 import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
@@ -37,7 +37,7 @@ describe("the release of held mail by an instance that is killed", () => {
     database = await createTestDatabase({ readModels: true });
     const ask = await start();
     const [sandbox] = (await ask("GET /v1/domains")).json.data;
-    const { resolve, accept } = reception(running!.deps);
+    const { resolve, accept } = createReception(running!.deps);
     for (const [index, crashAt] of crashPoints.entries()) {
       const body = { domain_id: sandbox.id, local_part: `held-${index}`, display_name: "Held" };
       const { json: identity } = await ask("POST /v1/identities", { json: body });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { approveDraft } from "#src/commands/drafts/drafts.ts";
-import { expectSound, later, send } from "./sendChecks.ts";
+import { expectSound, later, send } from "./sendSoundness.ts";
 import { cause, workspaceId } from "./sendWorld.ts";
 import { createStandingWorld, type StandingWorld } from "./standingWorld.ts";
 

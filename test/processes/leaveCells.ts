@@ -1,12 +1,12 @@
 import { approveDraft } from "#src/commands/drafts/drafts.ts";
-import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
 import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
-import type { SendCheck } from "#src/commands/sends/mayLeave.ts";
+import type { SendCheck } from "#src/commands/sends/sendChecks.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { linkVoter } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
-import { first, later, requireHuman, send } from "./sendChecks.ts";
+import { first, later, requireHuman, send } from "./sendSoundness.ts";
 import { ann, beginningOf, bob, cause, identityId, refusal, workspaceId } from "./sendWorld.ts";
 import { createStandingWorld, isTrusted, openStandingWorld, type StandingWorld, skip } from "./standingWorld.ts";
 
@@ -60,8 +60,8 @@ export type Cell = { way: WayName; moment: (typeof moments)[number] };
 type End = "pending" | `held ${string}` | `failed ${string}` | "stale" | "sending" | "sent";
 
 /**
- * A change that makes the answer "no". `ways`: the approvals it concerns, by default all. `undone`: ends it; then the draft is sent, by a key's
- * request if it has to be requested again.
+ * A change that makes the answer "no". `ways`: the approvals it concerns, by default all. `undone`: ends it; then the draft is sent, by a
+ * key's request if it has to be requested again.
  */
 export type Question = { change: Do; ways?: WayName[]; end: (cell: Cell) => End; undone?: Do };
 

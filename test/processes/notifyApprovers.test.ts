@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
-import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";

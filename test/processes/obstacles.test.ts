@@ -3,7 +3,7 @@ import { obstacleCategories } from "#streams/obstacleEnds.ts";
 import { sized } from "#test/support/full.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { type End, type Obstacle, obstacles, openObstacleWorld } from "./obstacleCases.ts";
-import { attemptsOf, expectSound, isHandingOver } from "./sendChecks.ts";
+import { attemptsOf, expectSound, isHandingOver } from "./sendSoundness.ts";
 import type { SendWorld } from "./sendWorld.ts";
 
 /** Moments at which the obstacle arises: before the approval is handled, or while the draft's connection is opened. */

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { approveDraft, editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
-import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
 import { pauseInstallation } from "#src/commands/installation.ts";
 import { hasEntry } from "#streams/idMap.ts";
-import { first, send, unknown } from "./sendChecks.ts";
+import { first, send, unknown } from "./sendSoundness.ts";
 import { ann, cause, createSendWorld, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 /** Returns a draft's state as recorded on its thread. */

@@ -9,7 +9,7 @@ import { failSends, faults } from "#test/support/sendGrid/faults.ts";
 import { mockMail } from "#test/support/sendGrid/mail.ts";
 import { mockApiKey, startMockSendGrid } from "#test/support/sendGrid/mockSendGrid.ts";
 import { type RelayFault, type RelayStage, startSmtpRelay } from "#test/support/smtpRelay.ts";
-import { expectSound } from "./sendChecks.ts";
+import { expectSound } from "./sendSoundness.ts";
 import { cause, createSendWorld } from "./sendWorld.ts";
 
 /** A draft's end, the number of hand-overs that were begun, and how often its mail was accepted. */

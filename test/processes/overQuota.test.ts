@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
-import { expectSound, first, send } from "./sendChecks.ts";
+import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
+import { expectSound, first, send } from "./sendSoundness.ts";
 import { ann, createSendWorld, refusal, workspaceId } from "./sendWorld.ts";
 
 describe("a send over quota", () => {

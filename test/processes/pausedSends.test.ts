@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
@@ -34,7 +34,7 @@ describe("sends that have to wait", () => {
     ).rows[0]!.n;
   /** Receives a mail without waiting for its filing. */
   async function acknowledge(raw: string): Promise<void> {
-    const { resolve, accept } = reception(service.deps);
+    const { resolve, accept } = createReception(service.deps);
     const recipient = (await resolve(identity.address))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
     await accept({

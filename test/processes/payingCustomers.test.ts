@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import {
-  askForSubscriptions,
-  payerOf,
+  loadPayer,
   recordProcessorEvent,
+  requestSubscriptionRead,
   workspaceOfCustomer,
 } from "#src/commands/billing/customers.ts";
 import { followSubscriptions as follow } from "#src/commands/billing/subscriptions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
-import { takeSlot, worksUnderPlan } from "#src/commands/plans/slots.ts";
+import { isWithinPlan, takeSlot } from "#src/commands/plans/slots.ts";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { systemClock, systemIds } from "#src/platform/clock.ts";
 import {
@@ -111,7 +111,7 @@ describe("customers at the payment processor", () => {
       "two",
     ]);
     expect(await workspaceOfCustomer(deps, "cus_9")).to.equal(null);
-    expect((await payerOf(deps, "two")).customerId).to.equal("cus_2");
+    expect((await loadPayer(deps, "two")).customerId).to.equal("cus_2");
     expect(typesOf("billing-one")).to.deep.equal(["CustomerCreated"]);
   });
 
@@ -171,10 +171,10 @@ describe("customers at the payment processor", () => {
     expect(await plan()).to.include({ plan: "pro", status: "active", interval: "monthly", renewsAt: days(31) });
     state.subscriptions = "customer_deleted";
     await look();
-    expect((await payerOf(deps, "one")).customerId).to.equal(null);
+    expect((await loadPayer(deps, "one")).customerId).to.equal(null);
     expect(await plan()).to.include({ plan: "pro", status: "canceled", renewsAt: null });
     await tell(creating(), eventOf("CustomerLost", "billing-one"));
-    expect((await payerOf(deps, "one")).customerId).to.equal("cus_2");
+    expect((await loadPayer(deps, "one")).customerId).to.equal("cus_2");
     expect(await workspaceOfCustomer(deps, "cus_1")).to.equal("one");
     state.subscriptions = [];
     await look();
@@ -201,17 +201,17 @@ describe("customers unknown to the payment processor", () => {
     expect(lines.at(-1)).to.include({ level: "error", message: "the payment processor refused, retrying" });
     expect(lines.at(-1)!.details.because).to.contain("STRIPE_SECRET_KEY");
     expect(await plan()).to.include({ plan: "pro", status: "active" });
-    expect((await payerOf(deps, "one")).customerId).to.equal("cus_1");
+    expect((await loadPayer(deps, "one")).customerId).to.equal("cus_1");
     // With the right key everything continues as before.
     state.subscriptions = [subscription()];
     await look();
-    expect(await payerOf(deps, "one")).to.include({ customerId: "cus_1", isSubscribed: true });
+    expect(await loadPayer(deps, "one")).to.include({ customerId: "cus_1", isSubscribed: true });
     state.subscriptions = "customer_unknown";
     wait(37);
     expect(await look().catch((error) => error)).to.be.instanceOf(ProcessorRefused);
     wait(39);
     await look();
-    expect((await payerOf(deps, "one")).customerId).to.equal(null);
+    expect((await loadPayer(deps, "one")).customerId).to.equal(null);
     expect(await plan()).to.include({ plan: "builder_pack", status: "canceled" });
   });
 
@@ -220,7 +220,7 @@ describe("customers unknown to the payment processor", () => {
     await create("one");
     state.subscriptions = "customer_unknown";
     await look();
-    expect((await payerOf(deps, "one")).customerId).to.equal(null);
+    expect((await loadPayer(deps, "one")).customerId).to.equal(null);
   });
 });
 
@@ -259,9 +259,9 @@ describe("events of the payment processor", () => {
 
   it("subscriptions are read again on request and when one should have ended", async () => {
     const { create, deps, following, eventOf, state } = await world();
-    await askForSubscriptions(deps, { workspaceId: "one", because: "no customer yet" }, system());
+    await requestSubscriptionRead(deps, { workspaceId: "one", because: "no customer yet" }, system());
     await create("one");
-    await askForSubscriptions(deps, { workspaceId: "one", because: "a checkout was completed" }, system());
+    await requestSubscriptionRead(deps, { workspaceId: "one", because: "a checkout was completed" }, system());
     state.subscriptions = [subscription({ cancelAt: days(0.5) })];
     const timers: Timer[] = [];
     await tell(following(), eventOf("SubscriptionsAsked", "billing-one"), { timers });
@@ -352,13 +352,13 @@ describe("a second subscription", () => {
     await create("one");
     state.subscriptions = both;
     await look();
-    expect(await payerOf(deps, "one")).to.include({ isSubscribed: true, trialUsed: true });
+    expect(await loadPayer(deps, "one")).to.include({ isSubscribed: true, trialUsed: true });
     state.subscriptions = [
       { ...both[0]!, status: "canceled", periodEnd: days(365) },
       { ...both[1]!, status: "canceled" },
     ];
     await look();
-    expect(await payerOf(deps, "one")).to.include({ isSubscribed: false, trialUsed: true });
+    expect(await loadPayer(deps, "one")).to.include({ isSubscribed: false, trialUsed: true });
     wait(31);
     expect(await plan()).to.include({ plan: "builder_pack", status: "canceled" });
     await look();
@@ -387,7 +387,7 @@ describe("a smaller plan", () => {
       const found = [];
       for (const holderId of ids) {
         const slot = { workspaceId: "one", kind: "identities", holderId } as const;
-        if (await worksUnderPlan(deps, slot, isAlive)) found.push(holderId);
+        if (await isWithinPlan(deps, slot, isAlive)) found.push(holderId);
       }
       return found;
     };
@@ -453,7 +453,7 @@ describe("workspaces older than the payment processor", () => {
     } as Partial<PaymentProcessor> as PaymentProcessor;
     const runner = work.run([createCustomers(deps, payments), followSubscriptions(deps, payments)]);
     await runner.idle();
-    const customers = await Promise.all(ids.map(async (id) => (await payerOf(deps, id)).customerId!));
+    const customers = await Promise.all(ids.map(async (id) => (await loadPayer(deps, id)).customerId!));
     expect(new Set(customers).size).to.equal(2);
 
     subscribed = customers[1]!;

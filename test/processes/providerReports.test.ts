@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type ProviderEvent, recordProviderEvents } from "#src/commands/sends/providerEvents.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { isHandingOver, unknown } from "./sendChecks.ts";
+import { isHandingOver, unknown } from "./sendSoundness.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
 describe("provider reports about a mail", () => {

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { quotaStream } from "#streams/quota/events.ts";
@@ -65,7 +65,7 @@ describe("quotas with two instances, one of them killed [8 builder_pack]", funct
     const address = `${localPart}@${deps.settings.sandboxDomain}`;
     const ask = asking(second.url, key);
     const dying = asking(first.url, key);
-    const { resolve, accept } = reception(deps);
+    const { resolve, accept } = createReception(deps);
     await until(async () => (await resolve(address)) !== undefined);
     const receive = async (id: string) => {
       const remote = { ip: "192.0.2.1", helo: "x" };

@@ -11,7 +11,7 @@ import {
   type SmtpRelay,
   startSmtpRelay,
 } from "#test/support/smtpRelay.ts";
-import { expectSound } from "./sendChecks.ts";
+import { expectSound } from "./sendSoundness.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
 const queued = async () => {

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { takeAction } from "#src/commands/rules/ruleActions.ts";
-import { aboutDraft, askedMessage } from "#src/commands/rules/ruleFacts.ts";
+import { draftInput, toTestedMessage } from "#src/commands/rules/ruleFacts.ts";
 import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
-import { answeredBy, type FiledMail } from "#src/commands/threads/answered.ts";
+import { type FiledMail, mailAnsweredBy } from "#src/commands/threads/answeredMail.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
@@ -169,9 +169,9 @@ describe("rules whose events are repeated", () => {
   async function lookAlike(draftId: string, event: Recorded, workspaceId: string) {
     const { state } = await rules.service.deps.drafts.load(draftId);
     const { deps } = rules.service;
-    const message = async () => askedMessage(deps, (await answeredBy(deps, state)) as FiledMail);
+    const message = async () => toTestedMessage(deps, (await mailAnsweredBy(deps, state)) as FiledMail);
     const about = async () =>
-      aboutDraft(deps, { trigger: "draft.approved", draftId, draft: state, message: await message() });
+      draftInput(deps, { trigger: "draft.approved", draftId, draft: state, message: await message() });
     const trigger = { trigger: "draft.approved", runId: randomUUID(), triggerEventId: event.id, workspaceId } as const;
     return { about, trigger: { ...trigger, proven: true } };
   }

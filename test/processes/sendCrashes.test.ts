@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
-import { expectSound, isHandingOver, send } from "./sendChecks.ts";
+import { expectSound, isHandingOver, send } from "./sendSoundness.ts";
 import { createSendWorld } from "./sendWorld.ts";
 
 describe("faults at every append of the send path", () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { tell } from "#test/support/processContext.ts";
-import { expectSound, first, send } from "./sendChecks.ts";
+import { expectSound, first, send } from "./sendSoundness.ts";
 import { cause, createSendWorld, refusal, workspaceId } from "./sendWorld.ts";
 
 describe("the send path", () => {

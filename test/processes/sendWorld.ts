@@ -1,9 +1,9 @@
 import type { Reads } from "#projections/reads.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { tellThread } from "#src/commands/drafts/changeDraft.ts";
+import { noteDraftOnThread } from "#src/commands/drafts/changeDraft.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
-import { createRoom } from "#src/commands/room.ts";
+import { createMemoryRoom } from "#src/commands/memoryRoom.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
@@ -15,7 +15,7 @@ import { deliver } from "#src/processes/deliver.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
-import type { HandlerResult, Obstacle, Process, Timer } from "#src/processes/process.ts";
+import type { HandlerResult, Process, ProcessObstacle, Timer } from "#src/processes/process.ts";
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
@@ -157,7 +157,7 @@ export function openSendWorld(
   const timers: KeptTimers = new Map(beginning?.timers);
   /** Handlers that asked to be run again at a time. */
   let asked: { name: string; run: Work; atMs: number }[] = [];
-  let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
+  let aside: { name: string; run: Work; obstacles: readonly ProcessObstacle[] }[] = [];
   let position = beginning?.position ?? 0;
 
   let through: MailProvider | undefined;
@@ -215,7 +215,7 @@ export function openSendWorld(
       },
       resolver: undefined as never,
       authenticator: undefined as never,
-      mailRoom: createRoom(64 * 1024 * 1024),
+      mailRoom: createMemoryRoom(64 * 1024 * 1024),
       pictures: { fetch: async () => undefined },
       costlyWork: createCostlyWork(sharedThreads()),
       // Keys are stored unsealed in this log.
@@ -298,7 +298,7 @@ export function openSendWorld(
   }
 
   /** True if one of these obstacles may have ended since it was seen. */
-  const mayHaveEnded = (obstacles: readonly Obstacle[], ended = endedObstacles(log.all)): boolean =>
+  const mayHaveEnded = (obstacles: readonly ProcessObstacle[], ended = endedObstacles(log.all)): boolean =>
     obstacles.some(({ stream, revision }) => (ended.get(stream) ?? -1) > revision);
 
   /** Runs the handlers again that were set aside under this event's stream. */
@@ -408,7 +408,7 @@ export function openSendWorld(
     // A draft is approved by the setting only if it is on.
     if (draft.autoApproved) await changeIdentity({ autoApproveReplies: true });
     const submitted = await on.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
-    await tellThread(on, { draftId, ...submitted }, cause);
+    await noteDraftOnThread(on, { draftId, ...submitted }, cause);
     await drain();
     return draftId;
   }
@@ -435,7 +435,7 @@ export function openSendWorld(
       ifVersion: null,
     };
     const edited = await node.drafts.handle(draftId, command, cause);
-    await tellThread(node, { draftId, ...edited }, cause);
+    await noteDraftOnThread(node, { draftId, ...edited }, cause);
     await drain();
   }
 

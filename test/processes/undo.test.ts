@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
-import { approveByPerson, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import { Crashed, type StoreFault } from "#test/support/faultyEventStore.ts";
 import { contextOf } from "#test/support/processContext.ts";
-import { expectSound, first, requireHuman, send } from "./sendChecks.ts";
+import { expectSound, first, requireHuman, send } from "./sendSoundness.ts";
 import {
   ann,
   bob,

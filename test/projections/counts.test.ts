@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Counts, moveCounts } from "#projections/counts.ts";
+import { type Counts, updateCounts } from "#projections/counts.ts";
 import { projectorOn, unseenTables } from "#test/support/projecting.ts";
 import { seeded } from "../../scripts/support/random.ts";
 
@@ -26,7 +26,7 @@ describe("the counts of a list", () => {
           rows.has(id) ? [rows.get(id) as Record<string, unknown>] : [],
         );
         const projector = projectorOn(tx);
-        moveCounts(projector.tx, counts, { before, after });
+        updateCounts(projector.tx, counts, { before, after });
         await projector.written();
         const expected = new Map<string, number>();
         for (const { kind, done } of rows.values())

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { drafts } from "#projections/drafts/projector.ts";
 import { publicEvents } from "#projections/feed/publicEvents.ts";
 import { messages } from "#projections/messages/projector.ts";
-import { placeOfMessage } from "#projections/messages/queries.ts";
+import { positionOfMessage } from "#projections/messages/queries.ts";
 import type { Projection } from "#projections/projection.ts";
 import { threads } from "#projections/threads/projector.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
@@ -196,9 +196,9 @@ describe("rows of an absorbed thread", () => {
       const at = (revision: number, of: Recorded) => ({ ...of, revision });
       const events = [at(5, received(a, 1)), at(17, received(b, 2)), ...inParts(2)];
       const places = await projecting(messages, [events], async (tx) => {
-        const found: Awaited<ReturnType<typeof placeOfMessage>>[] = [];
+        const found: Awaited<ReturnType<typeof positionOfMessage>>[] = [];
         for (const n of [1, 2, 3])
-          found.push(await placeOfMessage({ of: () => tx } as never, workspaceId, uuid(400 + n)));
+          found.push(await positionOfMessage({ of: () => tx } as never, workspaceId, uuid(400 + n)));
         return found;
       });
       expect(places).to.deep.equal([{ threadId: a, revision: 5 }, { threadId: b, revision: 17 }, undefined]);

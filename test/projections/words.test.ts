@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { mostParts, parseQuery } from "#projections/search/parseQuery.ts";
-import { fold, vectorOf, wordsOf } from "#projections/search/words.ts";
+import { foldText, searchVector, wordsOf } from "#projections/search/words.ts";
 
 describe("the words of a search", () => {
   it("search words are without case, accents and forms of letters", () => {
@@ -15,7 +15,7 @@ describe("the words of a search", () => {
       ["ＦＵＬＬ", "full"],
       ["İstanbul", "istanbul"],
     ] as const)
-      expect(fold(typed), typed).to.equal(folded);
+      expect(foldText(typed), typed).to.equal(folded);
   });
 
   it("search words are split at all but letters and digits, and at every sign in scripts without spaces", () => {
@@ -65,10 +65,10 @@ describe("the words of a search", () => {
         const { having, without } = parseQuery(text);
         for (const { words } of [...having, ...without])
           for (const { word } of words) expect(word).to.match(/^[\p{L}\p{N}]+$/u);
-        for (const word of vectorOf([text, text], text).words) expect(word).to.match(/^@?[\p{L}\p{N}]+$/u);
+        for (const word of searchVector([text, text], text).words) expect(word).to.match(/^@?[\p{L}\p{N}]+$/u);
       }),
     );
-    const long = vectorOf(["a ".repeat(50_000), `${"b".repeat(5_000)} c`], "Ann ann@x.example");
+    const long = searchVector(["a ".repeat(50_000), `${"b".repeat(5_000)} c`], "Ann ann@x.example");
     expect(long.words).to.deep.equal(["@ann", "@x", "@example", "a"]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { fold, Rejected } from "#streams/decider.ts";
 import { entriesOf } from "#streams/idMap.ts";
-import { type Absorbed, absorptionOf } from "#streams/thread/absorption.ts";
+import { type Absorbed, splitForAbsorption } from "#streams/thread/absorption.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import type { Thread } from "#streams/thread/thread.ts";
@@ -77,7 +77,7 @@ describe("the absorption of a thread", () => {
     const numbers = Array.from({ length: 60 }, (_, n) => 3 + 7 * n);
     const history = [opened, ...numbers.map((number) => received(number)), review("x"), noted("pending", 1)];
     const frozen: ThreadEvent = { type: "ThreadFrozen", data: { survivorId: "survivor", number: 500 } };
-    const [told, ...others] = absorptionOf("b", fold(threadDecider, [...history, claimed("a1"), frozen]));
+    const [told, ...others] = splitForAbsorption("b", fold(threadDecider, [...history, claimed("a1"), frozen]));
     expect(others).to.deep.equal([]);
     expect(told).to.deep.equal({
       ...{ absorbedId: "b", number: 500, newestNumber: 416, newestWord: { messageId: "message 416", number: 416 } },
@@ -124,7 +124,7 @@ describe("the absorption of a thread", () => {
     ];
     beforeEach(() => {
       frozen = fold(threadDecider, history);
-      parts = absorptionOf("b", frozen);
+      parts = splitForAbsorption("b", frozen);
       told = parts.map((data) => ({ type: "ThreadAbsorbed", data }));
     });
     const tell = (n: number): ThreadCommand => ({ type: "AbsorbThread", ...parts[n - 1]! });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { otherAnswers, requireKnown, withAnswers } from "#streams/thread/answers.ts";
+import { otherAnswers, requireKnownAnswers, withAnswers } from "#streams/thread/answers.ts";
 
 describe("the answers of a thread", () => {
   it("the other answers to a message are those claimed after it arrived, without the draft itself", () => {
@@ -22,9 +22,9 @@ describe("the answers of a thread", () => {
   });
 
   it("a send whose approval does not know of another answer is refused, and the refusal names the answers", () => {
-    requireKnown([], []);
-    requireKnown(["a"], ["b", "a"]);
-    expect(() => requireKnown(["a", "b"], ["a"]))
+    requireKnownAnswers([], []);
+    requireKnownAnswers(["a"], ["b", "a"]);
+    expect(() => requireKnownAnswers(["a", "b"], ["a"]))
       .to.throw()
       .with.deep.property("details", { answers: ["a", "b"] });
   });

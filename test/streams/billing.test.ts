@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { type Billing, billingDecider } from "#streams/billing/decider.ts";
 import type { BillingEvent, Subscription } from "#streams/billing/events.ts";
-import { nextLook } from "#streams/billing/nextLook.ts";
-import { planFrom } from "#streams/billing/planFrom.ts";
+import { nextSubscriptionCheck } from "#streams/billing/nextCheck.ts";
+import { planFromSubscriptions } from "#streams/billing/planFrom.ts";
 import { fold } from "#streams/decider.ts";
 import { processorCustomerDecider } from "#streams/processorCustomer/decider.ts";
 import type { ProcessorCustomerEvent } from "#streams/processorCustomer/events.ts";
@@ -164,7 +164,7 @@ describe("the plan that follows from subscriptions", () => {
   const from = (
     subscriptions: Subscription[],
     { present = workspaceOf(), billing = {}, at = now }: { present?: Workspace; billing?: object; at?: Date } = {},
-  ) => planFrom(subscriptions, { present, billing: { ...nothing, ...billing }, now: at });
+  ) => planFromSubscriptions(subscriptions, { present, billing: { ...nothing, ...billing }, now: at });
   const statusFrom = (status: string) => from([subscription({ status })]).subscribed?.planStatus ?? null;
   const fallen = { plan: "builder_pack", planStatus: "canceled", currentPeriodStart: null, currentPeriodEnd: null };
 
@@ -301,7 +301,7 @@ describe("the plan that follows from subscriptions", () => {
 
 describe("a workspace that follows a subscription", () => {
   const subscribed = (different: Partial<Subscription>, at = midnight("2026-01-20")) => {
-    const found = planFrom([subscription(different)], {
+    const found = planFromSubscriptions([subscription(different)], {
       present: workspaceOf(),
       billing: { followed: null, seconds: {} },
       now: new Date(at),
@@ -372,8 +372,10 @@ describe("a workspace that follows a subscription", () => {
 
 describe("the next check of subscriptions", () => {
   const look = (subscriptions: Subscription[], at: string, expiresAt: string | null = null) =>
-    nextLook({ subscriptions, checkout: expiresAt === null ? null : { expiresAt } }, new Date(at))?.toISOString() ??
-    null;
+    nextSubscriptionCheck(
+      { subscriptions, checkout: expiresAt === null ? null : { expiresAt } },
+      new Date(at),
+    )?.toISOString() ?? null;
 
   it("subscriptions are checked at the end of a period, trial, paid time or checkout, and once a day while active", () => {
     expect(look([subscription()], midnight("2026-01-20"))).to.equal(midnight("2026-01-21"));

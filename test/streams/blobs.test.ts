@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
-import { blobsInContent, blobsOf, contentBlobOf, deliveryOf, expiredBy } from "#streams/blobs.ts";
+import { blobsInContent, blobsOf, contentBlobOf, deliveriesExpiredBy, deliveryOf } from "#streams/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
 const folder = new URL("../../streams/", import.meta.url);
@@ -82,8 +82,8 @@ describe("blobs that events name", () => {
   it("the blobs of a received mail are known as such, so that its content can expire", () => {
     const about = samples.filter((sample) => deliveryOf(sample) !== undefined);
     expect(new Set(about.map(({ type }) => type))).to.deep.equal(new Set(["MailReceived", "MessageReceived"]));
-    const ended = samples.filter((sample) => expiredBy(sample).length > 0);
+    const ended = samples.filter((sample) => deliveriesExpiredBy(sample).length > 0);
     expect(new Set(ended.map(({ type }) => type))).to.have.all.keys("HeldMailExpired", "QuarantinedMailExpired");
-    for (const sample of ended) expect(expiredBy(sample)).to.deep.equal(sample.data.deliveryIds);
+    for (const sample of ended) expect(deliveriesExpiredBy(sample)).to.deep.equal(sample.data.deliveryIds);
   });
 });

@@ -11,7 +11,7 @@ import { identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import {
   isReservedLocalPart,
-  namesTheService,
+  resemblesServiceName,
   reservedLocalParts,
   reservedWords,
 } from "#streams/identity/reservedNames.ts";
@@ -229,9 +229,9 @@ describe("an identity", () => {
       "ᏟOUNᎢᎬᎡᏚᏆᏀN",
       "ⲤⲞUⲚⲦⲈRSⲒGⲚ",
     ];
-    for (const name of [...names, ...foreign]) expect(namesTheService(name), name).to.equal(true);
+    for (const name of [...names, ...foreign]) expect(resemblesServiceName(name), name).to.equal(true);
     for (const name of ["Support", "Ann Example", "Counter sales", "Sign-ups", "Contreseing", "Отдел продаж", ""])
-      expect(namesTheService(name), name).to.equal(false);
+      expect(resemblesServiceName(name), name).to.equal(false);
   });
 
   it("an identity with a secondary channel and no delay escalates after an hour", () => {

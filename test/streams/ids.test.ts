@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { entriesOf, entryOf, type IdMap, isEmpty, withEntry, withoutEntry } from "#streams/idMap.ts";
+import { entriesOf, getEntry, type IdMap, isEmpty, withEntry, withoutEntry } from "#streams/idMap.ts";
 import { type IdSet, includesId, noIds, withId } from "#streams/idSet.ts";
 
 /** Ids of which some hash alike, some are numbers and one is a name that objects have already. */
@@ -17,9 +17,9 @@ describe("a map by id", () => {
         const expected = new Map<string, number>();
         let map: IdMap<number> = {};
         for (const { id, value } of all) {
-          const before = entryOf(map, id);
+          const before = getEntry(map, id);
           const next: IdMap<number> = value === undefined ? withoutEntry(map, id) : withEntry(map, id, value);
-          expect(entryOf(map, id)).to.equal(before);
+          expect(getEntry(map, id)).to.equal(before);
           map = next;
           if (value === undefined) expected.delete(id);
           else expected.set(id, value);
@@ -28,7 +28,7 @@ describe("a map by id", () => {
         expect(entriesOf(map)).to.deep.equal(sorted);
         expect(entriesOf(JSON.parse(JSON.stringify(map)))).to.deep.equal(sorted);
         expect(isEmpty(map)).to.equal(expected.size === 0);
-        for (const [id, value] of expected) expect(entryOf(map, id)).to.equal(value);
+        for (const [id, value] of expected) expect(getEntry(map, id)).to.equal(value);
         for (const { id } of all) map = withoutEntry(map, id);
         expect(map).to.deep.equal({});
       }),

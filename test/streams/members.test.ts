@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
-import { type Asker, activeMember, type MemberCommand, memberDecider, mostMembers } from "#streams/member/decider.ts";
+import { type Asker, activeMember, type MemberCommand, maxMembers, memberDecider } from "#streams/member/decider.ts";
 import type { MemberEvent } from "#streams/member/events.ts";
 import { type Role, roles } from "#streams/member/roles.ts";
 import { given } from "#test/support/given.ts";
@@ -183,7 +183,7 @@ describe("members of a workspace", () => {
   });
 
   it("a workspace has at most 200 members and invitations", () => {
-    const others = Array.from({ length: mostMembers - 1 }, (_, n) => invited(`i${n}`));
+    const others = Array.from({ length: maxMembers - 1 }, (_, n) => invited(`i${n}`));
     of(olga, ...others)
       .when(invite("new", "approver", as("olga")))
       .thenRejected("invalid_request");

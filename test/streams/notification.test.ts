@@ -2,7 +2,13 @@ import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { DraftEvent, LinkClosure } from "#streams/draft/events.ts";
-import { asksAnew, deciding, delivered, findToken, type NotificationCommand } from "#streams/draft/notification.ts";
+import {
+  deliveredNotifications,
+  findToken,
+  type NotificationCommand,
+  openNotifications,
+  reopensQuestion,
+} from "#streams/draft/notification.ts";
 import {
   approved,
   asked,
@@ -69,9 +75,9 @@ describe("a link to a draft", () => {
 
   for (const because of ["link_leaked", "wrong_codes"] as const) {
     it(`approvers are asked about a version once more after a link was closed because of ${because}, and not again`, () => {
-      expect(asksAnew(stateOf(submitted(), asked("one")), "one"), "while it is open").to.equal(false);
+      expect(reopensQuestion(stateOf(submitted(), asked("one")), "one"), "while it is open").to.equal(false);
       const first = [submitted(), asked("one"), closed("one", because, "mail 1")];
-      expect(asksAnew(stateOf(...first), "one")).to.equal(true);
+      expect(reopensQuestion(stateOf(...first), "one")).to.equal(true);
       const second = [...first, asked("two")];
       draft(...second)
         .when(close("two", because, "mail 2"))
@@ -79,7 +85,7 @@ describe("a link to a draft", () => {
       const failed = draftDecider.decide(close("two", because, "mail 2"), stateOf(...second))[1]!.data;
       expect(failed).to.include({ notificationId: "two", final: true });
       expect("error" in failed && failed.error).to.match(new RegExp(`^${because}: `));
-      expect(asksAnew(stateOf(...second, closed("two", because, "mail 2")), "two")).to.equal(false);
+      expect(reopensQuestion(stateOf(...second, closed("two", because, "mail 2")), "two")).to.equal(false);
     });
   }
 
@@ -91,7 +97,7 @@ describe("a link to a draft", () => {
     draft(...leaked)
       .when(close("two", "link_leaked", "mail 1"))
       .thenTypes("ApprovalLinkClosed");
-    expect(asksAnew(stateOf(...leaked, closed("two", "link_leaked", "mail 1")), "two")).to.equal(false);
+    expect(reopensQuestion(stateOf(...leaked, closed("two", "link_leaked", "mail 1")), "two")).to.equal(false);
     // Once the draft is approved, no approver waits for another question.
     draft(...leaked, approved(1))
       .when(close("two", "link_leaked", "mail 2"))
@@ -100,7 +106,7 @@ describe("a link to a draft", () => {
     draft(...anew)
       .when(close("three", "link_leaked", "mail 2"))
       .thenTypes("ApprovalLinkClosed");
-    expect(asksAnew(stateOf(...anew, closed("three", "link_leaked", "mail 2")), "three")).to.equal(true);
+    expect(reopensQuestion(stateOf(...anew, closed("three", "link_leaked", "mail 2")), "three")).to.equal(true);
   });
 
   it("the fifth wrong code closes its link in the same append, and later wrong codes are not counted", () => {
@@ -154,13 +160,13 @@ describe("a question to approvers", () => {
     const events = [submitted(), asked("one"), secondary, asked("three")];
     const names = (found: readonly { notificationId: string }[]) => found.map(({ notificationId }) => notificationId);
     const taken = [...events, reached("one"), reached("two")];
-    expect(names(delivered(stateOf(...events), 1))).to.deep.equal([]);
-    expect(names(delivered(stateOf(...taken), 1))).to.deep.equal(["one", "two"]);
-    expect(names(delivered(stateOf(...taken), 2))).to.deep.equal([]);
-    expect(names(delivered(stateOf(...taken, notReached("one")), 1))).to.deep.equal(["two"]);
-    expect(names(deciding(stateOf(...taken), "primary"))).to.deep.equal(["one"]);
-    expect(names(deciding(stateOf(...taken), "secondary"))).to.deep.equal(["two"]);
-    expect(names(deciding(stateOf(...taken, closed("one", "link_leaked")), "primary"))).to.deep.equal([]);
+    expect(names(deliveredNotifications(stateOf(...events), 1))).to.deep.equal([]);
+    expect(names(deliveredNotifications(stateOf(...taken), 1))).to.deep.equal(["one", "two"]);
+    expect(names(deliveredNotifications(stateOf(...taken), 2))).to.deep.equal([]);
+    expect(names(deliveredNotifications(stateOf(...taken, notReached("one")), 1))).to.deep.equal(["two"]);
+    expect(names(openNotifications(stateOf(...taken), "primary"))).to.deep.equal(["one"]);
+    expect(names(openNotifications(stateOf(...taken), "secondary"))).to.deep.equal(["two"]);
+    expect(names(openNotifications(stateOf(...taken, closed("one", "link_leaked")), "primary"))).to.deep.equal([]);
   });
 
   it("a question is answered on a channel by the first notification that is taken or fails for good", () => {

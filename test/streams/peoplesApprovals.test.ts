@@ -3,7 +3,7 @@ import { fold, Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Voting } from "#streams/draft/quorum.ts";
-import type { AuthorsWord, EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import type { AuthorApproval, EditDraft, ReviewCommand } from "#streams/draft/review.ts";
 import { approved, edited, queued, rejected, sent, submitted } from "#test/support/examples/drafts.ts";
 import { given } from "#test/support/given.ts";
 
@@ -14,10 +14,10 @@ const voting = (voter: string, different: Partial<Voting> = {}): Voting => ({
   ...{ voter, place: null, required: 1, keysCount: false },
   ...different,
 });
-const word = (voter: string, different: Partial<Voting> = {}, sendRequested = true): AuthorsWord => ({
+const word = (voter: string, different: Partial<Voting> = {}, sendRequested = true): AuthorApproval => ({
   ...{ voting: voting(voter, different), signedIn: { sendAfter }, sendRequested },
 });
-const approve = (by: AuthorsWord, ifVersion = 1) =>
+const approve = (by: AuthorApproval, ifVersion = 1) =>
   ({ type: "ApproveDraft", ifVersion, contentSha256: null, tokenSha256: null, ...by }) satisfies ReviewCommand;
 const byLink = (voter: string, different: Partial<Voting> = {}): ReviewCommand => ({
   ...{ type: "ApproveDraft", ifVersion: 1, contentSha256: null, tokenSha256: "token", sendRequested: true },
@@ -46,8 +46,8 @@ const edit = (ifVersion: number, different: Partial<EditDraft> = {}): EditDraft 
   const { version: _, ...data } = edited(ifVersion + 1).data;
   return { type: "EditDraft", ...data, because: "edit", ifVersion, ...different };
 };
-const editAndApprove = (by: AuthorsWord, ifVersion = 1, different: Partial<EditDraft> = {}): ReviewCommand => ({
-  ...{ type: "EditAndApprove", edit: edit(ifVersion, different), word: by },
+const editAndApprove = (by: AuthorApproval, ifVersion = 1, different: Partial<EditDraft> = {}): ReviewCommand => ({
+  ...{ type: "EditAndApprove", edit: edit(ifVersion, different), authorApproval: by },
 });
 
 describe("a signed-in person's approval", () => {
@@ -298,7 +298,11 @@ describe("an edit that its author approves by the same act", () => {
 });
 
 describe("a draft that a signed-in person submits and approves by the same act", () => {
-  const submit = (by: AuthorsWord) => ({ type: "SubmitDraft" as const, draft: submitted().data, word: by });
+  const submit = (by: AuthorApproval) => ({
+    type: "SubmitDraft" as const,
+    draft: submitted().data,
+    authorApproval: by,
+  });
 
   it("a draft that a person submits and approves is approved once", () => {
     given(draftDecider)

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import {
   calendarMonth,
+  currentPeriod,
+  currentPlanLimits,
   earlierPeriods,
   monthWithin,
-  periodNow,
-  planNow,
   type Stretch,
   withStretch,
 } from "#streams/quota/rollOver.ts";
@@ -54,19 +54,19 @@ describe("periods", () => {
 
   it("[3 plan_status] a canceled plan holds until the paid period ends, every other status keeps it [d10 canceled]", () => {
     const [before, after] = [new Date("2026-02-01T23:59:59.999Z"), new Date("2026-02-02T00:00:00.000Z")];
-    expect([planNow(paid, before), planNow(paid, after)]).to.deep.equal(["pro", "builder_pack"]);
-    expect(periodNow(paid, after)).to.equal(null);
+    expect([currentPlanLimits(paid, before), currentPlanLimits(paid, after)]).to.deep.equal(["pro", "builder_pack"]);
+    expect(currentPeriod(paid, after)).to.equal(null);
     for (const planStatus of ["trialing", "active", "past_due"] as const) {
-      expect(planNow({ ...paid, planStatus }, after), planStatus).to.equal("pro");
+      expect(currentPlanLimits({ ...paid, planStatus }, after), planStatus).to.equal("pro");
     }
-    expect(planNow({ ...paid, currentPeriodEnd: null }, before)).to.equal("builder_pack");
+    expect(currentPlanLimits({ ...paid, currentPeriodEnd: null }, before)).to.equal("builder_pack");
   });
 
   it("periods are the payment processor's if it names them, each with separate counters", () => {
     const active = { ...paid, planStatus: "active" } as const;
-    const first = periodNow(active, new Date("2026-01-15T00:00:00.000Z"))!;
+    const first = currentPeriod(active, new Date("2026-01-15T00:00:00.000Z"))!;
     const next = { currentPeriodStart: "2026-02-02T00:00:00.000Z", currentPeriodEnd: "2026-03-02T00:00:00.000Z" };
-    const second = periodNow({ ...active, ...next }, new Date("2026-02-15T00:00:00.000Z"))!;
+    const second = currentPeriod({ ...active, ...next }, new Date("2026-02-15T00:00:00.000Z"))!;
     expect([first.start.toISOString(), first.end.toISOString()]).to.deep.equal([
       paid.currentPeriodStart,
       paid.currentPeriodEnd,
@@ -139,7 +139,7 @@ describe("periods", () => {
   it("periods count from the operator's start if the processor names none, and stay known afterwards", () => {
     const from = "2026-03-31T08:00:00.000Z";
     const set = { ...paid, planStatus: "active", currentPeriodStart: null, currentPeriodEnd: null } as const;
-    const period = periodNow({ ...set, periodsFrom: from }, new Date("2026-05-02T00:00:00.000Z"))!;
+    const period = currentPeriod({ ...set, periodsFrom: from }, new Date("2026-05-02T00:00:00.000Z"))!;
     expect([period.start, period.end].map((time) => time.toISOString())).to.deep.equal([
       "2026-04-30T08:00:00.000Z",
       "2026-05-31T08:00:00.000Z",

@@ -6,7 +6,7 @@ import { readConditions } from "#streams/rule/conditions.ts";
 import { contains } from "#streams/rule/contains.ts";
 import { type Field, fieldsOf, kindOf } from "#streams/rule/content.ts";
 import { ruleDecider } from "#streams/rule/decider.ts";
-import { answerOf, type Facts, passes, questionsAbout } from "#streams/rule/evaluate.ts";
+import { collectSearches, evaluateConditions, type Facts, runSearch } from "#streams/rule/evaluate.ts";
 import {
   type Group,
   type Leaf,
@@ -195,7 +195,7 @@ function expected(item: Group | Leaf, facts: Record<string, string[]>): boolean 
 
 describe("the evaluation of conditions [4 condition tree]", () => {
   const walk = (item: Group | Leaf, facts: Record<string, string[]>) =>
-    passes(item, new Map(Object.entries(facts)) as Facts);
+    evaluateConditions(item, new Map(Object.entries(facts)) as Facts);
 
   it("conditions compare like a small independent model, whatever the tree [4 op equals] [4 op not_equals] [4 op contains] [4 op not_contains] [4 op starts_with, ends_with] [4 op in, not_in]", () => {
     const words = fc.constantFrom("", "a", "A", "ab", "Ab@x.example", "ab@X.EXAMPLE", "vip", "VIP", "open", "ß", "İ");
@@ -274,7 +274,7 @@ describe("the evaluation of conditions [4 condition tree]", () => {
     const facts: Facts = new Map([["message.body_text", ["a".repeat(1024 * 1024)]]]);
     const value = `${"a".repeat(4000)}b${"a".repeat(4000)}`;
     const hostile = { field: "message.body_text", op: "contains", value } as const;
-    for (let rule = 0; rule < 20; rule++) expect(passes(hostile, facts)).to.equal(false);
+    for (let rule = 0; rule < 20; rule++) expect(evaluateConditions(hostile, facts)).to.equal(false);
   });
 
   it("a condition finds nothing on a prototype", () => {
@@ -282,7 +282,7 @@ describe("the evaluation of conditions [4 condition tree]", () => {
       expect(walk({ field, op: "contains", value: "" }, {})).to.equal(false);
     }
     const odd = JSON.parse('{"__proto__": {"conditions": [{"field": "thread.status", "op": "equals", "value": "x"}]}}');
-    expect(passes(odd, new Map())).to.equal(true);
+    expect(evaluateConditions(odd, new Map())).to.equal(true);
   });
 
   it("conditions have the same result where the text was searched before, each question asked once", () => {
@@ -295,13 +295,13 @@ describe("the evaluation of conditions [4 condition tree]", () => {
       leaf("not_contains", "refund"),
       leaf("in", ["a", "b"]),
     ];
-    const questions = questionsAbout("message.body_text", [{ operator: "OR", conditions: leaves }]);
+    const questions = collectSearches("message.body_text", [{ operator: "OR", conditions: leaves }]);
     expect(questions.size).to.equal(3);
-    const answers = new Map([...questions].map(([key, one]) => [key, answerOf("message.body_text", one, texts)]));
+    const answers = new Map([...questions].map(([key, one]) => [key, runSearch("message.body_text", one, texts)]));
     for (const one of leaves) {
-      const searched = passes(one, new Map([["message.body_text", answers]]));
+      const searched = evaluateConditions(one, new Map([["message.body_text", answers]]));
       expect(searched, one.op).to.equal(walk(one, { "message.body_text": texts }));
-      expect(passes(one, new Map([["message.body_text", new Map<string, boolean>()]]))).to.equal(undefined);
+      expect(evaluateConditions(one, new Map([["message.body_text", new Map<string, boolean>()]]))).to.equal(undefined);
     }
   });
 });

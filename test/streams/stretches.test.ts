@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { countersFor, earlierPeriods, periodNow, type Stretch, withStretch } from "#streams/quota/rollOver.ts";
+import { countersFor, currentPeriod, earlierPeriods, type Stretch, withStretch } from "#streams/quota/rollOver.ts";
 
 const midnight = (day: string): string => `${day}T00:00:00.000Z`;
 const stretch = (start: string, end: string | null, first: string | null = null): Stretch => ({
@@ -67,7 +67,7 @@ const free = {
 
 describe("a workspace whose period is named in part", () => {
   const nameAt = (different: Partial<Record<"currentPeriodStart" | "currentPeriodEnd" | "periodsFrom", string>>) =>
-    periodNow({ ...free, plan: "pro", ...different }, new Date(midnight("2026-03-15")))?.name;
+    currentPeriod({ ...free, plan: "pro", ...different }, new Date(midnight("2026-03-15")))?.name;
 
   it("a workspace counts by the calendar unless both ends of its period are named, or the operator named a start", () => {
     expect(nameAt({})).to.equal("month2");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { fold, Rejected } from "#streams/decider.ts";
 import type { DraftOutcome } from "#streams/draft/outcome.ts";
 import type { Classification } from "#streams/inbox/events.ts";
-import { absorptionOf } from "#streams/thread/absorption.ts";
+import { splitForAbsorption } from "#streams/thread/absorption.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import type { Thread } from "#streams/thread/thread.ts";
@@ -350,7 +350,7 @@ describe("a thread", () => {
     thread(...base, frozen)
       .when({ type: "OpenThread", opened: opening })
       .then();
-    const [told] = absorptionOf("b", fold(threadDecider, base));
+    const [told] = splitForAbsorption("b", fold(threadDecider, base));
     thread(...base, frozen)
       .when({ type: "AbsorbThread", ...told! })
       .then();

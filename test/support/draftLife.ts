@@ -1,4 +1,4 @@
-import { type HistoryEvent, type LifeEvent, lifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
+import { type HistoryEvent, type LifeEvent, toLifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 import * as drafts from "#test/support/examples/drafts.ts";
 
@@ -26,7 +26,7 @@ export const history = (...events: (readonly [HistoryEvent, By?] | HistoryEvent)
   events.map((given, index) => {
     const [event, by = key] = "type" in given ? [given] : given;
     const metadata = { workspaceId: "workspace", actor: by, correlationId: "c", causationId: "c", at: at(index) };
-    return lifeEvent({ ...event, metadata, position: index + 1 } as unknown as Recorded);
+    return toLifeEvent({ ...event, metadata, position: index + 1 } as unknown as Recorded);
   });
 
 type Delivery = Extract<HistoryEvent, { type: `Delivery${string}` }>;

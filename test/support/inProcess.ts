@@ -6,7 +6,7 @@ import type { Channels } from "#src/channels/channel.ts";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createIdentity, type NewIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { compose } from "#src/compose.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
@@ -128,7 +128,7 @@ export async function startInProcess(
       raw: string | Buffer,
       { from = "ann@customer.example", ip = "192.0.2.1", helo = "mx.customer.example" } = {},
     ) {
-      const { resolve, accept } = reception(deps);
+      const { resolve, accept } = createReception(deps);
       const recipient = await resolve(to);
       if (!recipient) throw new Error(`${to} is nobody's address`);
       await accept({

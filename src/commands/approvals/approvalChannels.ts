@@ -4,7 +4,7 @@ import { isBotToken } from "#src/channels/telegram/botToken.ts";
 import { domainOfAddress } from "#src/platform/dns/names.ts";
 import { CannotOpen, type Reseal } from "#src/platform/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/platform/secrets/mask.ts";
-import { invalid } from "#streams/decider.ts";
+import { invalidRequest } from "#streams/decider.ts";
 import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -63,20 +63,20 @@ function seal(
 
 export function requireSecret(deps: Dependencies, path: string, value: string): void {
   if (/^\*{4}.{0,4}$/.test(value)) {
-    throw invalid(path, "this masked value does not match the stored one: send the full value");
+    throw invalidRequest(path, "this masked value does not match the stored one: send the full value");
   }
   if (!path.endsWith("webhook_url")) return;
   const { slackAllowedHosts = ["hooks.slack.com"], webhookAllowedHosts = [] } = deps.settings;
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (!url || !isSlackUrl(url, { slackAllowedHosts, webhookAllowedHosts })) {
-    throw invalid(path, `expected an https:// URL on ${slackAllowedHosts.join(" or ")}`);
+    throw invalidRequest(path, `expected an https:// URL on ${slackAllowedHosts.join(" or ")}`);
   }
 }
 
 /** Validates a bot token, which becomes part of the URL of every call to Telegram. */
 export function requireBotToken(path: string, value: string): void {
   if (isBotToken(value)) return;
-  throw invalid(
+  throw invalidRequest(
     path,
     "expected the token that @BotFather gave you: digits, a colon, and 30 or more letters, digits, _ and -",
   );

@@ -22,9 +22,9 @@ import { type ChangedDraft, changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
 import { requireProjected } from "../readModels.ts";
-import { endStale, mayLeave, newMessageOf } from "../sends/mayLeave.ts";
-import { newerWordOf } from "../sends/newerWords.ts";
-import { type LinkedDraft, linked } from "./approvalTokens.ts";
+import { newerMessageOf } from "../sends/newerMessage.ts";
+import { checkDraftSendable, endStale, newerMessageIn } from "../sends/sendChecks.ts";
+import { type LinkedDraft, resolveToken } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { channelOf } from "./askApprovers.ts";
 import { withCard } from "./cards.ts";
@@ -57,7 +57,7 @@ export const approvalDecisions = (
 type Deps = Dependencies & { requireReadable: RequireReadable };
 
 async function find(deps: Deps, token: string): Promise<LinkedApproval | undefined> {
-  const link = await linked(deps, token);
+  const link = await resolveToken(deps, token);
   if (!link) return undefined;
   const { draftId, draft, asked, position } = link;
   const { version, expiresAt, contentSha256, decision: action, closed, confirmCode, notificationId } = asked;
@@ -81,7 +81,7 @@ async function requireShown(deps: Deps, position: number, of: readonly ReadModel
  * meanwhile, it is judged again: another person may be the approver by then.
  */
 async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {
-  const link = await linked(deps, request.token);
+  const link = await resolveToken(deps, request.token);
   if (!link) return { kind: "unknown" };
   const { draft, asked } = link;
   if (asked.closed) return { kind: "closed", because: asked.closed };
@@ -121,9 +121,9 @@ function judgedCode(
 
 async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<DecisionResult> {
   const { draftId, draft, asked, tokenSha256, codeMacs, isWrongCode } = press;
-  const { no } = await mayLeave(deps, { moment: "approved", draftId, draft }, cause);
+  const { no } = await checkDraftSendable(deps, { moment: "approved", draftId, draft }, cause);
   if (no && !isWrongCode) {
-    const newMessageId = newMessageOf(no);
+    const newMessageId = newerMessageIn(no);
     await endStale(deps, { draftId, draft, newMessageId }, cause);
     return stale(deps, draft, newMessageId);
   }
@@ -190,7 +190,7 @@ async function howItGoesOn(deps: Dependencies, draftId: string): Promise<Decisio
   for (;;) {
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.held !== null) return { kind: "approved", sending: false, note: heldBy(draft.held) };
-    if (draft.status === "stale") return stale(deps, draft, await newerWordOf(deps, draft));
+    if (draft.status === "stale") return stale(deps, draft, await newerMessageOf(deps, draft));
     if (draft.status === "pending") return { kind: "changed" };
     if (draft.status !== "approved" || deps.clock.monotonic() > deadline) return { kind: "approved", sending: true };
     await sleep(20);

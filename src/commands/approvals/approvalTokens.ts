@@ -6,7 +6,7 @@ import { type FoundToken, findToken } from "#streams/draft/notification.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { requireProjected } from "../readModels.ts";
-import { reaches } from "./channelAddresses.ts";
+import { isStillChannelOf } from "./channelAddresses.ts";
 
 export const tokenBytes = 32;
 
@@ -25,7 +25,7 @@ export type LinkedDraft = {
 };
 
 /** Checks a token: undefined if no draft knows it. A token whose channel has changed is returned as expired. */
-export async function linked(deps: Dependencies, token: string): Promise<LinkedDraft | undefined> {
+export async function resolveToken(deps: Dependencies, token: string): Promise<LinkedDraft | undefined> {
   const tokenSha256 = hashToken(token);
   const known = await draftOf(deps, tokenSha256);
   if (!known) return undefined;
@@ -33,7 +33,7 @@ export async function linked(deps: Dependencies, token: string): Promise<LinkedD
   const asked = findToken(draft, tokenSha256);
   if (!asked) return undefined;
   const { state: identity, revision } = await deps.identities.load(draft.identityId);
-  const expiresAt = reaches(deps, identity, asked.channel) ? asked.expiresAt : nothingLeft;
+  const expiresAt = isStillChannelOf(deps, identity, asked.channel) ? asked.expiresAt : nothingLeft;
   const judgedBy = { stream: identityStream(draft.identityId), revision };
   return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256, judgedBy };
 }

@@ -4,7 +4,7 @@ import {
   type MessageRow,
   messageById,
   newerHeld,
-  newerWord,
+  newerHumanMessage,
   textsBefore,
 } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
@@ -30,9 +30,9 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
 import { ownerOfAddress } from "./approvalChannels.ts";
-import { askedBefore, earlierVersion, pendingSince, recentEvents } from "./draftVersions.ts";
+import { earlierVersion, lastShownVersion, pendingSince, recentEvents } from "./draftVersions.ts";
 import { requiresHuman } from "./humanApproval.ts";
-import { onSameMessage } from "./sameMessage.ts";
+import { otherAnswersToMessage } from "./otherAnswers.ts";
 import { lapsedVoters, quorumOf } from "./voters.ts";
 
 /** Builds the view of one version of a draft for its approver. The read models must have reached the draft's newest event. */
@@ -71,7 +71,7 @@ export async function approvalView(
     hints: answered && body && shown ? hintsOf(answered, body, shown.newText) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     humanRequired: await requiresHuman(deps, identity),
-    ...(row ? await onSameMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
+    ...(row ? await otherAnswersToMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,
     approvals: row ? await approvalsSoFar(deps, identity, row) : null,
     decided: row ? recordedOutcome(row) : null,
@@ -93,7 +93,7 @@ async function previousVersion(
   events: readonly Recorded<DraftEvent>[],
   version: number,
 ): Promise<PreviousVersion | null> {
-  const before = askedBefore(events, version);
+  const before = lastShownVersion(events, version);
   if (before === null) return null;
   const { version: earlier, stored, making, rationale } = before.asked;
   // If the earlier content is no longer stored, show this version without a comparison rather than failing.
@@ -126,7 +126,7 @@ const readRows = (reads: Reads, draftId: string, draft: Draft): Promise<Rows> =>
     if (row?.newer_message_id === null) return { row, answered };
     const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
     const [newer, held] = await Promise.all([
-      newerWord(snapshot, workspaceId, after),
+      newerHumanMessage(snapshot, workspaceId, after),
       newerHeld(snapshot, workspaceId, after),
     ]);
     return { row, answered, ...(newer && { newer }), ...(held && { held }) };

@@ -8,7 +8,7 @@ import type { Cause } from "../handle.ts";
 import { isHostedHere, openedChannel } from "./approvalChannels.ts";
 import { hashToken, tokenBytes } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
-import { comesBundled } from "./bundles.ts";
+import { isBundled } from "./bundles.ts";
 import { withCard } from "./cards.ts";
 import { addressOf, moveChat } from "./channelAddresses.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
@@ -30,7 +30,7 @@ type ApproversQuestion = {
 };
 
 /** Returns the expiry (ISO 8601) of links in a request made now. */
-export const linksEnd = ({ clock, settings }: Pick<Dependencies, "clock" | "settings">): string =>
+export const linkExpiry = ({ clock, settings }: Pick<Dependencies, "clock" | "settings">): string =>
   new Date(clock.now().getTime() + settings.approvalLinkHours * 3_600_000).toISOString();
 
 /**
@@ -52,17 +52,17 @@ export async function askApprovers(
   const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
   const notificationId = deps.ids.uuid();
   const bundled =
-    !late && !alone && (await comesBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
+    !late && !alone && (await isBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
   const unsent = late ? tooLate : await whyUnasked(deps, opened);
   const measured = { channel: opened, workspaceId: draft.workspaceId, attemptId: notificationId };
   const room = bundled || unsent ? undefined : await channels[channel.type].takeRoom?.(measured);
   const full = room && "reached" in room ? room : undefined;
   // A request waiting for quota is not recorded: however long it waits, it costs only a timer.
-  if (full?.inMs !== undefined && !isFinal(full, { draft, identity, slot, lastTry }))
+  if (full?.inMs !== undefined && !isUnreachedForGood(full, { draft, identity, slot, lastTry }))
     return { again: true, inMs: full.inMs };
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
   const code = identity.confirmCode && hasLinkPages(channel) ? newConfirmCode(deps) : null;
-  const expiresAt = linksEnd(deps);
+  const expiresAt = linkExpiry(deps);
   const asked: ApprovalRequest = {
     notificationId,
     causedBy: cause.causationId,
@@ -92,7 +92,7 @@ export async function askApprovers(
     return finished;
   }
   const { inMs } = answer;
-  const final = isFinal(answer, { draft, identity, slot, lastTry });
+  const final = isUnreachedForGood(answer, { draft, identity, slot, lastTry });
   const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
   await deps.drafts.handle(draftId, { ...failed, waits: inMs !== undefined }, cause);
   return final ? finished : { again: true, ...(inMs !== undefined && { inMs }) };
@@ -102,7 +102,7 @@ export async function askApprovers(
  * True if the approvers are not reached for good. Instead of waiting for notification quota the secondary channel is asked, if there is
  * one that was not asked about this version.
  */
-export function isFinal(
+export function isUnreachedForGood(
   { again, inMs }: Extract<ChannelAnswer, { reached: false }>,
   { draft, identity, slot, lastTry }: Pick<ApproversQuestion, "draft" | "slot" | "lastTry"> & { identity: Identity },
 ): boolean {

@@ -13,7 +13,7 @@ import { draftOf, hashToken } from "./approvalTokens.ts";
 import { approvalView, recordedOutcome } from "./approvalViews.ts";
 import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
 import { withCard } from "./cards.ts";
-import { reaches } from "./channelAddresses.ts";
+import { isStillChannelOf } from "./channelAddresses.ts";
 
 /** Drafts per page: each pending draft is loaded completely to compute its warnings. */
 const draftsOnPage = 50;
@@ -77,7 +77,7 @@ function unshown(deps: Dependencies, { row }: FoundDraft, error: unknown): Liste
 
 async function stateOf(deps: Dependencies, { row, draft, asked }: FoundDraft, token: string): Promise<ListedState> {
   const { state: identity } = await deps.identities.load(draft.identityId);
-  if (!reaches(deps, identity, asked.channel)) return { kind: "elsewhere" };
+  if (!isStillChannelOf(deps, identity, asked.channel)) return { kind: "elsewhere" };
   if (asked.version !== draft.version) return { kind: "changed" };
   if (draft.notified.closed[asked.notificationId]) return { kind: "closed" };
   if (draft.status !== "pending") {
@@ -101,7 +101,7 @@ const isLong = ({ content: { body_html, body_text, signature_html } }: ApprovalV
 export type RequestBehind = { draftId: string; asked: ApprovalRequest };
 
 /** Returns the requests that a token's holder may decide about: one draft's, or all of a list. */
-export async function requestsBehind(
+export async function requestsOfToken(
   deps: Pick<Dependencies, "reads" | "drafts">,
   { draft_id, workspace_id, token_sha256 }: TokenRow,
 ): Promise<RequestBehind[]> {

@@ -24,7 +24,7 @@ type BundlingQuestion = {
  * True if a request waits to be bundled with others of its mailbox: an identity's edit made new versions of several drafts, or the mailbox
  * has too many open requests. Never true if a code is required: each code belongs to one mail and one draft.
  */
-export async function comesBundled(deps: Dependencies, by: Channel, question: BundlingQuestion): Promise<boolean> {
+export async function isBundled(deps: Dependencies, by: Channel, question: BundlingQuestion): Promise<boolean> {
   const { draftId, draft, channel, identity } = question;
   const address = channel.config.to;
   if (by.askTogether === undefined || address === undefined || identity.confirmCode) return false;
@@ -47,7 +47,7 @@ const isOfIdentityEdit = (draft: Draft): boolean => draft.authoredVersion < draf
  * True if a bundled request waits for seconds only: versions made by an identity's edit all arrive
  * together, and an escalation must not be delayed.
  */
-export async function isAskedSoon(deps: Dependencies, draftId: string): Promise<boolean> {
+export async function isBundledSoon(deps: Dependencies, draftId: string): Promise<boolean> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (isOfIdentityEdit(draft)) return true;
   const { state: identity } = await deps.identities.load(draft.identityId);

@@ -28,7 +28,7 @@ export function addressOf({ type, config }: ApprovalChannel): string {
  * True if a request's channel is still the identity's. A link or button is bound to its channel: it expires when another approver takes
  * over. A chat whose id was changed by its provider is the same chat.
  */
-export function reaches(
+export function isStillChannelOf(
   deps: Pick<Dependencies, "keyRing">,
   identity: Identity,
   { slot, type, address }: ApprovalRequest["channel"],

@@ -2,7 +2,7 @@ import { unlinked } from "#src/channels/email/excerpt.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
-import { invalid, Rejected } from "#streams/decider.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -29,7 +29,7 @@ export async function requestChannelTest(
   if (!identity.exists || identity.deleted || identity.workspaceId !== workspaceId)
     throw new Rejected("not_found", "no such identity");
   const channel = channelOf(identity, slot);
-  if (!channel) throw invalid("channel", `this identity has no ${slot} approval channel: set one first`);
+  if (!channel) throw invalidRequest("channel", `this identity has no ${slot} approval channel: set one first`);
   const address = addressOf(openedChannel(deps, { workspaceId, slot }, channel));
   const testId = newId(deps, cause, "channel-test");
   const at = deps.clock.now().toISOString();

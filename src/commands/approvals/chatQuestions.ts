@@ -4,9 +4,9 @@ import type { FoundToken } from "#streams/draft/notification.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { openedChannel } from "./approvalChannels.ts";
-import { linked } from "./approvalTokens.ts";
+import { resolveToken } from "./approvalTokens.ts";
 import { channelOf } from "./askApprovers.ts";
-import { reaches } from "./channelAddresses.ts";
+import { isStillChannelOf } from "./channelAddresses.ts";
 
 /** The approval request that a chat's button belongs to. */
 export type ChatQuestion = {
@@ -21,12 +21,12 @@ export type ChatQuestion = {
 
 /** Finds the request of a button's token, to check that the press came from that chat; undefined for an unknown token. */
 export async function chatQuestion(deps: Dependencies, token: string): Promise<ChatQuestion | undefined> {
-  const link = await linked(deps, token);
+  const link = await resolveToken(deps, token);
   if (!link) return undefined;
   const { draftId, draft, asked } = link;
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { slot } = asked.channel;
-  const channel = reaches(deps, identity, asked.channel) ? channelOf(identity, slot) : null;
+  const channel = isStillChannelOf(deps, identity, asked.channel) ? channelOf(identity, slot) : null;
   return {
     draftId,
     draft,

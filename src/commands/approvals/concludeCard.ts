@@ -4,7 +4,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadThread } from "../threads/threads.ts";
 import { openedChannel } from "./approvalChannels.ts";
 import { channelOf } from "./askApprovers.ts";
-import { reaches } from "./channelAddresses.ts";
+import { isStillChannelOf } from "./channelAddresses.ts";
 
 /**
  * Replaces the buttons of a request in a chat with a text about its outcome. Undefined if there is nothing to do: the request has no chat
@@ -22,7 +22,7 @@ export async function concludeCard(
   const { slot, type } = asked.channel;
   const channel = channelOf(identity, slot);
   const conclude = channels[type as keyof Channels]?.conclude;
-  if (conclude === undefined || channel === null || !reaches(deps, identity, asked.channel)) return undefined;
+  if (conclude === undefined || channel === null || !isStillChannelOf(deps, identity, asked.channel)) return undefined;
   const { workspaceId } = draft;
   const { state: thread } = await loadThread(deps, draft.threadId);
   const opened = openedChannel(deps, { workspaceId, slot }, channel);

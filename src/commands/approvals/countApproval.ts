@@ -8,7 +8,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import { memberStream } from "#streams/member/events.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { votingOf } from "./voters.ts";
+import { toVote } from "./voters.ts";
 
 /** An approval to count. `draftId`: null for a draft submitted with its approval. `channel`: the channel used; absent for none. */
 type ApprovalToCount = {
@@ -40,7 +40,7 @@ export async function countedApproval(
     // Votes are read after the members, so a removal of a member after that moves the guarded stream.
     if (draftId !== null) votes = (await deps.drafts.load(draftId)).state.votes;
   }
-  return { identity, unlessMoved, voting: await votingOf(deps, identity, { actor, channel: channel ?? null, votes }) };
+  return { identity, unlessMoved, voting: await toVote(deps, identity, { actor, channel: channel ?? null, votes }) };
 }
 
 /** Appends an approval as it counts; counts again if a stream it was judged by moves before the append. */

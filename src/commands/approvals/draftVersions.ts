@@ -52,7 +52,10 @@ export function versionOf(events: Events, version: number): DraftVersion {
  * Returns the newest earlier version that approvers were really shown (not by a mail that could not be sent or bounced), and the reasons
  * for the versions since, each once. Null if no approver was shown any, or these events do not include it.
  */
-export function askedBefore(events: Events, version: number): { asked: DraftVersion; because: EditReason[] } | null {
+export function lastShownVersion(
+  events: Events,
+  version: number,
+): { asked: DraftVersion; because: EditReason[] } | null {
   const idsIn = (wanted: "ApproversNotified" | "NotificationFailed") =>
     new Set(events.flatMap(({ type, data }) => (type === wanted ? [data.notificationId] : [])));
   const [notified, failed] = [idsIn("ApproversNotified"), idsIn("NotificationFailed")];

@@ -47,7 +47,7 @@ async function workspaceRequiresHuman(deps: Workspaces, workspaceId: string): Pr
  * Runs `judged` with the workspace's human-approval setting; `judged` must append under the guard. If the workspace changes meanwhile, it
  * runs again, so that a slow change that began before the setting was turned on cannot bypass it.
  */
-export async function asWorkspaceRequires<T>(
+export async function withWorkspaceRequirement<T>(
   deps: Workspaces,
   workspaceId: string,
   judged: (requires: boolean, guard: Guard) => Promise<T>,

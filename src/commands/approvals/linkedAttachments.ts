@@ -2,8 +2,8 @@ import type { FetchedFile } from "#src/channels/approvalDecisions.ts";
 import type { AttachmentFact } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
-import { linked } from "./approvalTokens.ts";
-import { checkedParts } from "./checkedParts.ts";
+import { resolveToken } from "./approvalTokens.ts";
+import { readBlobInParts } from "./readBlobInParts.ts";
 
 /**
  * Returns the n-th attachment, from 1, of the version that a link was issued for, while that version is the newest and the
@@ -15,7 +15,7 @@ export async function linkedAttachment(
   token: string,
   n: number,
 ): Promise<FetchedFile | null | undefined> {
-  const link = await linked(deps, token);
+  const link = await resolveToken(deps, token);
   if (!link) return undefined;
   if (link.asked.closed || link.asked.version !== link.draft.version) return null;
   if (Date.parse(link.asked.expiresAt) <= deps.clock.now().getTime()) return null;
@@ -23,7 +23,7 @@ export async function linkedAttachment(
   const file = attachments[n - 1];
   const size = file && (await deps.blobs.size(file.sha256));
   if (file === undefined || size === undefined) return null;
-  return { name: file.filename, size, parts: () => checkedParts(deps.blobs, { sha256: file.sha256, size }) };
+  return { name: file.filename, size, parts: () => readBlobInParts(deps.blobs, { sha256: file.sha256, size }) };
 }
 
 /** Adds the address of each file for a link's page, relative to the page's own address. */

@@ -10,13 +10,13 @@ import type { Role } from "#streams/member/roles.ts";
 import { type UserEvent, userStream } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { addressHash } from "../identities/addresses.ts";
-import { accountsOf } from "../members/accountsOf.ts";
+import { accountsOfMembers } from "../members/accountsOf.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
 type Voter = Pick<Voting, "voter" | "place">;
 
 /** Roles whose approvals count. */
-export const deciding: readonly Role[] = ["owner", "admin", "approver"];
+export const approverRoles: readonly Role[] = ["owner", "admin", "approver"];
 
 /**
  * Returns the voter that an actor counts as: a chat user, a mailbox, a signed-in user, or all API keys together. A link in a chat
@@ -74,7 +74,7 @@ export async function lapsedVoters(
   const mayDecide = async (voter: string): Promise<boolean> => {
     const userId = voter.slice(userVoter("").length);
     const member = activeMember(state, userId);
-    if (member === undefined || !deciding.includes(member.role)) return false;
+    if (member === undefined || !approverRoles.includes(member.role)) return false;
     return !(await deps.users.load(userId)).state.disabled;
   };
   const judged = await Promise.all(signedIn.map(mayDecide));
@@ -86,7 +86,7 @@ export async function memberVoters(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
 ): Promise<string[]> {
-  const members = await accountsOf(deps, workspaceId, ({ role }) => deciding.includes(role));
+  const members = await accountsOfMembers(deps, workspaceId, ({ role }) => approverRoles.includes(role));
   return members.flatMap(({ member, user }) => (user.disabled ? [] : [mailboxVoter(member.email)]));
 }
 
@@ -120,7 +120,7 @@ export async function voterNames(
 }
 
 /** Returns an approval as the draft's stream counts it. `channel`: the channel used; null for none. `votes`: the draft's votes so far. */
-export async function votingOf(
+export async function toVote(
   deps: Pick<Dependencies, "workspaces" | "members" | "users" | "store" | "userEmails">,
   identity: Identity,
   { actor, channel, votes }: { actor: Actor; channel: ApprovalRequest["channel"] | null; votes: readonly Vote[] },

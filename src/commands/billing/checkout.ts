@@ -5,12 +5,12 @@ import {
   type PaymentProcessor,
   ProcessorRefused,
 } from "#src/platform/payments/paymentProcessor.ts";
-import { works } from "#streams/billing/planFrom.ts";
+import { isActiveSubscription } from "#streams/billing/planFrom.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { askProcessor } from "./asking.ts";
-import { askForSubscriptions, keepCheckout, payerOf } from "./customers.ts";
+import { callProcessor } from "./callProcessor.ts";
+import { loadPayer, recordCheckout, requestSubscriptionRead } from "./customers.ts";
 
 const trialDays = 30;
 
@@ -26,9 +26,9 @@ export const startCheckout = (
   // A repetition records a new page: the first run's page is not its own effect.
   { operation: _, repeated: __, ...cause }: Cause,
 ): Promise<{ url: string }> =>
-  askProcessor(deps, async (payments) => {
+  callProcessor(deps, async (payments) => {
     const { workspaceId, plan, interval } = wanted;
-    const { trialUsed, ...payer } = await payerOf(deps, workspaceId);
+    const { trialUsed, ...payer } = await loadPayer(deps, workspaceId);
     if (payer.isSubscribed) throw subscribed();
     const { customerId } = payer;
     if (customerId === null) throw customerMissing();
@@ -37,15 +37,15 @@ export const startCheckout = (
     const isTrial = !trialUsed && !before.hadTrial;
     const request = { workspaceId, plan, interval, customerId, trialDays: isTrial ? trialDays : null };
     const open = () => payments.checkout({ ...request, ...detailsOf(deps) });
-    const { sessionId, url, expiresAt } = await unlessGone(
+    const { sessionId, url, expiresAt } = await callAboutCustomer(
       deps,
       { workspaceId, payments, customerId, ask: open },
       cause,
     );
     const checkout = { sessionId, plan, interval, expiresAt };
     // The page is recorded before it is returned. If another request was faster, its page is expired first.
-    while (!(await keepCheckout(deps, { workspaceId, checkout, replaces }, cause))) {
-      const now = await payerOf(deps, workspaceId);
+    while (!(await recordCheckout(deps, { workspaceId, checkout, replaces }, cause))) {
+      const now = await loadPayer(deps, workspaceId);
       if (now.isSubscribed) throw subscribed();
       replaces = now.checkout?.sessionId ?? null;
       await endOpen(deps, { ...wanted, payments, customerId, sessionId: replaces }, cause);
@@ -64,7 +64,7 @@ type CustomerCall<Answer> = {
  * Calls the processor about a customer. If the processor does not know the customer any more, requests a new one and
  * throws Rejected stripe_customer_missing.
  */
-export async function unlessGone<Answer>(
+export async function callAboutCustomer<Answer>(
   deps: Dependencies,
   { workspaceId, payments, customerId, ask }: CustomerCall<Answer>,
   cause: Cause,
@@ -80,7 +80,7 @@ export async function unlessGone<Answer>(
 }
 
 async function customerGone(deps: Dependencies, workspaceId: string, cause: Cause): Promise<Rejected> {
-  await askForSubscriptions(deps, { workspaceId, because: "the customer is gone" }, cause);
+  await requestSubscriptionRead(deps, { workspaceId, because: "the customer is gone" }, cause);
   return customerMissing();
 }
 
@@ -98,8 +98,8 @@ async function endOpen(
   if (sessionId === null || (await payments.expireCheckout(sessionId)) !== "complete") return { hadTrial: false };
   const all = await payments.subscriptionsOf(customerId);
   if (!Array.isArray(all)) throw await customerGone(deps, workspaceId, cause);
-  if (!all.some(works)) return { hadTrial: all.some(({ trialEnd }) => trialEnd !== null) };
-  await askForSubscriptions(deps, { workspaceId, because: "a checkout was finished" }, cause);
+  if (!all.some(isActiveSubscription)) return { hadTrial: all.some(({ trialEnd }) => trialEnd !== null) };
+  await requestSubscriptionRead(deps, { workspaceId, because: "a checkout was finished" }, cause);
   throw subscribed();
 }
 

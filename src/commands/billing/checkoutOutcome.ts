@@ -6,7 +6,7 @@ import {
 import type { Subscription } from "#streams/billing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { askForSubscriptions, workspaceOfCustomer } from "./customers.ts";
+import { requestSubscriptionRead, workspaceOfCustomer } from "./customers.ts";
 
 /** State of a checkout as shown to the holder of its id. */
 export type CheckoutOutcome =
@@ -65,7 +65,7 @@ async function broughtBy(
   if (billing.checkout?.sessionId !== sessionId || isLongAgo(billing.checkout, deps.clock.now()))
     return { kind: "ended" };
   // The processor's event may be late or lost, so read the subscriptions again.
-  await askForSubscriptions(deps, { workspaceId, because: "a checkout was finished" }, cause);
+  await requestSubscriptionRead(deps, { workspaceId, because: "a checkout was finished" }, cause);
   return { kind: "being_confirmed" };
 }
 

@@ -4,7 +4,7 @@ import {
   ProcessorUnavailable,
 } from "#src/platform/payments/paymentProcessor.ts";
 import type { Checkout } from "#streams/billing/events.ts";
-import { works } from "#streams/billing/planFrom.ts";
+import { isActiveSubscription } from "#streams/billing/planFrom.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
@@ -49,7 +49,7 @@ export async function recordProcessorEvent(
 }
 
 /** Requests that the subscriptions be read again, because they may have changed. */
-export async function askForSubscriptions(
+export async function requestSubscriptionRead(
   deps: Dependencies,
   { workspaceId, because }: { workspaceId: string; because: string },
   cause: Cause,
@@ -70,7 +70,7 @@ export type Payer = {
 };
 
 /** Returns the recorded payment state; the processor is not called. */
-export async function payerOf(deps: Dependencies, workspaceId: string): Promise<Payer> {
+export async function loadPayer(deps: Dependencies, workspaceId: string): Promise<Payer> {
   const [{ state: billing }, { state: workspace }] = await Promise.all([
     deps.billings.load(workspaceId),
     deps.workspaces.load(workspaceId),
@@ -80,7 +80,7 @@ export async function payerOf(deps: Dependencies, workspaceId: string): Promise<
     customerId,
     // The operator may have granted a trial.
     trialUsed: trialUsed || workspace.trialEndsAt !== null,
-    isSubscribed: subscriptions.some((each) => works(each) && !Object.hasOwn(billing.seconds, each.id)),
+    isSubscribed: subscriptions.some((each) => isActiveSubscription(each) && !Object.hasOwn(billing.seconds, each.id)),
     checkout,
   };
 }
@@ -89,7 +89,7 @@ export async function payerOf(deps: Dependencies, workspaceId: string): Promise<
  * Records an opened checkout that replaces the one known before (`replaces`: its session's id). Returns false if another was recorded
  * meanwhile: the caller must expire its own.
  */
-export async function keepCheckout(
+export async function recordCheckout(
   deps: Dependencies,
   { workspaceId, checkout, replaces }: { workspaceId: string; checkout: Checkout; replaces: string | null },
   cause: Cause,

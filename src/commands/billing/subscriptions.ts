@@ -5,8 +5,13 @@ import {
 } from "#src/platform/payments/paymentProcessor.ts";
 import type { Billing } from "#streams/billing/decider.ts";
 import { billingStream, type Subscription } from "#streams/billing/events.ts";
-import { nextLook } from "#streams/billing/nextLook.ts";
-import { isAlive, type PlanFound, planFrom, works } from "#streams/billing/planFrom.ts";
+import { nextSubscriptionCheck } from "#streams/billing/nextCheck.ts";
+import {
+  isActiveSubscription,
+  isCurrentOrStarting,
+  type PlanFound,
+  planFromSubscriptions,
+} from "#streams/billing/planFrom.ts";
 import type { Workspace } from "#streams/workspace/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -29,7 +34,7 @@ export async function followSubscriptions(
     const read = await readOnce(deps, { ...following, billing, customerId: billing.customerId }, cause);
     if (read === "superseded") continue;
     await endSeconds(deps, following, cause);
-    return nextLook({ subscriptions: read, checkout: billing.checkout }, deps.clock.now());
+    return nextSubscriptionCheck({ subscriptions: read, checkout: billing.checkout }, deps.clock.now());
   }
 }
 
@@ -44,9 +49,9 @@ async function readOnce(
   if (answer === "customer_unknown" && isPaidFor(billing, now)) throw otherAccount();
   const all = Array.isArray(answer) ? answer.filter((each) => each.customerId === customerId).map(asRead) : [];
   const { state: workspace } = await deps.workspaces.load(workspaceId);
-  const found = planFrom(all, { present: workspace, billing, now });
+  const found = planFromSubscriptions(all, { present: workspace, billing, now });
   const { followed } = found;
-  const subscriptions = all.filter((each) => isAlive(each) || each.id === followed);
+  const subscriptions = all.filter((each) => isCurrentOrStarting(each) || each.id === followed);
   const trialUsed = all.some(({ trialEnd }) => trialEnd !== null);
   const command = {
     type: "RecordSubscriptions",
@@ -72,7 +77,9 @@ async function readOnce(
 const untilGivenUpMs = 7 * 24 * 3_600_000;
 
 const isPaidFor = ({ subscriptions }: Billing, now: Date): boolean =>
-  subscriptions.some((each) => works(each) && now.getTime() < Date.parse(each.periodEnd) + untilGivenUpMs);
+  subscriptions.some(
+    (each) => isActiveSubscription(each) && now.getTime() < Date.parse(each.periodEnd) + untilGivenUpMs,
+  );
 
 const otherAccount = (): ProcessorRefused =>
   new ProcessorRefused(
@@ -87,7 +94,7 @@ async function setPlan(
   cause: Cause,
 ): Promise<void> {
   const command = (workspace: Workspace) => {
-    const { subscribed } = planFrom(all, { present: workspace, billing, now });
+    const { subscribed } = planFromSubscriptions(all, { present: workspace, billing, now });
     return subscribed === null ? ({ type: "SetPlan" } as const) : ({ type: "FollowSubscription", subscribed } as const);
   };
   await deps.workspaces.handle(workspaceId, command, cause);

@@ -8,7 +8,7 @@ import { type DomainRecord, domainRecords } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { type NamesOfDomain, nameId, namesOf } from "./domainNames.ts";
-import { judgedByProvider, type RecordFindings, registered, withMailLetIn } from "./providerDomains.ts";
+import { checkAtProvider, enableReceiving, type RecordFindings, registrationOrFault } from "./providerDomains.ts";
 
 /** Time limit in milliseconds for all look-ups of one check. */
 const checkMs = 20_000;
@@ -20,18 +20,18 @@ const checkMs = 20_000;
 export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
   const { state } = await deps.domains.load(domainId);
   if (!state.exists || state.deleted) return state;
-  const { domain, trouble } = await registered(deps, { domainId, domain: state }, cause);
+  const { domain, trouble } = await registrationOrFault(deps, { domainId, domain: state }, cause);
   const end = deps.clock.monotonic() + checkMs;
   const resolver = withinTime(deps.resolver, () => end - deps.clock.monotonic());
   const [inDns, surroundings] = await Promise.all([
     checkRecords(resolver, expectedRecords(domain, deps.settings)),
     surroundingsOf(resolver, domain, deps.settings.inboundMxHost),
   ]);
-  const judged = await judgedByProvider(deps, { domainId, domain, found: inDns, trouble }, cause);
+  const judged = await checkAtProvider(deps, { domainId, domain, found: inDns, trouble }, cause);
   const claimed = judged.heldBack
     ? judged
     : { ...judged, found: await withClaim(deps, { domainId, domain, found: judged.found }, cause) };
-  const { found: records, heldBack } = await withMailLetIn(deps, domain, claimed);
+  const { found: records, heldBack } = await enableReceiving(deps, domain, claimed);
   const check = {
     attempt: domain.attempts + 1,
     at: deps.clock.now().toISOString(),
@@ -66,13 +66,17 @@ async function withClaim(
     return found;
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    await loseNames(deps, { domainId, names: domain }, cause);
+    await releaseLostNames(deps, { domainId, names: domain }, cause);
     return { ...found, ownership: { status: "failed", reason: error.message } };
   }
 }
 
 /** Releases a lost domain's verified names: other workspaces may prove them from now on. */
-export async function loseNames(deps: Dependencies, { domainId, names }: NamesOfDomain, cause: Cause): Promise<void> {
+export async function releaseLostNames(
+  deps: Dependencies,
+  { domainId, names }: NamesOfDomain,
+  cause: Cause,
+): Promise<void> {
   for (const name of namesOf(names)) {
     await deps.domainNames.handle(nameId(name), { type: "LoseName", domainId }, cause);
   }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { asciiName, isHostName, registrableDomain } from "#src/platform/dns/names.ts";
-import { invalid } from "#streams/decider.ts";
+import { invalidRequest } from "#streams/decider.ts";
 import type { DomainName } from "#streams/domainName/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
@@ -30,7 +30,7 @@ export function readDomainNames(
   const relative = subdomain === null || subdomain === "" ? null : readSubdomain(name, subdomain);
   const mailDomain = relative === null ? name : `${relative}.${name}`;
   if (mailDomain.length > maxNameLength) {
-    throw invalid(
+    throw invalidRequest(
       "domain_name",
       `this name is too long: expected at most ${maxNameLength} characters, inbound_subdomain included`,
     );
@@ -42,7 +42,7 @@ export function readDomainNames(
 /** Refuses the service's own domains: every workspace already has the sandbox domain. */
 function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
   if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
-  throw invalid("domain_name", "this domain belongs to the service itself: use your own domain", {
+  throw invalidRequest("domain_name", "this domain belongs to the service itself: use your own domain", {
     conflict: true,
   });
 }
@@ -50,7 +50,7 @@ function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings
 function readName(given: string): string {
   const name = asciiName(given.trim());
   if (!isHostName(name) || /[\s/@:_]/.test(given.trim())) {
-    throw invalid(
+    throw invalidRequest(
       "domain_name",
       "expected a plain domain name such as example.com, without https://, a path or an address",
     );
@@ -60,10 +60,13 @@ function readName(given: string): string {
 
 function requireRegistrable(name: string): void {
   if (reserved.includes(name.slice(name.lastIndexOf(".") + 1))) {
-    throw invalid("domain_name", `.${name.slice(name.lastIndexOf(".") + 1)} is reserved: use a registered domain`);
+    throw invalidRequest(
+      "domain_name",
+      `.${name.slice(name.lastIndexOf(".") + 1)} is reserved: use a registered domain`,
+    );
   }
   if (registrableDomain(name) === null) {
-    throw invalid(
+    throw invalidRequest(
       "domain_name",
       "this is a public suffix, under which anyone can register: use your own domain, such as example.com",
     );
@@ -74,7 +77,7 @@ function readSubdomain(name: string, given: string): string {
   const ascii = asciiName(given.trim());
   const relative = ascii.endsWith(`.${name}`) ? ascii.slice(0, -name.length - 1) : ascii;
   if (relative !== "" && isHostName(relative) && !/[\s/@:_]/.test(given)) return relative;
-  throw invalid("inbound_subdomain", `expected a subdomain of ${name}, such as mail, or null`);
+  throw invalidRequest("inbound_subdomain", `expected a subdomain of ${name}, such as mail, or null`);
 }
 
 const domainPart = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();

@@ -1,15 +1,15 @@
 import { newDkimKeys } from "#src/mail/out/dkimKeys.ts";
-import { invalid, missing, Rejected } from "#streams/decider.ts";
+import { invalidRequest, notFound, Rejected } from "#streams/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import type { DomainFacts } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
-import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
-import type { Loaded } from "../states/folded.ts";
+import { type HolderState, isWithinPlan, planFullRefusal, takeSlot, vacateSlot } from "../plans/slots.ts";
+import type { Loaded } from "../states/foldState.ts";
 import { type DomainNames, loadName, type NamesOfDomain, nameId, namesOf, readDomainNames } from "./domainNames.ts";
-import { registrationIfAnswered } from "./providerDomains.ts";
+import { tryRegisterAtProvider } from "./providerDomains.ts";
 
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
 
@@ -36,7 +36,7 @@ export async function createDomain(
   await takePlace(deps, { workspaceId, domainId, names }, cause);
   const [domain, registration] = await Promise.all([
     newDomain(deps, workspaceId, names),
-    registrationIfAnswered(deps, names.mailDomain),
+    tryRegisterAtProvider(deps, names.mailDomain),
   ]);
   const at = deps.clock.now().toISOString();
   const command = { type: "AddDomain", domain, ...(registration && { registration }), at } as const;
@@ -49,7 +49,7 @@ export async function createDomain(
 }
 
 const justAdded = (): Rejected =>
-  invalid("domain_name", "this domain has just been added: use that one", { conflict: true });
+  invalidRequest("domain_name", "this domain has just been added: use that one", { conflict: true });
 
 /** Returns the id of an interrupted creation that took the name in this workspace: the next request for the name continues it. */
 async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
@@ -67,7 +67,7 @@ async function takePlace(
   const { isNew: ours } = await takeSlot(deps, { ...slot, cap, stateOf: (id) => stateOf(deps, id) }, cause).catch(
     (error) => {
       if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-      throw planFull("domains", cap);
+      throw planFullRefusal("domains", cap);
     },
   );
   try {
@@ -116,12 +116,12 @@ async function newDomain(deps: Dependencies, workspaceId: string, names: DomainN
     sendingToken: `sending-verification=${random(tokenBytes)}`,
     selector: `cs${random(selectorBytes)}`,
     publicKey,
-    privateKey: deps.keyRing.seal(privateKey, keyOwner(workspaceId)),
+    privateKey: deps.keyRing.seal(privateKey, dkimKeyOwner(workspaceId)),
   };
 }
 
 /** Owner and field for which a domain's private key is encrypted. */
-export const keyOwner = (workspaceId: string) => ({ workspaceId, field: "domain.dkimPrivateKey" });
+export const dkimKeyOwner = (workspaceId: string) => ({ workspaceId, field: "domain.dkimPrivateKey" });
 
 async function stateOf(deps: Dependencies, domainId: string): Promise<HolderState> {
   const { state } = await deps.domains.load(domainId);
@@ -135,13 +135,13 @@ type DomainRef = { workspaceId: string; domainId: string };
 export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: DomainRef): Promise<Domain> {
   const { state } = await deps.domains.load(domainId);
   if (!state.exists || state.deleted || state.workspaceId !== workspaceId) {
-    throw missing("domain_id", "domain");
+    throw notFound("domain_id", "domain");
   }
   return state;
 }
 
 /** Returns the domain of an identity; undefined for the sandbox domain, which belongs to no workspace. */
-export async function ownDomainOf(
+export async function domainOfIdentity(
   deps: Pick<Dependencies, "domains">,
   { workspaceId, domainId }: DomainRef,
 ): Promise<Loaded<Domain> | undefined> {
@@ -185,6 +185,6 @@ export async function attachIdentity(
 }
 
 /** False for a domain above the plan's cap; the sandbox domain is exempt. */
-export const domainWorks = async (deps: Dependencies, workspaceId: string, domainId: string): Promise<boolean> =>
+export const isDomainWithinPlan = async (deps: Dependencies, workspaceId: string, domainId: string): Promise<boolean> =>
   domainId === sandboxDomainId(workspaceId) ||
-  worksUnderPlan(deps, { workspaceId, kind: "domains", holderId: domainId }, (id) => stateOf(deps, id));
+  isWithinPlan(deps, { workspaceId, kind: "domains", holderId: domainId }, (id) => stateOf(deps, id));

@@ -20,22 +20,24 @@ export type JudgedCheck = { found: RecordFindings; heldBack: boolean };
 const maxReasonLength = 300;
 
 /** Finds or registers the domain at the provider. Undefined without a provider; throws ProviderAway, ProviderRefused. */
-export async function registrationOf(deps: Dependencies, mailDomain: string): Promise<Registration | undefined> {
+export async function registerAtProvider(deps: Dependencies, mailDomain: string): Promise<Registration | undefined> {
   const { sendingDomains } = deps;
   if (!sendingDomains) return undefined;
   const { id, made, records } = await sendingDomains.register(mailDomain);
   return { provider: sendingDomains.provider, providerId: id, made, records };
 }
 
-/** Like registrationOf, but returns undefined if the provider fails: the domain is added without it, and its first check tries again. */
-export const registrationIfAnswered = (deps: Dependencies, mailDomain: string): Promise<Registration | undefined> =>
-  registrationOf(deps, mailDomain).catch((error) => {
+/**
+ * Like registerAtProvider, but returns undefined if the provider fails: the domain is added without it, and its first check tries again.
+ */
+export const tryRegisterAtProvider = (deps: Dependencies, mailDomain: string): Promise<Registration | undefined> =>
+  registerAtProvider(deps, mailDomain).catch((error) => {
     if (isOfProvider(error)) return undefined;
     throw error;
   });
 
 /** Returns the domain registered at the provider, or why it could not be registered. */
-export async function registered(
+export async function registrationOrFault(
   deps: Dependencies,
   { domainId, domain }: { domainId: string; domain: Domain },
   cause: Cause,
@@ -54,7 +56,7 @@ async function registeredNow(
   { domainId, domain }: { domainId: string; domain: Domain },
   cause: Cause,
 ): Promise<Domain> {
-  const registration = (await registrationOf(deps, domain.mailDomain))!;
+  const registration = (await registerAtProvider(deps, domain.mailDomain))!;
   const command = { type: "RegisterDomain", registration, at: deps.clock.now().toISOString() } as const;
   return (await deps.domains.handle(domainId, command, cause)).state;
 }
@@ -65,7 +67,7 @@ type ToJudge = { domainId: string; domain: Domain; found: RecordFindings; troubl
  * Asks the provider to check its records, once DNS has all of them. A domain unknown to the provider
  * is registered again, for the next check.
  */
-export async function judgedByProvider(
+export async function checkAtProvider(
   deps: Dependencies,
   { domainId, domain, found, trouble }: ToJudge,
   cause: Cause,
@@ -91,7 +93,7 @@ export async function judgedByProvider(
 }
 
 /** Ensures that the provider receives the mail of a domain that is or is about to be verified. A failure is shown at the MX record. */
-export async function withMailLetIn(
+export async function enableReceiving(
   { sendingDomains }: Dependencies,
   { mailDomain }: Pick<Domain, "mailDomain">,
   judged: JudgedCheck,
@@ -112,7 +114,7 @@ export async function withMailLetIn(
  * Removes a deleted domain from the provider before its names are released, so that the next workspace proving them has the provider's
  * settings to itself. Keeps what another domain here still uses. Throws ProviderAway; resolves with the reason if the provider refuses.
  */
-export async function leaveProvider(
+export async function removeFromProvider(
   deps: Dependencies,
   { domainId, domain }: { domainId: string; domain: Domain },
 ): Promise<string | undefined> {

@@ -25,11 +25,11 @@ export async function changeDraft(
   // The thread has known the draft since its submission, and an approved one is noted by the claim of its send.
   if (status === "approved" && command.type !== "SubmitDraft") return { ...handled, threadId };
   const { unlessMoved: _, ...told } = cause;
-  return { ...handled, ...(await tellThread(deps, { draftId, ...handled }, told)) };
+  return { ...handled, ...(await noteDraftOnThread(deps, { draftId, ...handled }, told)) };
 }
 
 /** Notes a draft's state on its thread. Repeating it, or an older revision, changes nothing. */
-export async function tellThread(
+export async function noteDraftOnThread(
   deps: Dependencies,
   { draftId, state, revision, position }: { draftId: string; state: Draft; revision: number; position: number },
   cause: Cause,

@@ -14,7 +14,7 @@ import { loadContent } from "./draftContents.ts";
 const pageSize = 500;
 
 /** Reads a stream from its start, one page at a time. */
-export async function* pagesOf<E extends Event = Event>(
+export async function* readPages<E extends Event = Event>(
   deps: Dependencies,
   stream: string,
 ): AsyncIterable<Recorded<E>[]> {
@@ -27,7 +27,7 @@ export async function* pagesOf<E extends Event = Event>(
 
 async function readAll<E extends Event = Event>(deps: Dependencies, stream: string): Promise<Recorded<E>[]> {
   const all: Recorded<E>[] = [];
-  for await (const events of pagesOf<E>(deps, stream)) all.push(...events);
+  for await (const events of readPages<E>(deps, stream)) all.push(...events);
   return all;
 }
 
@@ -36,7 +36,7 @@ export const draftEvents = (deps: Dependencies, draftId: string): Promise<Record
   readAll<DraftEvent>(deps, draftStream(draftId));
 
 /** Returns a draft right after one of its own events, and its events up to that one. */
-export async function draftUntil(
+export async function draftAfterEvent(
   deps: Dependencies,
   { stream, revision }: Pick<Recorded, "stream" | "revision">,
 ): Promise<{ draft: Draft; history: Recorded<DraftEvent>[] }> {
@@ -64,7 +64,7 @@ async function claimsOf(deps: Dependencies, draftId: string, own: readonly Recor
   for (const threadId of threadIds) {
     const { state } = await deps.threads.load(threadId);
     if (state.mergedInto !== null) threadIds.add(state.mergedInto);
-    for await (const page of pagesOf(deps, threadStream(threadId))) {
+    for await (const page of readPages(deps, threadStream(threadId))) {
       const isItsClaim = ({ type, data }: Recorded) =>
         (type === "SendClaimed" || type === "SendClaimReleased") && data.draftId === draftId;
       claims.push(...page.filter(isItsClaim));
@@ -111,14 +111,14 @@ async function replayWhile(
   return row && { row, until: null };
 }
 
-export type VersionContent = { content: DraftContent; contentSha256: string; rationale: string | null };
+export type EarlierContent = { content: DraftContent; contentSha256: string; rationale: string | null };
 
 /** Returns a version's content exactly as it was hashed; undefined if the draft has no such version. */
 export async function versionContent(
   deps: Dependencies,
   draftId: string,
   version: number,
-): Promise<VersionContent | undefined> {
+): Promise<EarlierContent | undefined> {
   const earlier = await draftAtVersion(deps, draftId, version);
   if (!earlier) return undefined;
   const { content, content_blob: contentBlob, content_sha256: contentSha256, rationale } = earlier.row;

@@ -1,4 +1,4 @@
-import { invalid, Rejected } from "#streams/decider.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import { changedFields } from "#streams/draft/changes.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import { requireUsableRecipients } from "#streams/draft/recipients.ts";
@@ -8,11 +8,11 @@ import { requireKeysMayDecide } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { queueSend } from "../sends/queueSend.ts";
-import { keptFirst } from "../states/loader.ts";
+import { tryCachedFirst } from "../states/loader.ts";
+import { alignBodies } from "./alignBodies.ts";
 import { changeDraft } from "./changeDraft.ts";
+import { editLetter } from "./composeLetter.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
-import { rewriteLetter } from "./letters.ts";
-import { writtenBodies } from "./writtenBodies.ts";
 
 /** Changes that a PATCH may contain; absent fields stay. */
 export type DraftChanges = {
@@ -44,22 +44,22 @@ export type DraftEdit = {
 export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
   const draft = await loadDraft(deps, edit.workspaceId, edit.draftId);
   const isPersons = cause.actor.kind === "session";
-  const command = await editOf(deps, { draft, edit, isPersons });
+  const command = await toEdit(deps, { draft, edit, isPersons });
   return changeDraft(deps, { draftId: edit.draftId, command }, cause);
 }
 
 /** `isPersons`: a person edits, who sees only one of the two bodies: the other one is made again from it. */
-export async function editOf(
+export async function toEdit(
   deps: Dependencies,
   { draft, edit, isPersons }: { draft: Draft; edit: DraftEdit; isPersons: boolean },
 ): Promise<EditDraft> {
   const { ifVersion, threadSubject } = edit;
   const before = await loadContent(deps.blobs, draft.stored);
-  const changes = isPersons ? { ...edit.changes, ...writtenBodies(before, edit.changes) } : edit.changes;
+  const changes = isPersons ? { ...edit.changes, ...alignBodies(before, edit.changes) } : edit.changes;
   const recipients = { to: before.to, cc: changes.cc ?? before.cc, bcc: changes.bcc ?? before.bcc };
   requireUsableRecipients(recipients);
   const written = { ...before, making: draft.making, workspaceId: draft.workspaceId };
-  const { making, ...letter } = await rewriteLetter(deps, written, changes);
+  const { making, ...letter } = await editLetter(deps, written, changes);
   const content = { ...before, ...letter, ...recipients };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
@@ -119,7 +119,7 @@ export async function sendDraft(
   // For a key's send only the draft's ownership is checked, which never changes, so a cached state
   // suffices: the rest is checked at the queueing.
   const owned = (known: Dependencies) => loadDraft(known, workspaceId, draftId);
-  const draft = isPersons ? await owned(deps) : await keptFirst(deps, owned);
+  const draft = isPersons ? await owned(deps) : await tryCachedFirst(deps, owned);
   const word = ifVersion === null ? {} : { ifVersion };
   if (isPersons && draft.status === "pending") requireStatus(draft, "sent", "approved");
   const kind = isPersons ? "approval" : "api_key";
@@ -136,7 +136,7 @@ export async function notifyAgain(
   const draft = await loadDraft(deps, workspaceId, draftId);
   const { state: identity } = await deps.identities.load(draft.identityId);
   if (!identity.approvalChannel) {
-    throw invalid(
+    throw invalidRequest(
       "approval_channel",
       "this identity has no approval channel: set approval_channel to notify approvers",
     );

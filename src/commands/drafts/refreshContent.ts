@@ -42,7 +42,7 @@ const maxChanges = 10;
  * Returns a draft as it would be sent now; updates an open one to its identity first. The caller checks its status, and
  * whether the new version was decided about.
  */
-export async function upToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
+export async function bringUpToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
   for (let changes = 0; ; changes++) {
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" && draft.status !== "approved") return draft;

@@ -1,5 +1,5 @@
 import type { ReduceRefusal } from "#src/html/reduce/reduceBody.ts";
-import { invalid, type Rejected } from "#streams/decider.ts";
+import { invalidRequest, type Rejected } from "#streams/decider.ts";
 
 const sentences: Record<ReduceRefusal, string> = {
   too_deep: "expected at most 100 levels of nested elements: flatten the HTML",
@@ -9,4 +9,5 @@ const sentences: Record<ReduceRefusal, string> = {
 };
 
 /** Returns invalid_request about a field with HTML. */
-export const refusedHtml = (field: string, refused: ReduceRefusal): Rejected => invalid(field, sentences[refused]);
+export const refusedHtml = (field: string, refused: ReduceRefusal): Rejected =>
+  invalidRequest(field, sentences[refused]);

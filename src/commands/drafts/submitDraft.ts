@@ -1,11 +1,11 @@
 import { identityById } from "#projections/identities/queries.ts";
-import { placeOfMessage } from "#projections/messages/queries.ts";
+import { positionOfMessage } from "#projections/messages/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
-import { invalid, missing } from "#streams/decider.ts";
+import { invalidRequest, notFound } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { recipientsOfReply, requireUsableRecipients } from "#streams/draft/recipients.ts";
-import { newerWord } from "#streams/draft/staleness.ts";
+import { newerHumanMessage } from "#streams/draft/staleness.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
@@ -13,14 +13,14 @@ import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
-import { isWithoutRules } from "../rules/ruleRuns.ts";
+import { canNoRuleApply } from "../rules/ruleRuns.ts";
 import { waitForSubmission } from "../sends/barrier.ts";
-import { requireMaySend } from "../sends/mayLeave.ts";
-import { type FiledMail, mailAt } from "../threads/answered.ts";
+import { requireSenderAllowed } from "../sends/sendChecks.ts";
+import { type FiledMail, readFiledMail } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
+import { composeLetter, type SubmittedAttachment, type WrittenLetter } from "./composeLetter.ts";
 import { contentSha256, type IdentityParts, identityParts, storeContent } from "./draftContents.ts";
-import { type GivenAttachment, type WrittenLetter, writeLetter } from "./letters.ts";
 
 export type SubmitDraftRequest = {
   workspaceId: string;
@@ -34,7 +34,7 @@ export type SubmitDraftRequest = {
   bcc: string[];
   rationale: string | null;
   metadata: Record<string, unknown> | null;
-  attachments: GivenAttachment[];
+  attachments: SubmittedAttachment[];
 };
 
 /**
@@ -64,14 +64,14 @@ export async function submitDraft(
   await requireAssistantActive(deps, identity);
   const autoApproved =
     identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
-  if (autoApproved) await requireMaySend(deps, { workspaceId, identityId }, "approved by a setting");
+  if (autoApproved) await requireSenderAllowed(deps, { workspaceId, identityId }, "approved by a setting");
   const to = recipientsOfReply({ from_email: message.from?.address ?? "", reply_to: message.replyTo }, identity);
   requireUsableRecipients({ to, cc: request.cc, bcc: request.bcc });
   const basedOnNumber = message.number;
   const answersMachine = machineAddresses(message, to);
   requireNoLoop(current, { draftId: "", ...answersMachine });
   // Last check that may refuse, because it stores the attachments.
-  const { making, ...letter } = await writeLetter(deps, request);
+  const { making, ...letter } = await composeLetter(deps, request);
   const own = await identityParts(deps, { identity, letter });
   const content = contentOf(request, letter, { own, to, subject: current.subject, message });
   const draft = {
@@ -87,13 +87,13 @@ export async function submitDraft(
     contentSha256: contentSha256(content),
     rationale: request.rationale,
     metadata: request.metadata,
-    staleWarning: newerWord(current, { basedOnNumber }) !== null,
+    staleWarning: newerHumanMessage(current, { basedOnNumber }) !== null,
     autoApproved,
     ...answersMachine,
   };
   const { assistantId } = identity;
   const basis = { workspaceId, identityId, assistantId, basedOnMessageId: message.messageId };
-  const withoutRules = autoApproved && (await isWithoutRules(deps, basis));
+  const withoutRules = autoApproved && (await canNoRuleApply(deps, basis));
   const command = { type: "SubmitDraft", draft, ...(withoutRules && { withoutRules }) } as const;
   const { position } = await changeDraft(deps, { draftId, command }, cause);
   return { draftId, position };
@@ -110,19 +110,19 @@ async function requireSubjects(
   const [thread, identity, answers] = await Promise.all([
     threadById(deps.reads, workspaceId, threadId),
     identityById(deps.reads, workspaceId, identityId),
-    placeOfMessage(deps.reads, workspaceId, basedOnMessageId),
+    positionOfMessage(deps.reads, workspaceId, basedOnMessageId),
   ]);
-  if (!thread) throw missing("thread_id", "thread");
-  if (!identity) throw missing("identity_id", "identity");
-  if (answers === undefined) throw missing("based_on_message_id", "message");
+  if (!thread) throw notFound("thread_id", "thread");
+  if (!identity) throw notFound("identity_id", "identity");
+  if (answers === undefined) throw notFound("based_on_message_id", "message");
   if (thread.identity_id !== identity.id) {
-    throw invalid("identity_id", "expected the identity that the thread belongs to");
+    throw invalidRequest("identity_id", "expected the identity that the thread belongs to");
   }
   if (answers === null || !(await isOneThread(deps, answers.threadId, thread.id))) {
-    throw invalid("based_on_message_id", "expected an inbound message of the thread");
+    throw invalidRequest("based_on_message_id", "expected an inbound message of the thread");
   }
-  const message = await mailAt(deps, answers, { workspaceId, messageId: basedOnMessageId });
-  if (!message) throw missing("based_on_message_id", "message");
+  const message = await readFiledMail(deps, answers, { workspaceId, messageId: basedOnMessageId });
+  if (!message) throw notFound("based_on_message_id", "message");
   return { message, answers };
 }
 

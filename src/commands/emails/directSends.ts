@@ -2,7 +2,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { ContentOrigin, DraftContent } from "#streams/draft/content.ts";
 import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
-import type { AuthorsWord } from "#streams/draft/review.ts";
+import type { AuthorApproval } from "#streams/draft/review.ts";
 import { staleDraft } from "#streams/draft/staleness.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
@@ -10,16 +10,16 @@ import { countApproval } from "../approvals/countApproval.ts";
 import { requireKeysMayDecide, requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { changeDraft, tellThread } from "../drafts/changeDraft.ts";
+import { changeDraft, noteDraftOnThread } from "../drafts/changeDraft.ts";
 import { contentSha256, storeContent } from "../drafts/draftContents.ts";
-import { personsApproval } from "../drafts/peoplesDecisions.ts";
+import { signedInApproval } from "../drafts/signedInDecisions.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { requireMaySend } from "../sends/mayLeave.ts";
-import { newerWordOf } from "../sends/newerWords.ts";
+import { newerMessageOf } from "../sends/newerMessage.ts";
 import { queueSend } from "../sends/queueSend.ts";
-import { outcomeOfFirst } from "../sends/repeatedSend.ts";
-import type { Loaded } from "../states/folded.ts";
+import { outcomeOfFirstRun } from "../sends/repeatedSend.ts";
+import { requireSenderAllowed } from "../sends/sendChecks.ts";
+import type { Loaded } from "../states/foldState.ts";
 
 export type DirectDraft = {
   kind: DirectKind;
@@ -55,9 +55,9 @@ export async function requireDirectSend(
 ): Promise<void> {
   // A person who writes needs no assistant.
   if (!isPersons(cause)) await requireAssistantActive(deps, identity);
-  const isEnough = isPersons(cause) ? identity.approvalsRequired === 1 : await isKeysWordEnough(deps, identity);
+  const isEnough = isPersons(cause) ? identity.approvalsRequired === 1 : await keyApprovalSuffices(deps, identity);
   const moment = isEnough ? "written to be sent" : "written";
-  await requireMaySend(deps, { workspaceId, identityId }, moment);
+  await requireSenderAllowed(deps, { workspaceId, identityId }, moment);
 }
 
 /** True if a signed-in person makes the request. */
@@ -75,8 +75,8 @@ export async function sendDirectly(deps: Dependencies, draft: DirectDraft, cause
   const submitted = await countApproval(deps, approval, async (counted) => {
     const { identity, unlessMoved } = counted;
     const given = isPersons(cause)
-      ? { word: personsApproval(deps, counted, true) }
-      : { approvedAtOnce: await isKeysWordEnough(deps, identity) };
+      ? { authorApproval: signedInApproval(deps, counted, true) }
+      : { approvedAtOnce: await keyApprovalSuffices(deps, identity) };
     return { identity, ...(await submit(deps, { draft, ...given }, { ...cause, unlessMoved })) };
   });
   return proceed(deps, { ...submitted, draftId }, cause);
@@ -94,7 +94,7 @@ export async function resumeSend(deps: Dependencies, draftId: string, cause: Cau
 /** Refuses a person's mail at once, while they still have its text. Throws Rejected stale_draft. */
 async function requireNothingNewer(deps: Dependencies, { identityId, threadId, basedOn }: DirectDraft): Promise<void> {
   if (basedOn === null) return;
-  const newMessageId = await newerWordOf(deps, { identityId, threadId, basedOnNumber: basedOn.number });
+  const newMessageId = await newerMessageOf(deps, { identityId, threadId, basedOnNumber: basedOn.number });
   if (newMessageId !== null) throw staleDraft(newMessageId);
 }
 
@@ -102,7 +102,7 @@ async function requireNothingNewer(deps: Dependencies, { identityId, threadId, b
  * True if the key's approval suffices to send. Otherwise the mail waits for its approvers; the keys'
  * part of a quorum is given as for any draft.
  */
-const isKeysWordEnough = async (deps: Dependencies, identity: Identity): Promise<boolean> =>
+const keyApprovalSuffices = async (deps: Dependencies, identity: Identity): Promise<boolean> =>
   identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
 
 async function proceed(
@@ -113,12 +113,12 @@ async function proceed(
   const { status, messageId, threadId } = state;
   const sent = { draftId, messageId, threadId, status, queuedAt: null, position };
   if (status === "sending" || status === "sent") {
-    const first = await outcomeOfFirst(deps, { draftId }, cause);
+    const first = await outcomeOfFirstRun(deps, { draftId }, cause);
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
-  const tell = () => tellThread(deps, { draftId, state, revision, position }, cause);
+  const tell = () => noteDraftOnThread(deps, { draftId, state, revision, position }, cause);
   if (isPersons(cause)) return { ...sent, ...(await tell()) };
-  if (status === "pending" && !(await isKeysWordEnough(deps, identity))) return { ...sent, ...(await tell()) };
+  if (status === "pending" && !(await keyApprovalSuffices(deps, identity))) return { ...sent, ...(await tell()) };
   return withdrawnUnlessDone(deps, { draftId, cause }, async () => {
     if (status === "pending" || status === "approved") await tell();
     // Human approval may have become required since the key's approval was recorded.
@@ -129,7 +129,11 @@ async function proceed(
 
 async function submit(
   deps: Dependencies,
-  { draft, approvedAtOnce = false, word }: { draft: DirectDraft; approvedAtOnce?: boolean; word?: AuthorsWord },
+  {
+    draft,
+    approvedAtOnce = false,
+    authorApproval,
+  }: { draft: DirectDraft; approvedAtOnce?: boolean; authorApproval?: AuthorApproval },
   cause: Cause,
 ) {
   const { kind, draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata, machineAddresses } =
@@ -153,12 +157,16 @@ async function submit(
     ...(approvedAtOnce && { approvedAtOnce }),
     ...(machineAddresses && { machineAddresses }),
   };
-  return deps.drafts.handle(draftId, { type: "SubmitDraft", draft: data, ...(word && { word }) }, cause);
+  return deps.drafts.handle(
+    draftId,
+    { type: "SubmitDraft", draft: data, ...(authorApproval && { authorApproval }) },
+    cause,
+  );
 }
 
 /** Queues the draft. An identity edited at this moment makes a new version: the key's approval, given for its own text, covers that too. */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
-  const asked = { draftId, kind: "api_key", word: { wroteIt: true } } as const;
+  const asked = { draftId, kind: "api_key", authorApproval: { wroteIt: true } } as const;
   const { threadId, position, queuedAt } = await queueSend(deps, asked, cause);
   return { threadId, position, queuedAt };
 }

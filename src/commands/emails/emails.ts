@@ -1,7 +1,7 @@
-import { newestInbound, placeOfMessage } from "#projections/messages/queries.ts";
+import { newestInbound, positionOfMessage } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
-import { invalid, missing, Rejected } from "#streams/decider.ts";
+import { invalidRequest, notFound, Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
 import {
@@ -14,17 +14,17 @@ import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { composeLetter, type SubmittedLetter } from "../drafts/composeLetter.ts";
 import { identityParts } from "../drafts/draftContents.ts";
-import { type GivenLetter, writeLetter } from "../drafts/letters.ts";
 import type { Cause } from "../handle.ts";
 import { contactId, newId } from "../ids.ts";
 import { requireProjected } from "../readModels.ts";
 import { waitUntilFiled } from "../sends/barrier.ts";
-import { type FiledMail, mailAt } from "../threads/answered.ts";
+import { type FiledMail, readFiledMail } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
 
-export type SendRequest = GivenLetter & {
+export type SendRequest = SubmittedLetter & {
   workspaceId: string;
   identityId: string;
   to: string[];
@@ -47,11 +47,11 @@ export async function sendEmail(deps: Dependencies, request: SendRequest, cause:
       "this identity may only reply on existing threads: use an identity that was created with can_send_cold true";
     throw new Rejected("cold_send_not_allowed", sentence);
   }
-  return openByMail(deps, { ...request, kind: "send", identity }, cause);
+  return openThreadByMail(deps, { ...request, kind: "send", identity }, cause);
 }
 
 /** Sends a mail that opens a thread. */
-export async function openByMail(
+export async function openThreadByMail(
   deps: Dependencies,
   request: SendRequest & { kind: Exclude<DirectKind, "reply">; identity: Identity },
   cause: Cause,
@@ -61,7 +61,7 @@ export async function openByMail(
   const resumed = await resumeSend(deps, draftId, cause);
   if (resumed) return resumed;
   await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
-  const { making, ...letter } = await writeLetter(deps, request);
+  const { making, ...letter } = await composeLetter(deps, request);
   const content: DraftContent = {
     ...(await identityParts(deps, { identity, letter })),
     to,
@@ -88,7 +88,7 @@ export async function openByMail(
   return sendDirectly(deps, draft, cause);
 }
 
-export type ReplyRequest = GivenLetter & {
+export type ReplyRequest = SubmittedLetter & {
   workspaceId: string;
   threadId: string;
   /** null: the newest message of the thread at the time of the call. */
@@ -105,7 +105,7 @@ export type ReplyRequest = GivenLetter & {
 export async function replyEmail(deps: Dependencies, request: ReplyRequest, cause: Cause): Promise<DirectlySent> {
   const { workspaceId } = request;
   const thread = await threadById(deps.reads, workspaceId, request.threadId);
-  if (!thread) throw missing("thread_id", "thread");
+  if (!thread) throw notFound("thread_id", "thread");
   const named = await namedMessage(deps, request, thread);
   const answered = named ?? (await newest(deps, thread));
   try {
@@ -151,7 +151,7 @@ async function answer(
   requireNoLoop(current, { draftId, ...machine });
   await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
   // Last check that may refuse, because it stores the attachments.
-  const { making, ...letter } = await writeLetter(deps, request);
+  const { making, ...letter } = await composeLetter(deps, request);
   const content: DraftContent = {
     ...(await identityParts(deps, { identity, letter })),
     ...recipients,
@@ -174,9 +174,9 @@ async function namedMessage(
 ): Promise<ToAnswer | undefined> {
   if (basedOnMessageId === null) return undefined;
   const message = await toAnswer(deps, workspaceId, basedOnMessageId);
-  if (!message) throw missing(field, "message");
+  if (!message) throw notFound(field, "message");
   if (message === "ours" || !(await isOf(deps, thread, message))) {
-    throw invalid(field, "expected an inbound message of the thread");
+    throw invalidRequest(field, "expected an inbound message of the thread");
   }
   return message;
 }
@@ -192,9 +192,9 @@ async function toAnswer(
   workspaceId: string,
   messageId: string,
 ): Promise<ToAnswer | "ours" | undefined> {
-  const answers = await placeOfMessage(deps.reads, workspaceId, messageId);
+  const answers = await positionOfMessage(deps.reads, workspaceId, messageId);
   if (answers === null) return "ours";
-  const mail = answers && (await mailAt(deps, answers, { workspaceId, messageId }));
+  const mail = answers && (await readFiledMail(deps, answers, { workspaceId, messageId }));
   return mail && { mail, answers };
 }
 
@@ -206,12 +206,12 @@ async function newest(deps: Dependencies, thread: ThreadRow): Promise<ToAnswer> 
   const newestOne = await newestInbound(deps.reads, thread.workspace_id, threadId);
   const message = newestOne && (await toAnswer(deps, thread.workspace_id, newestOne.id));
   if (message && message !== "ours") return message;
-  throw invalid("thread_id", "this thread has no inbound message to reply to: use POST /v1/emails/send");
+  throw invalidRequest("thread_id", "this thread has no inbound message to reply to: use POST /v1/emails/send");
 }
 
 /** Throws Rejected not_found naming the field if this workspace has no such identity. */
 export async function loadIdentity(deps: Dependencies, workspaceId: string, identityId: string): Promise<Identity> {
   const { state } = await deps.identities.load(identityId);
   if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;
-  throw missing("identity_id", "identity");
+  throw notFound("identity_id", "identity");
 }

@@ -1,11 +1,11 @@
-import { invalid, Rejected } from "#streams/decider.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
-import { isStopped } from "../serviceMail/stops.ts";
-import { giveBack, takePlace } from "../serviceMail/withheld.ts";
+import { returnNoticeQuota, takeNoticeQuota } from "../serviceMail/noticeQuota.ts";
+import { isUnsubscribed } from "../serviceMail/unsubscribes.ts";
 import type { DirectlySent } from "./directSends.ts";
-import { loadIdentity, openByMail } from "./emails.ts";
+import { loadIdentity, openThreadByMail } from "./emails.ts";
 
 type TestEmail = { workspaceId: string; identityId: string; recipient: string };
 
@@ -29,7 +29,7 @@ export async function sendTestEmail(deps: Dependencies, test: TestEmail, cause: 
     metadata: null,
   };
   return inMeasure(deps, { test, attemptId: newId(deps, cause, "test-email") }, () =>
-    openByMail(deps, { ...letter, kind: "test_email", identity, workspaceId, identityId }, cause),
+    openThreadByMail(deps, { ...letter, kind: "test_email", identity, workspaceId, identityId }, cause),
   );
 }
 
@@ -39,12 +39,12 @@ async function inMeasure<T>(
   { test: { workspaceId, recipient: to }, attemptId }: { test: TestEmail; attemptId: string },
   send: () => Promise<T>,
 ): Promise<T> {
-  if (await isStopped(deps, { workspaceId, address: to }))
-    throw invalid(
+  if (await isUnsubscribed(deps, { workspaceId, address: to }))
+    throw invalidRequest(
       "recipient_email",
       "the recipient has stopped mail from this workspace to this address: use another address",
     );
-  const place = await takePlace(deps, { kind: "test", workspaceId, to, attemptId });
+  const place = await takeNoticeQuota(deps, { kind: "test", workspaceId, to, attemptId });
   if (place && "sent" in place) {
     const retryAfter = Math.ceil((place.inMs ?? 0) / 1000);
     throw new Rejected("rate_limited", `too many test mails and notices within an hour: wait ${retryAfter} s`, {
@@ -54,7 +54,7 @@ async function inMeasure<T>(
   try {
     return await send();
   } catch (error) {
-    if (error instanceof Rejected && place?.isNew) await giveBack(deps, attemptId);
+    if (error instanceof Rejected && place?.isNew) await returnNoticeQuota(deps, attemptId);
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
-import { invalid } from "#streams/decider.ts";
+import { invalidRequest } from "#streams/decider.ts";
 import { withoutTag } from "#streams/emailAddress/untagged.ts";
-import { isReservedLocalPart, namesTheService } from "#streams/identity/reservedNames.ts";
+import { isReservedLocalPart, resemblesServiceName } from "#streams/identity/reservedNames.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
@@ -16,27 +16,30 @@ export const addressHash = (address: string): string =>
 /** Throws Rejected invalid_request for an invalid local part. */
 export function requireLocalPart(localPart: string): void {
   if (localPartPattern.test(localPart)) return;
-  throw invalid("local_part", "expected 1 to 64 lowercase letters, digits and _ + -, with single dots between them");
+  throw invalidRequest(
+    "local_part",
+    "expected 1 to 64 lowercase letters, digits and _ + -, with single dots between them",
+  );
 }
 
 /** Refuses local parts with a meaning for a whole shared domain; existing identities keep theirs. Throws Rejected invalid_request. */
 export function requireUnreserved(localPart: string): void {
   if (!isReservedLocalPart(localPart)) return;
   const remedy = "choose another local_part, or use your own domain";
-  throw invalid("local_part", `this name is reserved for the operator of this shared domain: ${remedy}`);
+  throw invalidRequest("local_part", `this name is reserved for the operator of this shared domain: ${remedy}`);
 }
 
 /** Refuses display names that resemble the service's own, which approvers trust. Throws Rejected invalid_request. */
 export function requireOwnDisplayName(displayName: string | undefined): void {
-  if (displayName === undefined || !namesTheService(displayName)) return;
-  throw invalid("display_name", "this is, or looks like, the name of the service itself: choose another");
+  if (displayName === undefined || !resemblesServiceName(displayName)) return;
+  throw invalidRequest("display_name", "this is, or looks like, the name of the service itself: choose another");
 }
 
 /**
  * Reserves the address without its tag: mail to name+tag belongs to the owner of the name, so a workspace claiming it with a tag needs
  * both. Throws Rejected invalid_request as a conflict.
  */
-export async function reserveUntagged(
+export async function reserveAddressWithoutTag(
   deps: Pick<Dependencies, "emailAddresses">,
   { workspaceId, emailAddress }: { workspaceId: string; emailAddress: string },
   cause: Cause,

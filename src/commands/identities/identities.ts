@@ -1,28 +1,28 @@
-import { invalid, Rejected } from "#streams/decider.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import { requireVerified } from "#streams/domain/decider.ts";
-import { inUse } from "#streams/emailAddress/decider.ts";
+import { addressInUse } from "#streams/emailAddress/decider.ts";
 import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { isHostedHere, sealChannels, wireNames } from "../approvals/approvalChannels.ts";
-import { asWorkspaceRequires, requireMayNameApprovers } from "../approvals/humanApproval.ts";
+import { requireMayNameApprovers, withWorkspaceRequirement } from "../approvals/humanApproval.ts";
 import { requireAssistant } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { attachIdentity, domainWorks, loadDomain } from "../domains/domains.ts";
+import { attachIdentity, isDomainWithinPlan, loadDomain } from "../domains/domains.ts";
 import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
-import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
+import { type HolderState, isWithinPlan, planFullRefusal, takeSlot, vacateSlot } from "../plans/slots.ts";
 import {
   addressHash,
   releaseAddress,
   requireLocalPart,
   requireOwnDisplayName,
   requireUnreserved,
-  reserveUntagged,
+  reserveAddressWithoutTag,
 } from "./addresses.ts";
-import { reducedSignature } from "./signatures.ts";
+import { reduceSignature } from "./signatures.ts";
 
 /**
  * A new identity; absent settings are as in streams/identity/defaults.ts. `mayLoosen`: the caller may name approvers in
@@ -46,7 +46,7 @@ export async function createIdentity(
   cause: Cause,
 ): Promise<{ identityId: string; position: number }> {
   if (mayLoosen) return create(deps, wanted, cause);
-  return asWorkspaceRequires(deps, wanted.workspaceId, (requires, guard) => {
+  return withWorkspaceRequirement(deps, wanted.workspaceId, (requires, guard) => {
     if (requires) requireMayNameApprovers(wanted);
     return create(deps, wanted, { ...cause, unlessMoved: [guard] });
   });
@@ -62,20 +62,20 @@ async function create(
   requireLocalPart(localPart);
   requireOwnDisplayName(identity.displayName);
   await requireNotHostedHere(deps, identity);
-  const signature = await reducedSignature(deps, workspaceId, { given: identity.signatureHtml, before: null });
+  const signature = await reduceSignature(deps, workspaceId, { given: identity.signatureHtml, before: null });
   const sealed = { ...identity, ...signature, ...sealChannels(deps, { workspaceId, given: identity, stored: null }) };
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
   const emailAddress = `${localPart}@${domainName}`;
   if (sandbox) requireUnreserved(localPart);
-  if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw inUse();
+  if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
   const identityId =
     (await interruptedCreation(deps, { workspaceId, emailAddress }, cause)) ?? newId(deps, cause, "identity");
   await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.identities.handle(identityId, command, cause);
   // Another request took over what this one had begun, or this one took over its too late.
-  if (!changed) throw inUse();
+  if (!changed) throw addressInUse();
   return { identityId, position };
 }
 
@@ -89,7 +89,7 @@ async function interruptedCreation(
   if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
   const { state: identity } = await deps.identities.load(address.identityId);
   // For a repetition the identity's stream says if it is its own.
-  if (identity.exists && !cause.repeated) throw inUse();
+  if (identity.exists && !cause.repeated) throw addressInUse();
   return address.identityId;
 }
 
@@ -108,14 +108,14 @@ async function takePlace(deps: Dependencies, place: IdentityPlace, cause: Cause)
   const { isNew: ours } = await takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch(
     (error) => {
       if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-      throw planFull("identities", cap);
+      throw planFullRefusal("identities", cap);
     },
   );
   const addressId = addressHash(emailAddress);
   const displaced = sandbox ? undefined : await displacedFrom(deps, workspaceId, emailAddress);
   const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;
   try {
-    if (sandbox) await reserveUntagged(deps, place, cause);
+    if (sandbox) await reserveAddressWithoutTag(deps, place, cause);
     await deps.emailAddresses.handle(addressId, claim, cause);
     if (!sandbox) await attachIdentity(deps, { domainId, identityId }, cause);
   } catch (error) {
@@ -144,15 +144,15 @@ async function holderState(deps: Dependencies, identityId: string): Promise<Hold
 }
 
 /** False for an identity above the plan's cap, or on a domain above it: it can be read, but neither sends nor receives. */
-export async function identityWorks(
+export async function isIdentityWithinPlan(
   deps: Dependencies,
   { identityId, identity }: { identityId: string; identity: Pick<Identity, "workspaceId" | "domainId"> },
 ): Promise<boolean> {
   const { workspaceId } = identity;
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
   const [itself, domain] = await Promise.all([
-    worksUnderPlan(deps, slot, (id) => holderState(deps, id)),
-    domainWorks(deps, workspaceId, identity.domainId),
+    isWithinPlan(deps, slot, (id) => holderState(deps, id)),
+    isDomainWithinPlan(deps, workspaceId, identity.domainId),
   ]);
   return itself && domain;
 }
@@ -181,13 +181,13 @@ export async function updateIdentity(
   const signature =
     changes.signatureHtml === undefined
       ? {}
-      : await reducedSignature(deps, workspaceId, { given: changes.signatureHtml, before: state.signatureHtml });
+      : await reduceSignature(deps, workspaceId, { given: changes.signatureHtml, before: state.signatureHtml });
   const sealed = (identity: Identity) => ({
     ...changes,
     ...signature,
     ...sealChannels(deps, { workspaceId, given: changes, stored: identity }),
   });
-  return asWorkspaceRequires(deps, workspaceId, (workspaceRequires, guard) =>
+  return withWorkspaceRequirement(deps, workspaceId, (workspaceRequires, guard) =>
     deps.identities.handle(
       identityId,
       (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen, workspaceRequires }),
@@ -204,7 +204,7 @@ export async function deleteIdentity(
 ): Promise<{ position: number }> {
   const { state } = await deps.identities.load(identityId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
-  const { position } = await asWorkspaceRequires(deps, workspaceId, (workspaceRequires, guard) =>
+  const { position } = await withWorkspaceRequirement(deps, workspaceId, (workspaceRequires, guard) =>
     deps.identities.handle(
       identityId,
       { type: "DeleteIdentity", mayLoosen, workspaceRequires },
@@ -236,7 +236,7 @@ async function requireNotHostedHere(deps: Dependencies, settings: Partial<Identi
   for (const field of ["approvalChannel", "secondaryApprovalChannel"] as const) {
     const channel = settings[field];
     if (channel?.type !== "email" || !(await isHostedHere(deps, channel.config.to as string))) continue;
-    throw invalid(
+    throw invalidRequest(
       `${wireNames[field]}.config.to`,
       "an address hosted by this service cannot approve: use a person's mailbox elsewhere",
     );

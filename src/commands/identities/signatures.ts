@@ -1,8 +1,8 @@
 import { bytesOfDataUrl, picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
-import { invalid } from "#streams/decider.ts";
+import { invalidRequest } from "#streams/decider.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { contentIdsOf } from "../drafts/letters.ts";
+import { contentIdsOf } from "../drafts/composeLetter.ts";
 import { refusedHtml } from "../drafts/refusedHtml.ts";
 
 type Signature = Pick<IdentitySettings, "signatureHtml" | "htmlRemoved">;
@@ -21,7 +21,7 @@ const maxReducedBytes = 128 * 1024;
  * Reduces a signature's HTML (`given`) to what can be shown and stores its pictures as blobs. `before`: the stored HTML, whose pictures
  * may be kept. A picture that cannot be fetched is removed and reported. Throws Rejected invalid_request naming the field.
  */
-export async function reducedSignature(
+export async function reduceSignature(
   deps: SignatureSources,
   workspaceId: string,
   { given: html, before }: { given: string | null; before: string | null },
@@ -32,7 +32,7 @@ export async function reducedSignature(
   const reduced = await deps.costlyWork("reduceBody", { html, pictures }, workspaceId);
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
   if (Buffer.byteLength(reduced.html) > maxReducedBytes) {
-    throw invalid(
+    throw invalidRequest(
       "signature_html",
       "this HTML exceeds 128 KB once its presentational attributes are converted to styles: shorten it",
     );

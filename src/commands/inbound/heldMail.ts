@@ -1,14 +1,14 @@
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { identityWorks } from "../identities/identities.ts";
+import { isIdentityWithinPlan } from "../identities/identities.ts";
 import { countInbound } from "../plans/quotas.ts";
 
 /** Returns why an identity's mail is held now; null if it is not. Mail of a deleted identity is still filed. */
-export async function receivesNothing(deps: Dependencies, identityId: string): Promise<string | null> {
+export async function whyMailIsHeld(deps: Dependencies, identityId: string): Promise<string | null> {
   const { state: identity } = await deps.identities.load(identityId);
   if (identity.status === "disabled") return "the identity is disabled";
-  if (identity.deleted || (await identityWorks(deps, { identityId, identity }))) return null;
+  if (identity.deleted || (await isIdentityWithinPlan(deps, { identityId, identity }))) return null;
   return "the plan allows fewer identities";
 }
 
@@ -16,7 +16,7 @@ export async function receivesNothing(deps: Dependencies, identityId: string): P
  * Marks the decisions of a page that must be held: all if the identity does not receive, and those beyond the plan's inbound quota, which
  * is counted here. A repeated delivery is neither stored nor counted.
  */
-export async function holdWhereNeeded(
+export async function markHeld(
   deps: Dependencies,
   {
     workspaceId,
@@ -25,7 +25,7 @@ export async function holdWhereNeeded(
   }: { workspaceId: string; identityId: string; decisions: readonly FilingDecision[] },
   cause: Cause,
 ): Promise<FilingDecision[]> {
-  const because = await receivesNothing(deps, identityId);
+  const because = await whyMailIsHeld(deps, identityId);
   const stored = decisions.filter(({ disposition }) => disposition !== "duplicate");
   const ids = because === null ? stored.map(({ deliveryId }) => deliveryId) : [];
   const counted = await countInbound(deps, { workspaceId, deliveryIds: ids }, cause);

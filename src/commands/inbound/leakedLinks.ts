@@ -6,12 +6,19 @@ import type { ApprovalRequest } from "#streams/draft/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import { hashToken } from "../approvals/approvalTokens.ts";
-import { requestsBehind } from "../approvals/bundleLists.ts";
+import { requestsOfToken } from "../approvals/bundleLists.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { readStopToken, type StopToken } from "../serviceMail/stopLinks.ts";
-import { closeStopLinks } from "../serviceMail/stops.ts";
-import { type MailReceivedEvent, patienceMs, type ReadMail, readMail, receivedAt, withRoom } from "./readMail.ts";
+import { closeUnsubscribeLinks } from "../serviceMail/unsubscribes.ts";
+import { readUnsubscribeToken, type UnsubscribeToken } from "../serviceMail/unsubscribeTokens.ts";
+import {
+  type MailReceivedEvent,
+  missingBlobPatienceMs,
+  type ReadMail,
+  readMail,
+  readReceivedAt,
+  withMemoryFor,
+} from "./readMail.ts";
 
 /**
  * Target of a filed mail. `threadIds`: its thread, and the threads that this mail merges into it.
@@ -39,7 +46,8 @@ export async function withoutApprovalLinks(
   const runs = new Set([...links.found, ...lines.flatMap(runsIn)]);
   const { removed, tokens, stops } = await linksAmong(deps, { event, runs });
   for (const token of tokens) await closeLink(deps, { token, event, messageId: filed?.messageId });
-  for (const stop of stops) await closeStopLinks(deps, stop, causeOfClosing(event, { ...stop, id: deps.ids.uuid() }));
+  for (const stop of stops)
+    await closeUnsubscribeLinks(deps, stop, causeOfClosing(event, { ...stop, id: deps.ids.uuid() }));
   const isSome = links.tooMany || removed.size > 0;
   if (!isSome) {
     const isClosed = links.hasClosed && (await mayHoldLiveLink(deps, { event, filed }));
@@ -96,12 +104,12 @@ async function mayHoldLiveLink(
  * True if the raw bytes of a mail that was not filed with its content may be given to a reader without permission to decide: all of it was
  * checked and it has no approval link. Links found are closed. Throws Unavailable.
  */
-export async function isFreeAsItCame(
+export async function mayShowRawMail(
   deps: Dependencies,
   { identityId, revision }: { identityId: string; revision: number },
 ): Promise<boolean> {
-  const event = await receivedAt(deps, identityId, revision);
-  return withRoom(deps, [event], async () => {
+  const event = await readReceivedAt(deps, identityId, revision);
+  return withMemoryFor(deps, [event], async () => {
     const mail = await readMail(deps, event);
     return (await withoutApprovalLinks(deps, { mail })).approvalLinks === undefined;
   });
@@ -118,11 +126,11 @@ type FoundLinks = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
 async function linksAmong(
   deps: Dependencies,
   { event, runs }: { event: MailReceivedEvent; runs: ReadonlySet<string> },
-): Promise<FoundLinks & { stops: StopToken[] }> {
+): Promise<FoundLinks & { stops: UnsubscribeToken[] }> {
   const others = new Set<string>();
-  const stops = new Map<string, StopToken>();
+  const stops = new Map<string, UnsubscribeToken>();
   for (const run of runs) {
-    const stop = run.includes(".") ? readStopToken(deps.keyRing, run) : undefined;
+    const stop = run.includes(".") ? readUnsubscribeToken(deps.keyRing, run) : undefined;
     if (stop) stops.set(run, stop);
     else if (!run.includes(".")) others.add(run);
   }
@@ -150,7 +158,7 @@ async function approvalLinksAmong(
 async function hasReached(deps: Dependencies, { position, metadata }: MailReceivedEvent): Promise<boolean> {
   if (await deps.projected(position, { of: ["drafts"] })) return true;
   const waitedMs = deps.clock.now().getTime() - Date.parse(metadata.at);
-  if (waitedMs <= patienceMs) throw new Behind(position, ["drafts"]);
+  if (waitedMs <= missingBlobPatienceMs) throw new Behind(position, ["drafts"]);
   return false;
 }
 
@@ -161,7 +169,7 @@ async function closeLink(
 ): Promise<void> {
   const { workspace_id: workspaceId } = token;
   const isOwn = event.data.workspaceId === workspaceId;
-  for (const { draftId, asked } of await requestsBehind(deps, token)) {
+  for (const { draftId, asked } of await requestsOfToken(deps, token)) {
     if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) continue;
     const { notificationId } = asked;
     await deps.drafts.handle(

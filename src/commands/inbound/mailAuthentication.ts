@@ -9,9 +9,9 @@ import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { contactId } from "../ids.ts";
-import { createRoom } from "../room.ts";
-import { freshStates, keptStates } from "../states/loader.ts";
-import { onThread } from "../threads/threads.ts";
+import { createMemoryRoom } from "../memoryRoom.ts";
+import { cachedStates, freshStates } from "../states/loader.ts";
+import { commandThread } from "../threads/threads.ts";
 
 /**
  * Authenticates the sender of a filed mail and records the result on its thread, or the thread that was merged into. Repeating it changes
@@ -41,7 +41,7 @@ export async function authenticateMessage(
     authentication,
     received,
   };
-  await onThread(deps, { threadId, command: { type: "AuthenticateMessage", message: authenticated } }, cause);
+  await commandThread(deps, { threadId, command: { type: "AuthenticateMessage", message: authenticated } }, cause);
   return true;
 }
 
@@ -53,7 +53,7 @@ async function stillAwaits(deps: Dependencies, threadId: string, number: number)
   const awaits = async ({ threads }: Dependencies) =>
     awaitsAuthentication((await threads.load(threadId)).state, number);
   const loader = freshStates(deps);
-  return (await awaits(keptStates(loader))) || awaits(loader);
+  return (await awaits(cachedStates(loader))) || awaits(loader);
 }
 
 async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication | "no room"> {
@@ -79,9 +79,9 @@ async function authenticationOf(deps: Dependencies, message: InboundMessage): Pr
  * queries, whose duration the sender controls.
  */
 const largeBytes = 256 * 1024;
-const room = createRoom(64 * 1024 * 1024);
+const room = createMemoryRoom(64 * 1024 * 1024);
 /** Large mails checked at once. They are slow, so they have a limit of their own, at most half of it for one workspace. */
-const largeAtOnce = createRoom(64);
+const largeAtOnce = createMemoryRoom(64);
 
 async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undefined> {
   try {

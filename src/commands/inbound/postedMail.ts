@@ -5,8 +5,8 @@ import { domainOfAddress } from "#src/platform/dns/names.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
 import { derivedId } from "../ids.ts";
-import { isForGood, reasonOf } from "./filing/failures.ts";
-import { reception } from "./receiveMail.ts";
+import { isPermanent, reasonOf } from "./filing/failures.ts";
+import { createReception } from "./receiveMail.ts";
 import { keepStrayMail, strayCause } from "./strayMail.ts";
 
 /** A mail that a provider had already accepted for us when it posted it. */
@@ -30,18 +30,18 @@ export type PostResult = { recipients: number; unknown: number } | { quarantined
  * everything is durable. The same post may arrive again, even at the same moment. Throws errors that another try may resolve,
  * and Unavailable for a workspace that is full.
  */
-export function postedMail(
+export function createPostReceiver(
   deps: Dependencies,
   { isFull }: { isFull(workspaceId: string): boolean },
 ): (post: ProviderPost) => Promise<PostResult> {
-  const { resolve, accept } = reception(deps);
+  const { resolve, accept } = createReception(deps);
   return async (post) => {
     const { mail } = post;
     if ("unreadable" in mail) return quarantinePost(deps, post, mail);
     try {
       return await deliver(deps, { resolve, accept, isFull }, mail);
     } catch (error) {
-      if (!isForGood(error)) throw error;
+      if (!isPermanent(error)) throw error;
       const envelope = { from: line(mail.from), to: mail.to.map(line) };
       return quarantinePost(deps, post, { unreadable: reasonOf(error), envelope });
     }

@@ -15,7 +15,7 @@ export type ReadMail = {
 };
 
 /** Milliseconds after its reception that a mail waits for a missing blob or read model before it is filed without. */
-export const patienceMs = 10 * 60_000;
+export const missingBlobPatienceMs = 10 * 60_000;
 
 export type MailReceivedEvent = Recorded<InboxEvent>;
 
@@ -25,7 +25,7 @@ const smallBytes = 256 * 1024;
 /**
  * Runs `work` once there is room in memory for these mails, all of one workspace; a workspace receiving very much leaves room for others.
  */
-export function withRoom<T>(
+export function withMemoryFor<T>(
   { mailRoom }: Pick<Dependencies, "mailRoom">,
   received: readonly MailReceivedEvent[],
   work: () => Promise<T>,
@@ -41,7 +41,7 @@ const bytesOf = (received: readonly MailReceivedEvent[]): number =>
  * Returns the mails to read together, from the first: several small ones, or one large one, so that a workspace's mails do
  * not hold room while others of it are read.
  */
-export function readTogether(received: readonly MailReceivedEvent[]): MailReceivedEvent[] {
+export function takeReadBatch(received: readonly MailReceivedEvent[]): MailReceivedEvent[] {
   let bytes = 0;
   const end = received.findIndex(({ data }, index) => {
     bytes += data.sizeBytes;
@@ -51,19 +51,19 @@ export function readTogether(received: readonly MailReceivedEvent[]): MailReceiv
 }
 
 /** Returns mail received by an inbox from a revision on, at most `count`. */
-export const receivedFrom = (
+export const readReceived = (
   deps: Pick<Dependencies, "store">,
   identityId: string,
   range: { from: number; count: number },
 ): Promise<MailReceivedEvent[]> => readEvents<InboxEvent>(deps.store, inboxStream(identityId), range);
 
 /** Returns the event at a revision of an inbox. Throws if there is none. */
-export async function receivedAt(
+export async function readReceivedAt(
   deps: Pick<Dependencies, "store">,
   identityId: string,
   revision: number,
 ): Promise<MailReceivedEvent> {
-  const [received] = await receivedFrom(deps, identityId, { from: revision, count: 1 });
+  const [received] = await readReceived(deps, identityId, { from: revision, count: 1 });
   if (!received) throw new Error(`inbox-${identityId} has no revision ${revision}`);
   return received;
 }
@@ -116,10 +116,10 @@ async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<B
   const waited = deps.clock.now().getTime() - Date.parse(event.metadata.at);
   try {
     const raw = await deps.blobs.get(event.data.rawSha256);
-    if (raw || waited > patienceMs) return raw;
+    if (raw || waited > missingBlobPatienceMs) return raw;
   } catch (error) {
     if (!(error instanceof BlobCorrupt)) throw error;
-    if (waited > patienceMs) return undefined;
+    if (waited > missingBlobPatienceMs) return undefined;
   }
   throw new Unavailable(`the blob of delivery ${event.data.deliveryId} is not stored yet`);
 }

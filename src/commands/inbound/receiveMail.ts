@@ -8,7 +8,7 @@ import { createRecipients } from "./recipients.ts";
 import { keepStrayMail } from "./strayMail.ts";
 
 /** Receives mail: resolves recipients, and makes a mail durable before its sender gets the reply 250. */
-export const reception = (deps: Dependencies): Reception => ({
+export const createReception = (deps: Dependencies): Reception => ({
   resolve: createRecipients(deps),
   accept: (transaction) => receive(deps, transaction),
 });

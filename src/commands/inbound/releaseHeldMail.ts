@@ -5,12 +5,12 @@ import type { Cause } from "../handle.ts";
 import { countInbound } from "../plans/quotas.ts";
 import { loadThread } from "../threads/threads.ts";
 import { applyFilings } from "./filing/apply.ts";
-import { oneAppend, withReadResult } from "./filing/decide.ts";
+import { takeForOneAppend, withReadResult } from "./filing/decide.ts";
 import { isInfrastructure } from "./filing/failures.ts";
 import { fileInbox } from "./filing/fileInbox.ts";
-import { receivesNothing } from "./heldMail.ts";
+import { whyMailIsHeld } from "./heldMail.ts";
 import { type HeldMarker, type HeldPage, oldestHeld } from "./heldMarkers.ts";
-import { alertLostMail, type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
+import { alertLostMail, type ReadMail, readMail, readReceivedAt, takeReadBatch, withMemoryFor } from "./readMail.ts";
 
 /** Mails released in one step. */
 const pageSize = 50;
@@ -71,7 +71,7 @@ async function nextHeld(
 ): Promise<HeldMail[]> {
   const waiting: HeldMail[] = [];
   for (const identityId of identityIds) {
-    if ((await receivesNothing(deps, identityId)) !== null) continue;
+    if ((await whyMailIsHeld(deps, identityId)) !== null) continue;
     const known = lines.get(identityId);
     const line = known && known.markers.length > 0 ? known : await readLine(deps, identityId, cause);
     lines.set(identityId, line);
@@ -102,10 +102,10 @@ async function release(
 ): Promise<number> {
   const { lastNumber } = (await deps.filings.load(identityId)).state;
   const received = await Promise.all(
-    line.markers.map(({ decision }) => receivedAt(deps, identityId, decision.inboxRevision)),
+    line.markers.map(({ decision }) => readReceivedAt(deps, identityId, decision.inboxRevision)),
   );
-  const together = readTogether(received);
-  return withRoom(deps, together, async () => {
+  const together = takeReadBatch(received);
+  return withMemoryFor(deps, together, async () => {
     const mails = new Map<number, ReadMail>();
     const decisions: FilingDecision[] = [];
     for (const [index, event] of together.entries()) {
@@ -115,7 +115,7 @@ async function release(
       const threadId = await threadOf(deps, marker.decision);
       decisions.push(releasing(marker, { number: lastNumber + decisions.length + 1, threadId }, mail));
     }
-    const page = oneAppend(decisions);
+    const page = takeForOneAppend(decisions);
     const command = { type: "DecideRelease", decisions: page, after: line.after } as const;
     const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
     // Mail was filed meanwhile, or another run released these: the next turn reads again.

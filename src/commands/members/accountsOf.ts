@@ -3,7 +3,7 @@ import type { User } from "#streams/user/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** Returns the selected members of a workspace who have joined, each with their present account; accounts are loaded in parallel. */
-export async function accountsOf(
+export async function accountsOfMembers(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
   isMeant: (member: Member) => boolean,

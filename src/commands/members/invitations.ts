@@ -4,13 +4,13 @@ import type { Role } from "#streams/member/roles.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { linkUrl } from "../users/letters.ts";
+import { linkUrl } from "../users/accountLetterTexts.ts";
 
 const invitationDays = 7;
 const dayMs = 86_400_000;
 
 /** Returns when an invitation issued now expires; ISO 8601. Its link does not expire earlier. */
-export const invitationEnd = ({ clock }: Pick<Dependencies, "clock">): string =>
+export const invitationExpiry = ({ clock }: Pick<Dependencies, "clock">): string =>
   new Date(clock.now().getTime() + invitationDays * dayMs).toISOString();
 
 /** Target of an invitation's link. `first`: to become the first owner, with an address that the holder enters. */

@@ -1,12 +1,12 @@
-import { type Member, type Members, memberById, placeOf } from "#streams/member/decider.ts";
+import { type Member, type Members, memberById, memberOrInvitationOf } from "#streams/member/decider.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
 import { personOf } from "../users/users.ts";
-import { accountsOf } from "./accountsOf.ts";
-import { askerOf, asMembersMayChange } from "./asker.ts";
-import { invitationEnd } from "./invitations.ts";
+import { accountsOfMembers } from "./accountsOf.ts";
+import { changeMembers, memberChanger } from "./changeMembers.ts";
+import { invitationExpiry } from "./invitations.ts";
 
 /** Sessions of a person whose rights changed: no request may be answered under them any more. */
 export type MemberChange = { position: number; endedSessions: readonly string[] };
@@ -22,12 +22,12 @@ export async function invite(
 ): Promise<{ memberId: string; position: number }> {
   const memberId = newId(deps, cause, "member");
   const holder = (await personOf(deps, email))?.userId ?? null;
-  const by = askerOf(cause);
-  const expiresAt = invitationEnd(deps);
-  return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
+  const by = memberChanger(cause);
+  const expiresAt = invitationExpiry(deps);
+  return changeMembers(deps, { workspaceId, cause }, async (within) => {
     const command = { type: "InviteMember" as const, memberId, email, holder, role, expiresAt, by };
     const { state, position } = await deps.members.handle(workspaceId, command, within);
-    return { memberId: placeOf(state, { email, holder })?.memberId ?? memberId, position };
+    return { memberId: memberOrInvitationOf(state, { email, holder })?.memberId ?? memberId, position };
   });
 }
 
@@ -37,10 +37,13 @@ export async function resendInvitation(
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const command = { type: "RenewInvitation" as const, memberId, expiresAt: invitationEnd(deps), by: askerOf(cause) };
-  return asMembersMayChange(deps, { workspaceId, cause }, (within) =>
-    deps.members.handle(workspaceId, command, within),
-  );
+  const command = {
+    type: "RenewInvitation" as const,
+    memberId,
+    expiresAt: invitationExpiry(deps),
+    by: memberChanger(cause),
+  };
+  return changeMembers(deps, { workspaceId, cause }, (within) => deps.members.handle(workspaceId, command, within));
 }
 
 export async function changeRole(
@@ -49,8 +52,8 @@ export async function changeRole(
   cause: Cause,
 ): Promise<MemberChange> {
   const disabled = await disabledOwners(deps, workspaceId);
-  const command = { type: "ChangeRole" as const, memberId, role, by: askerOf(cause), disabled };
-  return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
+  const command = { type: "ChangeRole" as const, memberId, role, by: memberChanger(cause), disabled };
+  return changeMembers(deps, { workspaceId, cause }, async (within) => {
     const { state, position, changed } = await deps.members.handle(workspaceId, command, within);
     const userId = changed ? memberById(state, memberId)?.userId : undefined;
     return { position, endedSessions: await endRights(deps, workspaceId, userId) };
@@ -63,9 +66,9 @@ export async function removeMember(
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
   cause: Cause,
 ): Promise<MemberChange> {
-  const by = askerOf(cause);
+  const by = memberChanger(cause);
   const disabled = await disabledOwners(deps, workspaceId);
-  return asMembersMayChange(deps, { workspaceId, cause }, async (within) => {
+  return changeMembers(deps, { workspaceId, cause }, async (within) => {
     // Set from the state that is decided on, which may be newer than any loaded before.
     let removed: Member | undefined;
     const command = (state: Members) => {
@@ -90,7 +93,7 @@ export async function activeOwners(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
 ): Promise<{ userId: string; email: string }[]> {
-  const owners = await accountsOf(deps, workspaceId, isOwner);
+  const owners = await accountsOfMembers(deps, workspaceId, isOwner);
   return owners.flatMap(({ userId, user: { email, disabled } }) =>
     email !== null && !disabled ? [{ userId, email }] : [],
   );
@@ -101,7 +104,7 @@ async function disabledOwners(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
 ): Promise<readonly string[]> {
-  const owners = await accountsOf(deps, workspaceId, isOwner);
+  const owners = await accountsOfMembers(deps, workspaceId, isOwner);
   return owners.flatMap(({ userId, user }) => (user.disabled ? [userId] : []));
 }
 

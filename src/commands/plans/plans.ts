@@ -1,4 +1,4 @@
-import { earlierPeriods, type Period, periodNow, planNow } from "#streams/quota/rollOver.ts";
+import { currentPeriod, currentPlanLimits, earlierPeriods, type Period } from "#streams/quota/rollOver.ts";
 import type { Interval, Plan, PlanStatus } from "#streams/workspace/events.ts";
 import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -25,8 +25,8 @@ export type CurrentPlan = {
 export async function currentPlan(deps: Dependencies, workspaceId: string): Promise<CurrentPlan> {
   const { state } = await deps.workspaces.load(workspaceId);
   const now = deps.clock.now();
-  const plan = planNow(state, now);
-  const period = periodNow(state, now);
+  const plan = currentPlanLimits(state, now);
+  const period = currentPeriod(state, now);
   return {
     plan,
     status: state.planStatus,

@@ -41,7 +41,7 @@ async function countedBefore(
 }
 
 /** Returns the mails of this period, including outbound ones being sent. */
-export async function usedNow(deps: Dependencies, workspaceId: string, direction: Direction): Promise<number> {
+export async function currentUsage(deps: Dependencies, workspaceId: string, direction: Direction): Promise<number> {
   const plan = await currentPlan(deps, workspaceId);
   const { state } = await deps.quotas.load(presentStream(workspaceId, direction, plan));
   return state.used + (await countedBefore(deps, { workspaceId, direction }, plan));
@@ -89,13 +89,13 @@ export async function countInbound(
 /** True if the plan allows one more inbound mail. Reads only: counting decides. */
 export async function hasInboundRoom(deps: Dependencies, workspaceId: string): Promise<boolean> {
   const cap = capOn(await currentPlan(deps, workspaceId), "inbound");
-  return cap === null || (await usedNow(deps, workspaceId, "inbound")) < cap;
+  return cap === null || (await currentUsage(deps, workspaceId, "inbound")) < cap;
 }
 
 /** Throws Rejected plan_limit_reached if no outbound mail is left. Reads only: the reservation decides. */
 export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
   const cap = capOn(await currentPlan(deps, workspaceId), "outbound");
-  if (cap === null || (await usedNow(deps, workspaceId, "outbound")) < cap) return;
+  if (cap === null || (await currentUsage(deps, workspaceId, "outbound")) < cap) return;
   throw new Rejected(
     "plan_limit_reached",
     `your plan allows ${cap} outbound mails, which are all used: upgrade the plan`,

@@ -1,6 +1,6 @@
 import { type Guard, noStream, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { holdsSlot, oldestFirst, slotsTaken } from "#streams/slots/decider.ts";
+import { holdersOldestFirst, holdsSlot, slotsTaken } from "#streams/slots/decider.ts";
 import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -79,7 +79,7 @@ export async function takeSlot(
 const nouns = { identities: "identity", rules: "rule", domains: "domain" };
 
 /** Returns the refusal if the plan allows no more things of a kind. */
-export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected {
+export function planFullRefusal(kind: keyof typeof nouns, cap: number | null): Rejected {
   if (!cap) return new Rejected("plan_limit_reached", `your plan allows no ${kind}: upgrade the plan`);
   const full =
     cap === 1 ? `1 ${nouns[kind]}, which already exists: delete it` : `${cap} ${kind}, which already exist: delete one`;
@@ -90,7 +90,7 @@ export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected
  * True if a thing is in effect under the present plan: if a cap became smaller, the newest above it stop first, and work again when there
  * is room. Things without a slot are not counted.
  */
-export async function worksUnderPlan(
+export async function isWithinPlan(
   deps: Dependencies,
   { workspaceId, kind, holderId }: PlanSlot & { kind: SlotKind & keyof PlanLimits },
   stateOf: StateOf,
@@ -99,7 +99,7 @@ export async function worksUnderPlan(
   if (cap === null) return true;
   const { state: slots } = await deps.slots.load({ workspaceId, kind });
   if (slotsTaken(slots) <= cap || !holdsSlot(slots, holderId)) return true;
-  const holders = oldestFirst(slots);
+  const holders = holdersOldestFirst(slots);
   const older = holders.slice(0, holders.indexOf(holderId));
   if (older.length < cap) return true;
   const states = await Promise.all(older.map(stateOf));

@@ -7,14 +7,14 @@ import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { textOf } from "../threads/answered.ts";
-import { type AskedMessage, aboutDraft, aboutMessage, type RuleInput, withText } from "./ruleFacts.ts";
+import { textOfMail } from "../threads/answeredMail.ts";
+import { draftInput, messageInput, type RuleInput, type TestedMessage, withText } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
-import { requireOutside } from "./ruleSecrets.ts";
-import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
+import { requireOutsideAddress } from "./ruleSecrets.ts";
+import { type GivenRule, requireScope, validateRule } from "./rules.ts";
 
 /** Largest number of past events that one test reads, starting with the newest. */
-export const maxTested = 200;
+export const maxTestedEvents = 200;
 /** Milliseconds after which a test takes no further events: mails may be large, and a rule may check much of each. */
 const testWithinMs = 5_000;
 /** Events looked up at once. */
@@ -31,10 +31,14 @@ export async function tryRule(
   deps: Dependencies,
   { workspaceId, given, since }: { workspaceId: string; given: GivenRule; since: Date | null },
 ): Promise<{ triggerEvent: TriggerEvent; tried: TriedEvent[] }> {
-  const rule = judgeRule(given, "rule.");
-  await requireOutside(deps, "rule.actions", rule.actions);
+  const rule = validateRule(given, "rule.");
+  await requireOutsideAddress(deps, "rule.actions", rule.actions);
   await requireScope(deps, { workspaceId, scope: rule }, "rule.");
-  const past = await pastTriggers(deps.reads, workspaceId, { trigger: rule.triggerEvent, since, limit: maxTested });
+  const past = await pastTriggers(deps.reads, workspaceId, {
+    trigger: rule.triggerEvent,
+    since,
+    limit: maxTestedEvents,
+  });
   const tried: TriedEvent[] = [];
   const deadline = deps.clock.monotonic() + testWithinMs;
   for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {
@@ -72,24 +76,24 @@ async function lookUp(
   };
   const { based_on_message_id: messageId } = row;
   const message = messageId === null ? undefined : await messageById(deps.reads, workspaceId, messageId);
-  return aboutDraft(deps, { trigger, draftId: draft_id, draft, message: message ? asShown(deps, message) : null });
+  return draftInput(deps, { trigger, draftId: draft_id, draft, message: message ? asShown(deps, message) : null });
 }
 
 /** Returns a past message as shown; a test decides nothing, so this suffices. */
-function asShown(deps: Dependencies, message: MessageRow): AskedMessage {
+function asShown(deps: Dependencies, message: MessageRow): TestedMessage {
   const { workspace_id: workspaceId, identity_id: identityId, thread_id: threadId, id: messageId } = message;
   const { to_emails: to, cc_emails: cc, reply_to: replyTo, body_blob: bodyBlob } = message;
   const { classification, subject, authentication } = message;
   const body = { text: message.body_text, html: null, extracted: "" };
   return {
     ...{ workspaceId, identityId, threadId, messageId, classification, subject, authentication },
-    ...{ from: message.from_email || null, to, cc, replyTo, text: () => textOf(deps, { body, bodyBlob }) },
+    ...{ from: message.from_email || null, to, cc, replyTo, text: () => textOfMail(deps, { body, bodyBlob }) },
   };
 }
 
 /** Describes a message with the recipients of a reply to it, so that a test reports recipients that a grant would not cover. */
 async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<RuleInput> {
-  const about = await aboutMessage(deps, asShown(deps, message));
+  const about = await messageInput(deps, asShown(deps, message));
   const { state: identity } = await deps.identities.load(message.identity_id);
   try {
     const recipients = { to: recipientsOfReply(message, identity), cc: [], bcc: [] };

@@ -10,7 +10,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { onThread } from "../threads/threads.ts";
+import { commandThread } from "../threads/threads.ts";
 import { notifyByRule, type Outlets } from "./ruleNotices.ts";
 
 /** An action of a run to be done now. `outlets`: used to notify people. */
@@ -149,7 +149,7 @@ type ThreadUpdate = {
 /** Changes the thread once: a repetition does not override what a person set since. */
 async function updateThread(deps: Dependencies, { threadId, changes }: ThreadUpdate, cause: Cause): Promise<void> {
   const because = `rule ${cause.actor.name ?? cause.actor.id}`;
-  await onThread(deps, { threadId, command: { type: "UpdateThread", ...changes, because } }, cause);
+  await commandThread(deps, { threadId, command: { type: "UpdateThread", ...changes, because } }, cause);
 }
 
 /** True if this rule has already approved the draft for the same trigger event. */

@@ -1,7 +1,7 @@
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type Field, fieldsOf } from "#streams/rule/content.ts";
-import { type Facts, questionsAbout } from "#streams/rule/evaluate.ts";
+import { collectSearches, type Facts } from "#streams/rule/evaluate.ts";
 import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { KnownFacts, RuleSubject } from "#streams/ruleRun/events.ts";
 import type { AnsweredMail, Exchange } from "#streams/ruleRun/grants.ts";
@@ -10,7 +10,7 @@ import { requiresHuman } from "../approvals/humanApproval.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
-import { type FiledMail, proofOf, textOf } from "../threads/answered.ts";
+import { type FiledMail, findAuthentication, textOfMail } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 
 /** Subject of a trigger event and the facts that rules may use. */
@@ -28,7 +28,7 @@ export type RuleInput = {
 };
 
 /** A message as rules test it. `from` null: no sender is named. `authentication` null: no result is known. */
-export type AskedMessage = {
+export type TestedMessage = {
   workspaceId: string;
   identityId: string;
   threadId: string;
@@ -45,10 +45,10 @@ export type AskedMessage = {
 };
 
 /** Completes a mail with its authentication result, from the streams alone. */
-export async function askedMessage(deps: Dependencies, mail: FiledMail): Promise<AskedMessage> {
-  const { said } = await proofOf(deps, mail);
+export async function toTestedMessage(deps: Dependencies, mail: FiledMail): Promise<TestedMessage> {
+  const { said } = await findAuthentication(deps, mail);
   const authentication = said?.data.authentication ?? null;
-  return { ...mail, from: mail.from?.address || null, authentication, text: () => textOf(deps, mail) };
+  return { ...mail, from: mail.from?.address || null, authentication, text: () => textOfMail(deps, mail) };
 }
 
 /** True if the sender is authentic: DMARC passed with alignment. */
@@ -56,13 +56,13 @@ const isProof = (authentication: Authentication | null): boolean =>
   authentication?.aligned === true && authentication.dmarc === "pass";
 
 /** Converts a message for grants. A mailing list's message proves no sender, whatever it passed. */
-function answeredMail({ authentication, classification, from, to, cc, replyTo }: AskedMessage): AnsweredMail {
+function answeredMail({ authentication, classification, from, to, cc, replyTo }: TestedMessage): AnsweredMail {
   const proven = isProof(authentication) ? "proven" : "unproven";
   const proof = classification === "list" ? "list" : proven;
   return { proof, from, to, cc, replyTo, covers: authentication?.covers ?? [] };
 }
 
-export async function aboutMessage(deps: Dependencies, message: AskedMessage): Promise<RuleInput> {
+export async function messageInput(deps: Dependencies, message: TestedMessage): Promise<RuleInput> {
   const { workspaceId, messageId, identityId, threadId, from: contactEmail } = message;
   const subject = { identityId, threadId, messageId, draftId: null, draftVersion: null, contactEmail };
   const exchange = { mail: answeredMail(message), recipients: null };
@@ -82,7 +82,7 @@ export async function withText(
   { about, rules }: { about: RuleInput; rules: readonly Pick<RuleSettings, "conditions">[] },
 ): Promise<RuleInput> {
   const conditions = rules.map((rule) => rule.conditions);
-  const questions = questionsAbout(inText, conditions);
+  const questions = collectSearches(inText, conditions);
   const text = questions.size === 0 || about.text === null ? null : await about.text();
   if (text === null) return about;
   const answers = await deps.costlyWork("searchText", { text, questions }, workspaceId);
@@ -94,11 +94,11 @@ type DraftInQuestion = {
   draftId: string;
   draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "version" | "stored">;
   /** The message that the draft answers; null if it answers none. */
-  message: AskedMessage | null;
+  message: TestedMessage | null;
 };
 
 /** Describes a draft. Its contact is the author of the answered message, or its first recipient if it answers none. */
-export async function aboutDraft(
+export async function draftInput(
   deps: Dependencies,
   { trigger, draftId, draft, message }: DraftInQuestion,
 ): Promise<RuleInput> {
@@ -162,11 +162,11 @@ function factsOf(trigger: TriggerEvent, known: KnownValues): Facts {
 }
 
 /** Selects the facts stored with a run. The message's text is not stored: it is read again from the message, which never changes. */
-export const keptFacts = (facts: Facts): KnownFacts =>
+export const factsToStore = (facts: Facts): KnownFacts =>
   Object.fromEntries([...facts].filter((fact): fact is [Field, readonly string[]] => fact[0] !== inText));
 
 /** Restores the facts of an evaluation, with the contact as it is now. `kept` undefined: there was none, so all facts are current. */
-export function factsAgain(now: Facts, kept: KnownFacts | undefined): Facts {
+export function restoreFacts(now: Facts, kept: KnownFacts | undefined): Facts {
   if (kept === undefined) return now;
   const isOfNow = (field: string) => field.startsWith("contact.") || field === inText;
   const of = ([field]: [string, unknown]) => isOfNow(field);

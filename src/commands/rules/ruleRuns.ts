@@ -1,15 +1,15 @@
-import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
+import { rulesRunBefore } from "#projections/ruleEvaluations/queries.ts";
 import { crashPoint } from "#src/platform/crashPoints.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
-import { basesOf, type Walk } from "#streams/ruleRun/grants.ts";
-import { inThisRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
+import { grantBases, type RuleWalk } from "#streams/ruleRun/grants.ts";
+import { limitToRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { takeAction } from "./ruleActions.ts";
-import { keptFacts, type RuleInput, withText } from "./ruleFacts.ts";
+import { factsToStore, type RuleInput, withText } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
 import { type WorkingRule, workingRules } from "./workingRules.ts";
 
@@ -30,7 +30,7 @@ const maxChain = 16;
 type ToEvaluate = {
   trigger: RuleTrigger;
   about(): Promise<RuleInput>;
-  before?(): Promise<Walk<WalkedRule>[]>;
+  before?(): Promise<RuleWalk<WalkedRule>[]>;
 };
 
 /**
@@ -48,32 +48,32 @@ export async function evaluateRules(
   const rules = (await workingRules(deps, trigger.workspaceId))(trigger.trigger);
   if (rules.length === 0) return null;
   const asked = await about();
-  const inScope = walkedRules(rules, asked);
+  const inScope = rulesInScope(rules, asked);
   if (inScope.length === 0) return null;
   const known = await withText(deps, trigger.workspaceId, { about: asked, rules: inScope });
   const { subject, facts, humanRequired, approvalsRequired, exchange } = known;
   const chain = await chainOf(deps, { ...trigger, subjectId: subject.draftId ?? subject.messageId }, cause);
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
-  const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
-  const bases = basesOf(walks, exchange.mail?.proof === "proven").at(-1);
+  const walks = [...(await before()), { rules: inScope.map(limitToRun(chain)), facts }];
+  const bases = grantBases(walks, exchange.mail?.proof === "proven").at(-1);
   const results = planRun(
     inScope,
     { trigger: triggerEvent, facts, exchange, humanRequired, approvalsRequired, ...chain },
     bases,
   );
-  const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results, facts: keptFacts(facts) };
+  const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results, facts: factsToStore(facts) };
   const { state } = await deps.ruleRuns.handle(trigger.runId, { type: "RecordEvaluation", evaluated }, cause);
   return state;
 }
 
 /** Selects the workspace's rules in scope of a subject, in the form used by a walk. */
-export const walkedRules = (
+export const rulesInScope = (
   rules: readonly WorkingRule[],
   { subject, assistantId }: Pick<RuleInput, "subject" | "assistantId">,
 ): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
 
 /** True if no rule can affect a draft that answers this message: there are none in scope, and no earlier run left it a mode. */
-export async function isWithoutRules(
+export async function canNoRuleApply(
   deps: Dependencies,
   about: { workspaceId: string; identityId: string; assistantId: string | null; basedOnMessageId: string },
 ): Promise<boolean> {
@@ -116,7 +116,7 @@ async function chainOf(
   { correlationId }: Cause,
 ): Promise<{ ranBefore: ReadonlySet<string>; chainEnded: boolean }> {
   if (subjectId === null || beginnings.includes(trigger)) return { ranBefore: new Set(), chainEnded: false };
-  const before = await ranBefore(deps.reads, workspaceId, { correlationId, subjectId, runId });
+  const before = await rulesRunBefore(deps.reads, workspaceId, { correlationId, subjectId, runId });
   const runs = new Set(before.map((evaluation) => evaluation.run_id));
   return { ranBefore: new Set(before.map((evaluation) => evaluation.rule_id)), chainEnded: runs.size >= maxChain };
 }
@@ -128,7 +128,7 @@ export type RunPart = "quick" | "notices";
  * Carries out the actions of a run that are not done yet, in order. Each is recorded right after it is done. Returns
  * true if nothing is left for a later try.
  */
-export async function carryOut(
+export async function runActions(
   deps: Dependencies,
   { outlets, runId, part }: { outlets: Outlets; runId: string; part: RunPart },
   cause: Cause,

@@ -91,7 +91,11 @@ export function maskedActions(deps: Keys, workspaceId: string, actions: readonly
 }
 
 /** Refuses to notify an address that this service hosts: an agent would read that mail. Throws Rejected invalid_request. */
-export async function requireOutside(deps: Dependencies, path: string, actions: readonly RuleAction[]): Promise<void> {
+export async function requireOutsideAddress(
+  deps: Dependencies,
+  path: string,
+  actions: readonly RuleAction[],
+): Promise<void> {
   for (const [index, action] of actions.entries()) {
     if (action.type !== "notify_channel" || action.channel !== "email") continue;
     if (!(await isHostedHere(deps, action.config.to as string))) continue;

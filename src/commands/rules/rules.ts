@@ -1,5 +1,5 @@
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
-import { missing, Rejected } from "#streams/decider.ts";
+import { notFound, Rejected } from "#streams/decider.ts";
 import { readActions } from "#streams/rule/actions.ts";
 import { readConditions } from "#streams/rule/conditions.ts";
 import type { Rule } from "#streams/rule/decider.ts";
@@ -8,8 +8,8 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
-import { type HolderState, planFull, type TakenSlot, takeSlot, vacateSlot } from "../plans/slots.ts";
-import { requireOutside, sealActions } from "./ruleSecrets.ts";
+import { type HolderState, planFullRefusal, type TakenSlot, takeSlot, vacateSlot } from "../plans/slots.ts";
+import { requireOutsideAddress, sealActions } from "./ruleSecrets.ts";
 
 export { warningsOf } from "#streams/ruleRun/grants.ts";
 
@@ -27,7 +27,7 @@ export type GivenRule = Omit<RuleSettings, "triggerEvent" | "conditions" | "acti
  * Validates a rule's settings. `at`: prefix of field names in messages. Throws Rejected: validation (unknown trigger, or conditions or
  * actions too large), invalid_request naming the path of any other fault.
  */
-export function judgeRule(given: GivenRule, at = ""): RuleSettings {
+export function validateRule(given: GivenRule, at = ""): RuleSettings {
   const triggerEvent = requireTrigger(given.triggerEvent, `${at}trigger_event`);
   requireSize(given.conditions, `${at}conditions`);
   requireSize(given.actions, `${at}actions`);
@@ -48,15 +48,15 @@ function requireSize(value: unknown, field: string): void {
 }
 
 /**
- * Creates a rule after taking its slot in the plan. Throws Rejected: those of judgeRule, not_found naming the field, plan_limit_reached.
+ * Creates a rule after taking its slot in the plan. Throws Rejected: those of validateRule, not_found naming the field, plan_limit_reached.
  */
 export async function createRule(
   deps: Dependencies,
   { workspaceId, given }: { workspaceId: string; given: GivenRule },
   cause: Cause,
 ): Promise<{ ruleId: string; position: number }> {
-  const judged = judgeRule(given);
-  await requireOutside(deps, "actions", judged.actions);
+  const judged = validateRule(given);
+  await requireOutsideAddress(deps, "actions", judged.actions);
   const actions = sealActions(deps, { workspaceId, path: "actions" }, { given: judged.actions, stored: [] });
   await requireScope(deps, { workspaceId, scope: judged });
   const ruleId = newId(deps, cause, "rule");
@@ -87,7 +87,7 @@ async function takeRuleSlot(
   const known = { stateOf: (id: string) => holderState(deps, id), streamOf: ruleStream };
   return takeSlot(deps, { ...slot, cap, ...known }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw planFull("rules", cap);
+    throw planFullRefusal("rules", cap);
   });
 }
 
@@ -104,12 +104,12 @@ export async function updateRule(
   cause: Cause,
 ): Promise<{ position: number }> {
   const rule = await requireRule(deps, workspaceId, ruleId);
-  const judged = judgeRule(withChanges(rule, changes));
-  if (changes.actions !== undefined) await requireOutside(deps, "actions", judged.actions);
+  const judged = validateRule(withChanges(rule, changes));
+  if (changes.actions !== undefined) await requireOutsideAddress(deps, "actions", judged.actions);
   await requireScope(deps, { workspaceId, scope: changes });
   // Validate again on the very state that is changed: another request may change the trigger at the same time.
   const command = (current: Rule) => {
-    const { actions, ...settings } = judgeRule(withChanges(current, changes));
+    const { actions, ...settings } = validateRule(withChanges(current, changes));
     const sealed =
       changes.actions === undefined
         ? current.actions
@@ -168,11 +168,11 @@ export async function requireScope(
   if (identityId) {
     const { state } = await deps.identities.load(identityId);
     const ours = state.exists && !state.deleted && state.workspaceId === workspaceId;
-    if (!ours) throw missing(`${at}identity_id`, "identity");
+    if (!ours) throw notFound(`${at}identity_id`, "identity");
   }
   if (assistantId) {
     const { state } = await deps.assistants.load(assistantId);
     const ours = state.exists && !state.deleted && state.workspaceId === workspaceId;
-    if (!ours) throw missing(`${at}assistant_id`, "assistant");
+    if (!ours) throw notFound(`${at}assistant_id`, "assistant");
   }
 }

@@ -1,9 +1,9 @@
 import type { Rule } from "#streams/rule/decider.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
-import { oldestFirst } from "#streams/slots/decider.ts";
+import { holdersOldestFirst } from "#streams/slots/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { capOf } from "../plans/plans.ts";
-import { freshStates, keptStates, type Loader } from "../states/loader.ts";
+import { cachedStates, freshStates, type Loader } from "../states/loader.ts";
 
 /** A rule in effect: it is active, and within the plan's cap. */
 export type WorkingRule = Rule & { id: string };
@@ -29,9 +29,9 @@ export async function workingRules(deps: Dependencies, workspaceId: string): Pro
  */
 async function rulesOf(deps: Dependencies, workspaceId: string): Promise<WorkingRule[]> {
   const places = { workspaceId, kind: "rules" } as const;
-  for (let known = await keptStates(deps).slots.load(places); ; ) {
+  for (let known = await cachedStates(deps).slots.load(places); ; ) {
     const loader = freshStates(deps);
-    const rules = await Promise.all(oldestFirst(known.state).map((id) => ruleIfAny(loader, id)));
+    const rules = await Promise.all(holdersOldestFirst(known.state).map((id) => ruleIfAny(loader, id)));
     const now = await deps.slots.fresh(places);
     if (now.revision === known.revision) return rules.filter((rule) => rule !== undefined);
     known = now;
@@ -40,7 +40,7 @@ async function rulesOf(deps: Dependencies, workspaceId: string): Promise<Working
 
 /** Returns undefined for a rule whose creation was cut off, or that was deleted. Deletion is final, so a cached state suffices for it. */
 async function ruleIfAny(loader: Loader, id: string): Promise<WorkingRule | undefined> {
-  const { state: kept } = await keptStates(loader).rules.load(id);
+  const { state: kept } = await cachedStates(loader).rules.load(id);
   if (kept.deleted) return undefined;
   const { state } = await loader.rules.load(id);
   return state.exists && !state.deleted ? { ...state, id } : undefined;

@@ -4,7 +4,7 @@ import { streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";
 import { resealedChannels } from "../approvals/approvalChannels.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { keyOwner } from "../domains/domains.ts";
+import { dkimKeyOwner } from "../domains/domains.ts";
 import type { Cause, StreamService, StreamServices } from "../handle.ts";
 import { resealedActions } from "../rules/ruleSecrets.ts";
 import { secretOwner } from "../webhooks.ts";
@@ -31,7 +31,7 @@ const sealedNouns: readonly SealedNoun[] = [
     ({ domains }) => domains,
     ({ workspaceId, privateKey }, again) => ({
       type: "ResealKey" as const,
-      privateKey: again(privateKey, keyOwner(workspaceId)),
+      privateKey: again(privateKey, dkimKeyOwner(workspaceId)),
     }),
   ),
   noun(

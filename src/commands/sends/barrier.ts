@@ -6,7 +6,7 @@ import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { fileInbox } from "../inbound/filing/fileInbox.ts";
-import { actingFor, keptStates } from "../states/loader.ts";
+import { cachedStates, withOwnReads } from "../states/loader.ts";
 
 /** Pause between a waiter's checks, in milliseconds: starts at `pollMs` and grows up to `longestPollMs`. */
 const pollMs = 5;
@@ -19,7 +19,7 @@ const ownFilingAfterMs = 30;
 const rulesWaitMs = 1_000;
 
 /** Returns the longest wait of a send for acknowledged mail, in milliseconds. `asked`: a caller waits for the answer. */
-export const waitMs = ({ settings }: Dependencies, asked: boolean): number =>
+export const barrierWaitMs = ({ settings }: Dependencies, asked: boolean): number =>
   asked ? settings.barrierTimeoutMs : rulesWaitMs;
 
 /**
@@ -66,7 +66,7 @@ export async function waitForSubmission(deps: Dependencies, identityId: string):
 async function filedWithin(deps: Dependencies, identityId: string, withinMs: number): Promise<number | undefined> {
   const { revision: end } = await deps.inboxes.load(identityId);
   // Filing only advances: mail filed in an old state stays filed.
-  const { state: known } = await keptStates(deps).filings.load(identityId);
+  const { state: known } = await cachedStates(deps).filings.load(identityId);
   if (known.filedUpTo >= end) return end;
   const { stuckAt } = waitersOf(deps);
   let began: number | undefined;
@@ -107,7 +107,7 @@ function fileHere(deps: Dependencies, identityId: string): Promise<void> {
   return waitersOf(deps).filing.run(identityId, () =>
     deps.store
       .readLast(inboxStream(identityId))
-      .then((newest) => newest && fileInbox(actingFor(deps), identityId, causedBy(newest)))
+      .then((newest) => newest && fileInbox(withOwnReads(deps), identityId, causedBy(newest)))
       .catch(() => sleep(longestPollMs)),
   );
 }

@@ -3,9 +3,9 @@ import type { Draft } from "#streams/draft/draft.ts";
 import type { Cause } from "../handle.ts";
 import { quotaStreamOf } from "../plans/quotas.ts";
 import type { Loader } from "../states/loader.ts";
-import { onThread } from "../threads/threads.ts";
-import { inboxEnd, waitMs, waitUntilFiled } from "./barrier.ts";
-import { endStale, newMessageOf } from "./mayLeave.ts";
+import { commandThread } from "../threads/threads.ts";
+import { barrierWaitMs, inboxEnd, waitUntilFiled } from "./barrier.ts";
+import { endStale, newerMessageIn } from "./sendChecks.ts";
 
 /** State between a claim and a queued draft; enough to undo the claim. */
 export type SendAttempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
@@ -48,18 +48,18 @@ export async function claimSend(
   const command = { type: "ClaimSend", claim: claimed, basedOnNumber, replaces, ...(knows && { knows }) } as const;
   let threadId: string | undefined;
   try {
-    threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
+    threadId = (await commandThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
     // Mail acknowledged since the inbox was judged precedes the claim in the log: repeating the claim judges it too.
     if ((await inboxEnd(loader, identityId)) !== filedUpTo) {
-      await waitUntilFiled(loader, identityId, waitMs(loader, byKey));
-      threadId = (await onThread(deps, { threadId, command }, cause)).threadId;
+      await waitUntilFiled(loader, identityId, barrierWaitMs(loader, byKey));
+      threadId = (await commandThread(deps, { threadId, command }, cause)).threadId;
     }
     return { attemptId, threadId, ...quota };
   } catch (error) {
     if (error instanceof Rejected && error.code === "stale_draft") {
-      await endStale(loader, { draftId, draft, newMessageId: newMessageOf({ refusal: error }) }, cause);
+      await endStale(loader, { draftId, draft, newMessageId: newerMessageIn({ refusal: error }) }, cause);
       const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
-      if (threadId) await onThread(deps, { threadId, command: release }, cause);
+      if (threadId) await commandThread(deps, { threadId, command: release }, cause);
     }
     throw error;
   }

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
-import { recordUndelivered } from "../approvals/undelivered.ts";
+import { recordBouncedRequest } from "../approvals/bouncedRequests.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { requireProjected } from "../readModels.ts";
@@ -81,7 +81,7 @@ async function recordNotice(deps: Dependencies, events: readonly ProviderEvent[]
   if (!failed || origin?.attemptId !== failed.attemptId) return;
   // For a bundle mail, the read model of drafts says which requests it contained.
   if (origin.threadId === noThread) await requireProjected(deps, await deps.store.head(), ["drafts"]);
-  await recordUndelivered(deps, { origin, evidence: failed.evidence }, cause);
+  await recordBouncedRequest(deps, { origin, evidence: failed.evidence }, cause);
 }
 
 /** Records events of SendGrid, with it as the actor. */

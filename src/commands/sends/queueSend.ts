@@ -4,29 +4,29 @@ import { crashPoint } from "#src/platform/crashPoints.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import type { Authorisation } from "#streams/draft/events.ts";
-import { requireDecided } from "#streams/draft/sending.ts";
+import { requireDecidedVersion } from "#streams/draft/sending.ts";
 import { requireUndoOver } from "#streams/draft/undo.ts";
 import { categoryOf } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { type ChangedDraft, changeDraft } from "../drafts/changeDraft.ts";
-import { upToDate } from "../drafts/refreshContent.ts";
+import { bringUpToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { reserveQuota } from "../plans/quotas.ts";
-import type { Loaded } from "../states/folded.ts";
-import { freshStates, keptFirst, type Loader } from "../states/loader.ts";
+import type { Loaded } from "../states/foldState.ts";
+import { freshStates, type Loader, tryCachedFirst } from "../states/loader.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
 import { claimSend, type SendAttempt } from "./claimSend.ts";
-import { approvedByKeysToo } from "./keysApproval.ts";
-import { mayLeaveBy, refuse } from "./mayLeave.ts";
+import { addKeyApproval } from "./keyApproval.ts";
 import {
   decidesOnChange,
-  outcomeOfFirst,
+  outcomeOfFirstRun,
   type QueuedSend,
   requireNamedVersion,
   type SendIntent,
 } from "./repeatedSend.ts";
+import { checkDraftSendableWith, recordSendRefusal } from "./sendChecks.ts";
 import { undoSend } from "./undoSend.ts";
 
 /** Longest wait in milliseconds for a competing send of the same draft to be decided. */
@@ -52,7 +52,7 @@ export async function queueSend(
   const { repeated = false, ...once } = cause;
   const deadline = deps.clock.monotonic() + (repeated ? recoveryMs : competitorMs);
   for (;;) {
-    const earlier = repeated ? await outcomeOfFirst(deps, { draftId, word }, cause) : undefined;
+    const earlier = repeated ? await outcomeOfFirstRun(deps, { draftId, word }, cause) : undefined;
     if (earlier) return earlier;
     try {
       return await queueOnce(deps, { draftId, kind, word }, once);
@@ -72,7 +72,7 @@ export async function queueSend(
    * Returns the result of the first run if it ended meanwhile, because it was slow rather than dead: the refusal is then its own effect.
    */
   async function endedMeanwhile(refusal: Rejected): Promise<QueuedSend> {
-    const earlier = repeated ? await outcomeOfFirst(deps, { draftId, word }, cause) : undefined;
+    const earlier = repeated ? await outcomeOfFirstRun(deps, { draftId, word }, cause) : undefined;
     if (earlier) return earlier;
     throw refusal;
   }
@@ -88,7 +88,7 @@ const stillInProgress = (kind: AskedSend["kind"]): Error =>
     : new Rejected("invalid_status", "this draft is already being sent");
 
 async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: Cause): Promise<QueuedSend> {
-  const claimed = await keptFirst(deps, (loader) => judgeAndClaim(loader, asked, cause));
+  const claimed = await tryCachedFirst(deps, (loader) => judgeAndClaim(loader, asked, cause));
   crashPoint("send:claimed");
   const { draft, attempt } = claimed;
   try {
@@ -114,17 +114,21 @@ async function judgeAndClaim(
   cause: Cause,
 ): Promise<ClaimedSend> {
   const byKey = kind === "api_key";
-  const shown = await upToDate(loader, draftId, cause);
+  const shown = await bringUpToDate(loader, draftId, cause);
   requireStatus(shown, "sent", "pending", "approved");
   requireUndoOver(shown, loader.clock.now().toISOString());
   requireNamedVersion(shown, word);
-  requireDecided(shown, decidesOnChange(word));
+  requireDecidedVersion(shown, decidesOnChange(word));
   // Judges the very state that is queued: an edit may just have revoked an approval.
-  const { no, filedUpTo } = await mayLeaveBy(loader, { moment: "queued", draftId, draft: shown, byKey }, cause);
-  if (no) return refuse(loader, { draftId, draft: shown, no }, cause);
+  const { no, filedUpTo } = await checkDraftSendableWith(
+    loader,
+    { moment: "queued", draftId, draft: shown, byKey },
+    cause,
+  );
+  if (no) return recordSendRefusal(loader, { draftId, draft: shown, no }, cause);
   const identity = await loader.identities.load(shown.identityId);
   const counting = { draftId, draft: shown, identity: identity.state };
-  const draft = byKey ? await approvedByKeysToo(loader, counting, cause) : shown;
+  const draft = byKey ? await addKeyApproval(loader, counting, cause) : shown;
   const claiming = { draftId, draft, replaces: null, filedUpTo, byKey };
   const attempt = byKey
     ? await claimSend(loader, claiming, cause)
@@ -190,8 +194,8 @@ export async function requeueSend(
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces) return;
   const loader = freshStates(deps);
-  const { no, filedUpTo } = await mayLeaveBy(loader, { moment: "queued again", draftId, draft }, cause);
-  if (no) return refuse(deps, { draftId, draft, no }, cause);
+  const { no, filedUpTo } = await checkDraftSendableWith(loader, { moment: "queued again", draftId, draft }, cause);
+  if (no) return recordSendRefusal(deps, { draftId, draft, no }, cause);
   const attempt = await claimSend(loader, { draftId, draft, replaces, filedUpTo }, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;

@@ -3,7 +3,7 @@ import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
-import { requireDecided } from "#streams/draft/sending.ts";
+import { requireDecidedVersion } from "#streams/draft/sending.ts";
 import { staleDraft } from "#streams/draft/staleness.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
@@ -34,7 +34,7 @@ export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVer
  * Returns how an earlier run of this very request ended, by the draft's stream: queued, or a recorded refusal, which is thrown. Undefined
  * if it did not end. Throws Rejected stale_draft, content_changed, version_mismatch.
  */
-export async function outcomeOfFirst(
+export async function outcomeOfFirstRun(
   deps: Dependencies,
   { draftId, word = {} }: { draftId: string; word?: SendIntent },
   { operation }: Cause,
@@ -54,7 +54,7 @@ export async function outcomeOfFirst(
     if (event.type === "DraftMarkedStale") throw staleDraft(event.data.newMessageId);
     if (event.type === "DraftEdited") {
       requireNamedVersion(draft, word);
-      requireDecided(draft, decidesOnChange(word));
+      requireDecidedVersion(draft, decidesOnChange(word));
     }
   }
   return undefined;

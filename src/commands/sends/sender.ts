@@ -4,8 +4,8 @@ import { domainStream } from "#streams/domain/events.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { ownDomainOf } from "../domains/domains.ts";
-import { identityWorks } from "../identities/identities.ts";
+import { domainOfIdentity } from "../domains/domains.ts";
+import { isIdentityWithinPlan } from "../identities/identities.ts";
 import { installationNow } from "../installation.ts";
 
 export type SendingIdentity = { workspaceId: string; identityId: string };
@@ -45,8 +45,8 @@ export async function senderState(deps: Dependencies, sender: SendingIdentity): 
   if (workspace.state.sendingPaused) return { obstacle: "sending_paused", guards, endedBy: guards };
   if (identity.status !== "active") return { obstacle: "identity_disabled", guards, endedBy: [ofIdentity] };
   const [works, domain] = await Promise.all([
-    identityWorks(deps, { identityId, identity }),
-    ownDomainOf(deps, identity),
+    isIdentityWithinPlan(deps, { identityId, identity }),
+    domainOfIdentity(deps, identity),
   ]);
   if (!works) return overCap(deps, sender, guards);
   if (!domain || domain.state.status === "verified") return { obstacle: null, guards, endedBy: [] };
@@ -71,7 +71,7 @@ async function overCap(deps: Dependencies, sender: SendingIdentity, guards: Guar
     })),
   ]);
   const { state: identity } = await deps.identities.load(identityId);
-  if (await identityWorks(deps, { identityId, identity })) return senderState(deps, sender);
+  if (await isIdentityWithinPlan(deps, { identityId, identity })) return senderState(deps, sender);
   return { obstacle: "identity_over_cap", guards, endedBy: [...guards, ...others] };
 }
 

@@ -4,21 +4,21 @@ import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
-import { onThread } from "../threads/threads.ts";
+import { commandThread } from "../threads/threads.ts";
 
 /** Records on a draft's thread that its mail was sent. Repeating it changes nothing, nor does a draft that was not sent. */
-export async function noteSent(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
+export async function noteSentOnThread(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sent") return;
   const events = await readEvents<DraftEvent>(deps.store, draftStream(draftId));
   const sent = events.find((event) => event.type === "DraftSent");
   if (sent?.type !== "DraftSent") return;
   const { attemptId, rfcMessageId } = sent.data;
-  await tellThreadSent(deps, { draftId, draft, attemptId, rfcMessageId }, cause);
+  await recordSentOnThread(deps, { draftId, draft, attemptId, rfcMessageId }, cause);
 }
 
 /** Records on a draft's thread that its mail was sent, under a known attempt and Message-ID. */
-export async function tellThreadSent(
+export async function recordSentOnThread(
   deps: Dependencies,
   {
     draftId,
@@ -32,5 +32,5 @@ export async function tellThreadSent(
   const { messageId, threadId } = draft;
   const to = [...content.to, ...content.cc];
   const command = { type: "RecordSent", draftId, attemptId, messageId, rfcMessageId, to } as const;
-  await onThread(deps, { threadId, command }, cause);
+  await commandThread(deps, { threadId, command }, cause);
 }

@@ -1,16 +1,16 @@
 import { signMail } from "#src/mail/out/dkim.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { keyOwner, ownDomainOf } from "../domains/domains.ts";
+import { dkimKeyOwner, domainOfIdentity } from "../domains/domains.ts";
 
 /**
  * Adds the DKIM signature of the identity's domain to a mail. Returns it unchanged for the sandbox domain, which has no
  * key. The same mail gives the same bytes.
  */
-export async function signedMail(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {
+export async function signWithDkim(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {
   const { state: identity } = await deps.identities.load(identityId);
-  const loaded = await ownDomainOf(deps, identity);
+  const loaded = await domainOfIdentity(deps, identity);
   if (!loaded) return mime;
   const { state: domain } = loaded;
-  const privateKey = deps.keyRing.open(domain.privateKey, keyOwner(domain.workspaceId));
+  const privateKey = deps.keyRing.open(domain.privateKey, dkimKeyOwner(domain.workspaceId));
   return signMail(mime, { domain: domain.mailDomain, selector: domain.selector, privateKey });
 }

@@ -2,14 +2,14 @@ import type { Draft, Reservation } from "#streams/draft/draft.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { releaseQuota } from "../plans/quotas.ts";
-import { onThread } from "../threads/threads.ts";
+import { commandThread } from "../threads/threads.ts";
 import type { SendAttempt } from "./claimSend.ts";
 
 /** Resources that an unsent draft may still hold: a claim on its thread, and a quota reservation. */
 type HeldBySend = { threadId: string; attemptId: string | null; reservation: Reservation | null };
 
 /** Releases what an unsent draft still holds: first its quota, then its claim. */
-export async function giveBack(
+export async function releaseQuotaAndClaim(
   deps: Dependencies,
   { draftId, draft, because }: { draftId: string; draft: HeldBySend; because: string },
   cause: Cause,
@@ -17,7 +17,7 @@ export async function giveBack(
   if (draft.reservation) await releaseQuota(deps, draft.reservation, cause);
   if (draft.attemptId) {
     const release = { type: "ReleaseClaim", draftId, attemptId: draft.attemptId, because } as const;
-    await onThread(deps, { threadId: draft.threadId, command: release }, cause);
+    await commandThread(deps, { threadId: draft.threadId, command: release }, cause);
   }
 }
 
@@ -43,5 +43,5 @@ export async function undoSend(
   if (wasQueuedUnder(state, attempt)) return;
   await releaseQuota(deps, attempt, cause);
   const release = { type: "ReleaseClaim", draftId, attemptId, because } as const;
-  await onThread(deps, { threadId, command: release }, cause);
+  await commandThread(deps, { threadId, command: release }, cause);
 }

@@ -2,8 +2,8 @@ import type { ChannelAnswer, Channels } from "#src/channels/channel.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { addressOf } from "../approvals/channelAddresses.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { type NoticeKind, returnNoticeQuota, takeNoticeQuota, whyNoticeWithheld } from "./noticeQuota.ts";
 import type { NoticeOutcome } from "./sendNotice.ts";
-import { giveBack, type NoticeKind, takePlace, whyNotNow } from "./withheld.ts";
 
 /** A short text for a chat. `kind`: its purpose. `channel`: with decrypted secrets. `lines`: plain text, not escaped. */
 export type ChatNotice = {
@@ -25,14 +25,14 @@ export async function postNotice(
 ): Promise<NoticeOutcome> {
   // The counted address includes the bot or webhook, so that no other bot can use up a chat's quota by naming it.
   const leaving = { kind, workspaceId, to: { chat: `${channel.type} ${addressOf(channel)}` } };
-  const notNow = await whyNotNow(deps, leaving);
+  const notNow = await whyNoticeWithheld(deps, leaving);
   if (notNow) return notNow;
-  const place = await takePlace(deps, { ...leaving, attemptId }).catch((error: Error) => failed(error.message));
+  const place = await takeNoticeQuota(deps, { ...leaving, attemptId }).catch((error: Error) => failed(error.message));
   if (place && "sent" in place) return place;
   const answer = await tell(channels, channel, lines);
   if (answer.reached) return { sent: true };
   // A post that may be tried again may have arrived all the same, so its quota is kept.
-  if (!answer.again && place?.isNew) await giveBack(deps, attemptId);
+  if (!answer.again && place?.isNew) await returnNoticeQuota(deps, attemptId);
   return { sent: false, error: answer.error, again: answer.again };
 }
 

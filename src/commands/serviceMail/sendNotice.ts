@@ -4,8 +4,8 @@ import type { MailOrigin } from "#src/mail/out/messageIds.ts";
 import { renderNotice } from "#src/mail/out/render.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { PausedByOperator } from "../installation.ts";
-import { newStopToken } from "./stops.ts";
-import { giveBack, type NoticeKind, type NotSent, takePlace, whyNotNow } from "./withheld.ts";
+import { type NoticeKind, type NotSent, returnNoticeQuota, takeNoticeQuota, whyNoticeWithheld } from "./noticeQuota.ts";
+import { newUnsubscribeToken } from "./unsubscribes.ts";
 
 /** A notification mail and the workspace it is sent for. The same origin gives the same Message-ID. */
 export type ServiceNotice = {
@@ -38,14 +38,14 @@ export async function sendNotice(
   const { attemptId } = notice.origin;
   // An approval request has its quota already, and its attempts are never repeated.
   const isOwn = notice.kind === "approval";
-  const notNow = await whyNotNow(deps, notice);
-  if (notNow && isOwn) await giveBack(deps, attemptId);
+  const notNow = await whyNoticeWithheld(deps, notice);
+  if (notNow && isOwn) await returnNoticeQuota(deps, attemptId);
   if (notNow) return notNow;
-  const place = await takePlace(deps, { ...notice, attemptId }).catch((error: Error) => failed(error.message));
+  const place = await takeNoticeQuota(deps, { ...notice, attemptId }).catch((error: Error) => failed(error.message));
   if (place && "sent" in place) return place;
   const { outcome, mayHaveLeft } = await handOver(deps, provider, notice);
   // A repetition keeps the quota of the first try, which may have been sent.
-  if (!mayHaveLeft && (isOwn || place?.isNew)) await giveBack(deps, attemptId);
+  if (!mayHaveLeft && (isOwn || place?.isNew)) await returnNoticeQuota(deps, attemptId);
   if (outcome instanceof PausedByOperator) throw outcome;
   return outcome;
 }
@@ -58,7 +58,7 @@ async function handOver(deps: Dependencies, provider: MailProvider, notice: Serv
   const { attemptId } = notice.origin;
   let keptBack: NotSent | PausedByOperator | undefined;
   const mayWrite = async (): Promise<boolean> => {
-    keptBack = await whyNotNow(deps, notice).catch((error) =>
+    keptBack = await whyNoticeWithheld(deps, notice).catch((error) =>
       error instanceof PausedByOperator ? error : failed(error.message),
     );
     return keptBack === undefined;
@@ -80,7 +80,7 @@ async function written(deps: Dependencies, notice: ServiceNotice) {
   const { origin, to, subject, workspaceId } = notice;
   const address = deps.settings.approvalsFrom;
   const messageId = deps.messageIds.mint({ ...origin, domain: address.slice(address.lastIndexOf("@") + 1) });
-  const stopUrl = `${deps.settings.publicUrl}/stop/${await newStopToken(deps, { workspaceId, address: to })}`;
+  const stopUrl = `${deps.settings.publicUrl}/stop/${await newUnsubscribeToken(deps, { workspaceId, address: to })}`;
   const bodies = withFooter(notice, { to, stopUrl });
   const from = { name: "Countersign", address };
   const rendered = await renderNotice({ from, to, subject, ...bodies, messageId, date: deps.clock.now() });

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type FoldedState, sizeOf } from "./folded.ts";
+import { type FoldedState, sizeOf } from "./foldState.ts";
 
 /** Bytes that an entry takes besides its state. */
 const perEntry = 512;

@@ -3,7 +3,7 @@ import { Rejected } from "#streams/decider.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, StreamService, StreamServices } from "../handle.ts";
-import type { Loaded } from "./folded.ts";
+import type { Loaded } from "./foldState.ts";
 
 /**
  * Loads the states that one judgement uses. `load` reads each stream once, however many rules ask for it, and reads of one tick are
@@ -17,7 +17,8 @@ export type Loader = Dependencies & {
 };
 
 /** Returns dependencies for work that must be done before a judgement, with their own reads. */
-export const actingFor = (deps: Dependencies | Loader): Dependencies => ("appending" in deps ? deps.appending() : deps);
+export const withOwnReads = (deps: Dependencies | Loader): Dependencies =>
+  "appending" in deps ? deps.appending() : deps;
 
 /** Thrown if cached states do not suffice for a judgement: repeat it with fresh ones. */
 class Unsure extends Error {
@@ -68,7 +69,7 @@ export function freshStates(deps: Dependencies): Loader {
  * Loads states from this instance's cache, however old, and reads those not cached. Every append is guarded by all loaded states, so each
  * stream has one state in a judgement, even if a newer one is cached meanwhile.
  */
-export function keptStates(deps: Dependencies): Loader {
+export function cachedStates(deps: Dependencies): Loader {
   const loads = new Map<string, Promise<Loaded<unknown>>>();
   const judged = new Map<string, Guard>();
 
@@ -115,10 +116,10 @@ export function keptStates(deps: Dependencies): Loader {
  * refuse it if a state has changed. Any other result is judged again with fresh states. A store that does not check
  * guards atomically gets fresh states at once.
  */
-export async function keptFirst<T>(deps: Dependencies, judge: (loader: Loader) => Promise<T>): Promise<T> {
+export async function tryCachedFirst<T>(deps: Dependencies, judge: (loader: Loader) => Promise<T>): Promise<T> {
   if (deps.store.guards) {
     try {
-      return await judge(keptStates(deps));
+      return await judge(cachedStates(deps));
     } catch (error) {
       if (!(error instanceof Unsure || error instanceof Rejected || error instanceof StreamMoved)) throw error;
     }

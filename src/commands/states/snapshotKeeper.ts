@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { noStream } from "#src/eventStore/eventStore.ts";
 import type { Snapshot, Snapshots } from "#src/platform/snapshots/snapshots.ts";
 import { categoryOf } from "#streams/event.ts";
-import type { FoldedState } from "./folded.ts";
+import type { FoldedState } from "./foldState.ts";
 
 export type SnapshotLog = { info(what: object, sentence: string): void; warn(what: object, sentence: string): void };
 

@@ -2,9 +2,9 @@ import { type Appended, type EventStore, noStream } from "#src/eventStore/eventS
 import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import type { Event, Recorded } from "#streams/event.ts";
 import type { Stream } from "#streams/stream.ts";
-import { createRoom } from "../room.ts";
+import { createMemoryRoom } from "../memoryRoom.ts";
 import { createStateCache } from "./cache.ts";
-import { type FoldedState, foldOn, measure, nothingYet, resumed } from "./folded.ts";
+import { emptyFold, type FoldedState, foldMore, measureState, resumeFold } from "./foldState.ts";
 import { createSnapshotKeeper, type SnapshotKeeper, type SnapshotOptions } from "./snapshotKeeper.ts";
 
 /** The parts of a stream's definition needed for folding. */
@@ -51,12 +51,12 @@ const roomForPages = 4 * page.bytes;
 export function createStates({ store, snapshots, mostBytes = defaultBytes }: StatesOptions): States {
   const cache = createStateCache(mostBytes);
   const keeper: SnapshotKeeper | undefined = snapshots && createSnapshotKeeper(snapshots);
-  const room = createRoom(roomForPages);
+  const room = createMemoryRoom(roomForPages);
   /** Loads under way of streams without a cached state. */
   const firstLoads = createSingleFlight<FoldedState>();
 
   function keep<State>(stream: string, folded: FoldedState<State>): FoldedState<State> {
-    const measured = measure(folded);
+    const measured = measureState(folded);
     const now =
       keeper?.isDue(measured) && keeper.offer(stream, measured) ? { ...measured, events: 0, bytes: 0 } : measured;
     cache.put(stream, now);
@@ -71,7 +71,7 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     let folded = begin;
     for (let atEnd = false; !atEnd; ) {
       const next = await store.readPage(stream, { from: folded.revision + 1, ...page });
-      folded = foldOn(kind.decider, folded, stretchOf<E>(next.events, folded.position));
+      folded = foldMore(kind.decider, folded, stretchOf<E>(next.events, folded.position));
       atEnd = next.atEnd;
     }
     return folded;
@@ -81,9 +81,9 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     kind: StreamKind<State, E>,
     stream: string,
   ): Promise<FoldedState<State>> {
-    const nothing = nothingYet(kind.decider);
+    const nothing = emptyFold(kind.decider);
     const first = await store.readPage(stream, { from: 0, ...firstPage });
-    const folded = foldOn(kind.decider, nothing, stretchOf<E>(first.events, nothing.position));
+    const folded = foldMore(kind.decider, nothing, stretchOf<E>(first.events, nothing.position));
     if (first.atEnd) return keep(stream, folded);
     return room.take(page.bytes, async () => {
       const begin = (await fromSnapshot(kind, stream)) ?? folded;
@@ -104,7 +104,7 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     const { events } = await store.readPage(stream, { from: snapshot.revision, events: 1, bytes: 1 });
     const [event] = events;
     if (event?.id === snapshot.eventId && isWhole(snapshot.state, decider.initial))
-      return resumed<State>(snapshot, event.position);
+      return resumeFold<State>(snapshot, event.position);
     keeper?.drop(stream, snapshot);
     return undefined;
   }
@@ -124,18 +124,18 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     stream: string,
   ): Promise<FoldedState<State>> {
     const { revision = noStream, position = 0, id = "" } = (await store.readLast(stream)) ?? {};
-    return keep(stream, { ...nothingYet(decider), revision, position, eventId: id });
+    return keep(stream, { ...emptyFold(decider), revision, position, eventId: id });
   }
 
   return {
     peek: <State>(stream: string) => cache.get(stream) as FoldedState<State> | undefined,
     load: (kind, stream) => (kind.tailOnly ? loadTail(kind, stream) : loadFolded(kind, stream)),
     advance(kind, folded, { stream, events, position }) {
-      const now = foldOn(kind.decider, folded, { events, position });
-      return keep(stream, kind.tailOnly ? { ...nothingYet(kind.decider), ...placeOf(now) } : now);
+      const now = foldMore(kind.decider, folded, { events, position });
+      return keep(stream, kind.tailOnly ? { ...emptyFold(kind.decider), ...placeOf(now) } : now);
     },
     async remake(kind, stream) {
-      const folded = await room.take(page.bytes, () => toEnd(kind, stream, nothingYet(kind.decider)));
+      const folded = await room.take(page.bytes, () => toEnd(kind, stream, emptyFold(kind.decider)));
       await keeper?.write(stream, folded);
     },
     bytes: () => cache.bytes(),

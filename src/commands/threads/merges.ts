@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { hasEntry } from "#streams/idMap.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
-import type { Loaded } from "../states/folded.ts";
+import type { Loaded } from "../states/foldState.ts";
 
 /** A thread that was not merged. `via`: the merged thread that led here; null if it is the requested one. */
 export type Survivor = Loaded<Thread> & { threadId: string; via: string | null };
@@ -44,7 +44,7 @@ export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, 
     const loaded = await deps.threads.fresh(id);
     if (loaded.state.mergedInto === null) {
       if (via !== null) {
-        const shortcut = { threadId: id, via, isTold: knowsOf(loaded.state, via) };
+        const shortcut = { threadId: id, via, isTold: hasAbsorbed(loaded.state, via) };
         for (const merged of walked) shortcuts.set(merged, shortcut);
       }
       return { ...loaded, threadId: id, via };
@@ -65,4 +65,4 @@ export function knownSurvivor(deps: Pick<Dependencies, "store">, threadId: strin
 }
 
 /** True if a thread has absorbed everything of one that was merged into it. */
-export const knowsOf = ({ absorbed }: Thread, absorbedId: string): boolean => hasEntry(absorbed, absorbedId);
+export const hasAbsorbed = ({ absorbed }: Thread, absorbedId: string): boolean => hasEntry(absorbed, absorbedId);

@@ -2,16 +2,16 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { DraftOutcome } from "#streams/draft/outcome.ts";
 import { entriesOf } from "#streams/idMap.ts";
-import { absorptionOf } from "#streams/thread/absorption.ts";
+import { splitForAbsorption } from "#streams/thread/absorption.ts";
 import type { ThreadCommand } from "#streams/thread/decider.ts";
 import { sendClaimOf } from "#streams/thread/sending.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
-import { knownSurvivor, knowsOf, type Survivor, survivorOf } from "./merges.ts";
+import { hasAbsorbed, knownSurvivor, type Survivor, survivorOf } from "./merges.ts";
 
 /** Sends a command to a thread, or to the thread it was merged into. Returns the id of the one that handled it. */
-export async function onThread(
+export async function commandThread(
   deps: Dependencies,
   { threadId, command }: { threadId: string; command: ThreadCommand },
   cause: Cause,
@@ -19,7 +19,7 @@ export async function onThread(
   let id = knownSurvivor(deps, threadId);
   for (;;) {
     try {
-      return { ...(await onItself(deps, { threadId: id, command }, cause)), threadId: id };
+      return { ...(await commandExactThread(deps, { threadId: id, command }, cause)), threadId: id };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
       // The surviving thread may not have absorbed everything yet, and would judge without it.
@@ -29,7 +29,7 @@ export async function onThread(
 }
 
 /** Sends a command to this very thread, after completing an interrupted merge that the command must wait for. */
-export async function onItself(
+export async function commandExactThread(
   deps: Dependencies,
   { threadId, command }: { threadId: string; command: ThreadCommand },
   cause: Cause,
@@ -55,12 +55,12 @@ export async function absorbThread(deps: Dependencies, absorbedId: string, cause
   const { state: frozen } = await deps.threads.load(absorbedId);
   const { mergedInto: survivorId } = frozen;
   if (survivorId === null) throw new Error(`thread ${absorbedId} was merged into no other`);
-  const parts = absorptionOf(absorbedId, frozen);
+  const parts = splitForAbsorption(absorbedId, frozen);
   for (let telling = 0; telling < maxTellings; telling++) {
     for (const part of parts) {
       const { state: survivor } = await deps.threads.handle(survivorId, { type: "AbsorbThread", ...part }, cause);
       // A thread is merged into another one only after it has absorbed everything.
-      if (knowsOf(survivor, absorbedId) || survivor.mergedInto !== null) return;
+      if (hasAbsorbed(survivor, absorbedId) || survivor.mergedInto !== null) return;
     }
   }
   throw new Unavailable("two threads are still being merged: retry shortly");
@@ -75,7 +75,7 @@ export async function loadWholeThread(deps: Dependencies, threadId: string, caus
     const survivor = await survivorOf(deps, threadId);
     const { state, via } = survivor;
     const [unfinished] = Object.keys(state.absorbing);
-    const untold = via !== null && !knowsOf(state, via) ? via : unfinished;
+    const untold = via !== null && !hasAbsorbed(state, via) ? via : unfinished;
     if (untold === undefined) return survivor;
     await absorbThread(deps, untold, cause);
   }
@@ -103,7 +103,7 @@ export async function noteDraft(
   const { threadId, ...noted } = note;
   const decided = noted.outcome === "stale" || noted.outcome === "failed" ? await decidedBeside(deps, note) : [];
   const command = { type: "NoteDraft", ...noted, ...(decided.length > 0 && { decided }) } as const;
-  return onThread(deps, { threadId, command }, cause);
+  return commandThread(deps, { threadId, command }, cause);
 }
 
 /**

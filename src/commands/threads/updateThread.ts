@@ -2,7 +2,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { Priority, ThreadStatus } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { onThread } from "./threads.ts";
+import { commandThread } from "./threads.ts";
 
 export type ThreadChanges = { status?: ThreadStatus; needsReview?: boolean; priority?: Priority };
 
@@ -15,5 +15,5 @@ export async function updateThread(
   const { state } = await deps.threads.load(threadId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such thread");
   const command = { type: "UpdateThread", ...changes, because: "set through the API" } as const;
-  return onThread(deps, { threadId, command }, cause);
+  return commandThread(deps, { threadId, command }, cause);
 }

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
-import { invalid, missing } from "#streams/decider.ts";
+import { invalidRequest, notFound } from "#streams/decider.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { derivedId } from "../ids.ts";
 import { acceptInvitation, findInvitation, type Invitation } from "../members/invitations.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import type { SignedIn } from "./signIn.ts";
-import { foundWorkspace, makeUser } from "./signUp.ts";
-import { causeOfLink, causeOfPerson, type Person, personOf, type RequestOrigin, withLink } from "./users.ts";
+import { createOwnedWorkspace, createUser } from "./signUp.ts";
+import { causeOfLink, causeOfPerson, personOf, type RequestOrigin, type UserAccount, withLink } from "./users.ts";
 
 /** Returns an invitation, and if its address has an account. The holder may know that: they read the mail of that address. */
 export async function findInvited(deps: Dependencies, token: string): Promise<Invitation & { hasAccount: boolean }> {
@@ -36,40 +36,41 @@ export async function acceptAsNew(
   deps: Dependencies,
   { token, password, name, email: named }: NewMember,
   by: RequestOrigin,
-): Promise<{ person: Person; workspaceId: string; position: number }> {
+): Promise<{ person: UserAccount; workspaceId: string; position: number }> {
   if (deps.settings.signUp === "closed")
-    throw invalid("password", "new accounts are not allowed here: sign in with an existing account");
+    throw invalidRequest("password", "new accounts are not allowed here: sign in with an existing account");
   const invitation = await withLink(() => findInvitation(deps, token));
   const email = invitation.email ?? named;
-  if (email === undefined) throw invalid("email", "expected your email address, because this invitation names none");
+  if (email === undefined)
+    throw invalidRequest("email", "expected your email address, because this invitation names none");
   requireGoodPassword(password, { email });
   const cause = causeOfLink(deps, email, by);
   // Derived from the link, so that a repetition yields the same user, and no other link does.
   const userId = derivedId("invited user", createHash("sha256").update(token).digest("hex"));
-  let person: Person | undefined;
+  let person: UserAccount | undefined;
   const as = async () => {
     const unconfirmed = invitation.email === null;
-    person = await makeUser(deps, { userId, email, name, password, unconfirmed }, cause);
+    person = await createUser(deps, { userId, email, name, password, unconfirmed }, cause);
     return { userId: person.userId, email };
   };
   const accepted = await withLink(() => acceptInvitation(deps, { token, as }, cause));
-  return { ...accepted, person: person as Person };
+  return { ...accepted, person: person as UserAccount };
 }
 
 /** Throws Rejected not_found if the person is not a member of the workspace. */
 export async function requireMember(
   deps: Dependencies,
-  { person, workspaceId }: { person: Person; workspaceId: string },
+  { person, workspaceId }: { person: UserAccount; workspaceId: string },
 ): Promise<void> {
   if (!activeMember((await deps.members.load(workspaceId)).state, person.userId)) {
-    throw missing("workspace_id", "workspace");
+    throw notFound("workspace_id", "workspace");
   }
 }
 
 /** Creates another workspace owned by the person. */
-export const anotherWorkspace = (
+export const createAnotherWorkspace = (
   deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string },
   by: RequestOrigin,
 ): Promise<{ workspaceId: string; position: number }> =>
-  foundWorkspace(deps, { workspaceId: deps.ids.uuid(), name, person }, causeOfPerson(deps, person, by));
+  createOwnedWorkspace(deps, { workspaceId: deps.ids.uuid(), name, person }, causeOfPerson(deps, person, by));

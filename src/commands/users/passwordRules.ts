@@ -1,5 +1,5 @@
 import { normalised } from "#src/platform/accounts/passwords.ts";
-import { invalid } from "#streams/decider.ts";
+import { invalidRequest } from "#streams/decider.ts";
 
 const [shortest, longest] = [12, 256];
 
@@ -17,13 +17,13 @@ export function requireGoodPassword(
   // One character can normalise to eighteen: reject far too long ones without normalising.
   const length = password.length > 4 * longest ? Number.POSITIVE_INFINITY : [...normalised(password)].length;
   if (length < shortest || length > longest)
-    throw invalid(field, `expected ${shortest} to ${longest} characters, so that the password is hard to guess`);
+    throw invalidRequest(field, `expected ${shortest} to ${longest} characters, so that the password is hard to guess`);
   const text = normalised(password).toLowerCase();
   if (own(text, []) < leastOwn) {
-    throw invalid(field, "this password is easy to guess: choose a longer one of several unrelated words");
+    throw invalidRequest(field, "this password is easy to guess: choose a longer one of several unrelated words");
   }
   if (own(text, partsOf(email)) < leastOwn) {
-    throw invalid(field, "this password is made of your email address: choose another");
+    throw invalidRequest(field, "this password is made of your email address: choose another");
   }
 }
 

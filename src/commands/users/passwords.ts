@@ -1,16 +1,16 @@
 import type { Issued } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { letters, linkUrl } from "./letters.ts";
+import { accountLetterTexts, linkUrl } from "./accountLetterTexts.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
 import {
   causeOfLink,
   causeOfPerson,
-  type Person,
   personById,
   personOf,
   type RequestOrigin,
+  type UserAccount,
   withLink,
 } from "./users.ts";
 
@@ -32,7 +32,7 @@ export async function forgotPassword(deps: Dependencies, { email }: { email: str
     if (!person || person.disabled) return undefined;
     const { userId, email: address } = person;
     const token = await deps.accounts.links.issue({ kind: "reset", subject: userId, about: { userId }, address });
-    return letters.reset(address, linkUrl(deps.settings, "reset", token));
+    return accountLetterTexts.reset(address, linkUrl(deps.settings, "reset", token));
   });
 }
 
@@ -59,13 +59,13 @@ export async function resetPassword(
       // An intruder may have requested another address before.
       await links.withdraw("email", person.userId);
       const ended = await endSessions(deps, { person, because: "password_reset" }, by);
-      deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
+      deps.accountMail.later(async () => accountLetterTexts.passwordSet(person.email, deps.settings.publicUrl));
       return { ended };
     }),
   );
 }
 
-async function resetOf(deps: Dependencies, { userId }: ResetLink): Promise<Person> {
+async function resetOf(deps: Dependencies, { userId }: ResetLink): Promise<UserAccount> {
   const person = await personById(deps, userId);
   if (!person) throw new Error("a link for a new password names no user");
   return person;
@@ -90,7 +90,7 @@ export async function changePassword(
   // An intruder who knew the old password may have requested another address.
   await deps.accounts.links.withdraw("email", person.userId);
   const others = await endSessions(deps, { person, because: "password_changed", except: session.id }, by);
-  deps.accountMail.later(async () => letters.passwordSet(person.email, deps.settings.publicUrl));
+  deps.accountMail.later(async () => accountLetterTexts.passwordSet(person.email, deps.settings.publicUrl));
   await deps.accounts.sessions.confirmPassword(session.id);
   // The old token becomes invalid, which locks out anyone who copied the cookie.
   return { issued: await deps.accounts.sessions.rotate(session.id, { atOnce: true }), ended: [...others, session.id] };

@@ -1,5 +1,5 @@
 import type { Dependencies } from "../dependencies.ts";
-import { letters, linkUrl } from "./letters.ts";
+import { accountLetterTexts, linkUrl } from "./accountLetterTexts.ts";
 import { requirePassword } from "./passwords.ts";
 import { endSessions, type SignedIn } from "./signIn.ts";
 import {
@@ -16,7 +16,7 @@ import {
 type NewEmail = { userId: string; email: string; from: string };
 
 /** Changes the person's name. */
-export async function rename(
+export async function renameUser(
   deps: Dependencies,
   { who: { person }, name }: { who: SignedIn; name: string | null },
   by: RequestOrigin,
@@ -28,7 +28,7 @@ export async function rename(
  * Mails a link to the new address, and a warning to the present one. Nothing changes yet, and it is not revealed if the new one has an
  * account. Throws WrongPassword, and Rejected rate_limited.
  */
-export async function askForNewEmail(
+export async function requestNewEmail(
   deps: Dependencies,
   { who, newEmail, password }: { who: SignedIn; newEmail: string; password: string },
 ): Promise<void> {
@@ -38,12 +38,12 @@ export async function askForNewEmail(
   const { publicUrl } = deps.settings;
   deps.accountMail.later(async () => {
     const others = await personOf(deps, newEmail);
-    if (others && others.userId !== userId) return letters.haveAccount(others.email, publicUrl);
+    if (others && others.userId !== userId) return accountLetterTexts.haveAccount(others.email, publicUrl);
     const about: NewEmail = { userId, email: newEmail, from };
     const token = await deps.accounts.links.issue({ kind: "email", subject: userId, about, address: newEmail });
-    return letters.newEmail(newEmail, linkUrl(deps.settings, "new-email", token));
+    return accountLetterTexts.newEmail(newEmail, linkUrl(deps.settings, "new-email", token));
   });
-  deps.accountMail.later(async () => letters.emailAsked(from, publicUrl));
+  deps.accountMail.later(async () => accountLetterTexts.emailAsked(from, publicUrl));
 }
 
 /** Returns the address that a link is for. Throws Rejected invalid_request for an invalid link. */
@@ -75,7 +75,8 @@ export async function useNewEmail(
       // Links mailed to the old address may be read by another person now.
       await links.withdraw("reset", userId);
       const ended = await endSessions(deps, { person: { ...person, email }, because: "email_changed" }, by);
-      if (left !== claimed) deps.accountMail.later(async () => letters.emailChanged(from, deps.settings.publicUrl));
+      if (left !== claimed)
+        deps.accountMail.later(async () => accountLetterTexts.emailChanged(from, deps.settings.publicUrl));
       return { ended, position };
     }),
   );

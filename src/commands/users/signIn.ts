@@ -6,16 +6,16 @@ import type { SessionsEndedBecause } from "#streams/user/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import {
   causeOfPerson,
-  type Person,
   passwordsOf,
   personById,
   personOf,
   type RequestOrigin,
-  wrongPair,
+  type UserAccount,
+  wrongCredentials,
 } from "./users.ts";
 
 /** A signed-in person and their session. */
-export type SignedIn = { person: Person; session: Session };
+export type SignedIn = { person: UserAccount; session: Session };
 
 /**
  * Starts a session. `earlier`: the browser's previous session, which ends, so that nobody who planted it in the browser can use it. Throws
@@ -25,17 +25,17 @@ export async function signIn(
   deps: Dependencies,
   { email, password, earlier }: { email: string; password: string; earlier: Session | undefined },
   by: RequestOrigin,
-): Promise<{ person: Person; issued: Issued }> {
+): Promise<{ person: UserAccount; issued: Issued }> {
   const person = await personOf(deps, email);
   const passwords = await passwordsOf(deps, person);
   const mayEnter = person !== undefined && !person.disabled;
   const isRight = await deps.accounts.passwords.matches(mayEnter ? person.userId : null, password);
-  if (!mayEnter || !isRight) throw wrongPair();
+  if (!mayEnter || !isRight) throw wrongCredentials();
   return { person, issued: await startSession(deps, { person, earlier, passwords }, by) };
 }
 
 type SessionStart = {
-  person: Person;
+  person: UserAccount;
   workspaceId?: string;
   earlier: Session | undefined;
   /** Number of passwords the person had had when theirs was checked, if it was. */
@@ -61,7 +61,7 @@ export async function startSession(
     await deps.users.handle(userId, record, causeOfPerson(deps, person, by));
   } catch (error) {
     await deps.accounts.sessions.end(userId, issued.session.id);
-    throw error instanceof Rejected ? wrongPair() : error;
+    throw error instanceof Rejected ? wrongCredentials() : error;
   }
   return issued;
 }
@@ -78,7 +78,7 @@ export const signOut = (deps: Dependencies, { person, session }: SignedIn): Prom
 /** Ends all sessions of the person, except `except`. Returns their ids: no request may be answered under them any more. */
 export async function endSessions(
   deps: Dependencies,
-  { person, because, except }: { person: Person; because: SessionsEndedBecause; except?: string },
+  { person, because, except }: { person: UserAccount; because: SessionsEndedBecause; except?: string },
   by: RequestOrigin,
 ): Promise<string[]> {
   const ended = await deps.accounts.sessions.endAll(person.userId, except === undefined ? {} : { except });

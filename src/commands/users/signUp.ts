@@ -3,14 +3,14 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { createWorkspace } from "../workspaces.ts";
-import { letters, linkUrl } from "./letters.ts";
+import { accountLetterTexts, linkUrl } from "./accountLetterTexts.ts";
 import { requireGoodPassword } from "./passwordRules.ts";
 import {
   causeOfLink,
-  type Person,
   personById,
   personOf,
   type RequestOrigin,
+  type UserAccount,
   userEmailHash,
   withLink,
 } from "./users.ts";
@@ -25,7 +25,7 @@ const closed = () =>
  * Mails a confirmation link, or a note that the address has an account already: the response is the same for every address. Throws
  * Rejected if sign-up is not open, and rate_limited above the address's hourly quota.
  */
-export async function askToSignUp(
+export async function requestSignUp(
   deps: Dependencies,
   { email, name, workspaceName }: { email: string; name: string | null; workspaceName: string | null },
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function askToSignUp(
   await deps.accountMail.admit("confirm", email);
   deps.accountMail.later(async () => {
     const person = await personOf(deps, email);
-    if (person) return letters.haveAccount(person.email, deps.settings.publicUrl);
+    if (person) return accountLetterTexts.haveAccount(person.email, deps.settings.publicUrl);
     const about: Confirmation = { userId: deps.ids.uuid(), name, workspaceName };
     const token = await deps.accounts.links.issue({
       kind: "confirm",
@@ -41,7 +41,7 @@ export async function askToSignUp(
       about,
       address: email,
     });
-    return letters.confirm(email, linkUrl(deps.settings, "confirm", token));
+    return accountLetterTexts.confirm(email, linkUrl(deps.settings, "confirm", token));
   });
 }
 
@@ -59,7 +59,7 @@ export async function confirmSignUp(
   deps: Dependencies,
   { token, password }: { token: string; password: string },
   by: RequestOrigin,
-): Promise<{ person: Person; workspaceId: string; position: number }> {
+): Promise<{ person: UserAccount; workspaceId: string; position: number }> {
   if (deps.settings.signUp !== "open") throw closed();
   const { email } = await findConfirmation(deps, token);
   requireGoodPassword(password, { email });
@@ -68,7 +68,7 @@ export async function confirmSignUp(
     links.use("confirm", token, async ({ about, address }: { about: Confirmation; address: string }) => {
       const cause = causeOfLink(deps, address, by);
       const { userId, name, workspaceName } = about;
-      const person = await makeUser(deps, { userId, email: address, name, password }, cause);
+      const person = await createUser(deps, { userId, email: address, name, password }, cause);
       const workspace = await firstWorkspace(deps, { person, name: workspaceName }, cause);
       return { person, ...workspace };
     }),
@@ -88,11 +88,11 @@ type NewUser = {
  * Creates a user for a person who has proven to read mail at the address, or whom the operator allows to enter one. It may have begun
  * before: each step detects what exists. Throws Rejected invalid_request if the address has another account.
  */
-export async function makeUser(
+export async function createUser(
   deps: Dependencies,
   { email, name, password, unconfirmed = false, ...drawn }: NewUser,
   cause: Cause,
-): Promise<Person> {
+): Promise<UserAccount> {
   const { state } = await deps.userEmails.load(userEmailHash(email));
   // An address claimed for a user that was never completed continues as that user.
   const begun = state.userId !== null && (await personById(deps, state.userId)) === undefined;
@@ -107,19 +107,20 @@ export async function makeUser(
 /** Creates the first workspace of a person without an invitation; the same for every repetition. */
 function firstWorkspace(
   deps: Dependencies,
-  { person, name }: { person: Person; name: string | null },
+  { person, name }: { person: UserAccount; name: string | null },
   cause: Cause,
 ): Promise<{ workspaceId: string; position: number }> {
   const workspaceId = derivedId("first workspace", person.userId);
-  return foundWorkspace(deps, { workspaceId, name: name ?? defaultName(person), person }, cause);
+  return createOwnedWorkspace(deps, { workspaceId, name: name ?? defaultName(person), person }, cause);
 }
 
-const defaultName = ({ name }: Person): string => (name === null ? "My workspace" : `${name.slice(0, 80)}'s workspace`);
+const defaultName = ({ name }: UserAccount): string =>
+  name === null ? "My workspace" : `${name.slice(0, 80)}'s workspace`;
 
 /** Creates a workspace on the free plan, owned by this person. Throws Rejected. */
-export async function foundWorkspace(
+export async function createOwnedWorkspace(
   deps: Dependencies,
-  { workspaceId, name, person }: { workspaceId: string; name: string; person: Person },
+  { workspaceId, name, person }: { workspaceId: string; name: string; person: UserAccount },
   cause: Cause,
 ): Promise<{ workspaceId: string; position: number }> {
   const { userId, email } = person;

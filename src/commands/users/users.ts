@@ -1,5 +1,5 @@
 import { BadLink, type LinkFault } from "#src/platform/accounts/links.ts";
-import { invalid, Rejected } from "#streams/decider.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import type { Actor } from "#streams/event.ts";
 import type { User } from "#streams/user/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -10,7 +10,7 @@ import { addressHash } from "../identities/addresses.ts";
 export type RequestOrigin = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
 
 /** An existing user. */
-export type Person = { userId: string; email: string; name: string | null; disabled: boolean };
+export type UserAccount = { userId: string; email: string; name: string | null; disabled: boolean };
 
 /** An id that no user has: loaded for unknown addresses, so that every address causes the same work. */
 const nobody = "00000000-0000-0000-0000-000000000000";
@@ -22,26 +22,28 @@ export const userEmailHash = (email: string): string => addressHash(email);
 export async function personOf(
   deps: Pick<Dependencies, "users" | "userEmails">,
   email: string,
-): Promise<Person | undefined> {
+): Promise<UserAccount | undefined> {
   const { state } = await deps.userEmails.load(userEmailHash(email));
   return personById(deps, state.userId ?? nobody);
 }
 
 /** Returns how many passwords a user has had; loads for unknown addresses too, so that every address causes the same work. */
-export const passwordsOf = async (deps: Pick<Dependencies, "users">, person: Person | undefined): Promise<number> =>
-  (await deps.users.load(person?.userId ?? nobody)).state.passwords;
+export const passwordsOf = async (
+  deps: Pick<Dependencies, "users">,
+  person: UserAccount | undefined,
+): Promise<number> => (await deps.users.load(person?.userId ?? nobody)).state.passwords;
 
-export async function personById(deps: Pick<Dependencies, "users">, userId: string): Promise<Person | undefined> {
+export async function personById(deps: Pick<Dependencies, "users">, userId: string): Promise<UserAccount | undefined> {
   return personIn(userId, (await deps.users.load(userId)).state);
 }
 
-const personIn = (userId: string, { email, name, disabled }: User): Person | undefined =>
+const personIn = (userId: string, { email, name, disabled }: User): UserAccount | undefined =>
   email === null ? undefined : { userId, email, name, disabled };
 
 /** Cause of an action by a person: signed in, or by their password. */
 export const causeOfPerson = (
   deps: Pick<Dependencies, "ids">,
-  { userId, email, name }: Person,
+  { userId, email, name }: UserAccount,
   by: RequestOrigin,
 ): Cause => causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
 
@@ -63,7 +65,7 @@ export async function withLink<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof BadLink) throw invalid("token", sentences[error.fault]);
+    if (error instanceof BadLink) throw invalidRequest("token", sentences[error.fault]);
     throw error;
   }
 }
@@ -77,4 +79,4 @@ const sentences: Record<LinkFault, string> = {
 };
 
 /** The same error for a wrong address, a wrong password and a disabled user. */
-export const wrongPair = (): Rejected => new Rejected("unauthorized", "the address or the password is wrong");
+export const wrongCredentials = (): Rejected => new Rejected("unauthorized", "the address or the password is wrong");

@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { endSessions, signIn, signOut } from "#src/commands/users/signIn.ts";
-import { askToSignUp, confirmSignUp, findConfirmation } from "#src/commands/users/signUp.ts";
+import { confirmSignUp, findConfirmation, requestSignUp } from "#src/commands/users/signUp.ts";
 import * as schemas from "../schemas/auth.ts";
 import { type AuthAction, authAction, signedInAction } from "./action.ts";
 import { done, mailed, nothing, sessionJson, started } from "./answers.ts";
@@ -29,7 +29,7 @@ const signingUp = (deps: Dependencies): AuthAction[] => [
       form: pages.signUp,
     },
     async ({ body: { email, name = null, workspace_name: workspaceName = null } }) => {
-      await askToSignUp(deps, { email, name, workspaceName });
+      await requestSignUp(deps, { email, name, workspaceName });
       return { json: mailed, next: "/sign-up?done=mailed" };
     },
   ),

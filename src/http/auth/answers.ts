@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { type SignedIn, startSession, workspacesOf } from "#src/commands/users/signIn.ts";
-import type { Person, RequestOrigin } from "#src/commands/users/users.ts";
+import type { RequestOrigin, UserAccount } from "#src/commands/users/users.ts";
 import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { Strict } from "../schemas/common.ts";
@@ -17,7 +17,7 @@ export const known = ({ projected }: Dependencies, position: number) =>
   projected(position, { of: ["members", "workspaces"] });
 
 type NewSession = {
-  person: Person;
+  person: UserAccount;
   workspaceId: string;
   position: number;
   by: RequestOrigin;

@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { changePassword, findReset, forgotPassword, resetPassword } from "#src/commands/users/passwords.ts";
-import { askForNewEmail, findNewEmail, rename, useNewEmail } from "#src/commands/users/profile.ts";
+import { findNewEmail, renameUser, requestNewEmail, useNewEmail } from "#src/commands/users/profile.ts";
 import * as schemas from "../schemas/auth.ts";
 import { type AuthAction, authAction, signedInAction } from "./action.ts";
 import { done, mailed, sessionJson } from "./answers.ts";
@@ -61,7 +61,7 @@ export const aboutOneself = (deps: Dependencies): AuthAction[] => [
       form: refusedForm("Change your name", nameForm),
     },
     async ({ body: { name }, by }, who) => {
-      await rename(deps, { who, name }, by);
+      await renameUser(deps, { who, name }, by);
       const person = { ...who.person, name };
       return { json: await sessionJson(deps, { ...who, person }), next: "/settings/profile?done=name_saved" };
     },
@@ -76,7 +76,7 @@ export const aboutOneself = (deps: Dependencies): AuthAction[] => [
       form: refusedForm("Use another address", emailForm),
     },
     async ({ body: { new_email: newEmail, password }, guarding }, who) => {
-      await guarding(who.person.email, () => askForNewEmail(deps, { who, newEmail, password }));
+      await guarding(who.person.email, () => requestNewEmail(deps, { who, newEmail, password }));
       return { json: mailed, next: "/settings/profile?done=mailed" };
     },
   ),

@@ -1,5 +1,5 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { acceptAsNew, acceptSignedIn, anotherWorkspace, requireMember } from "#src/commands/users/invitations.ts";
+import { acceptAsNew, acceptSignedIn, createAnotherWorkspace, requireMember } from "#src/commands/users/invitations.ts";
 import { signedInBy } from "#src/commands/users/signIn.ts";
 import { Rejected } from "#streams/decider.ts";
 import * as schemas from "../schemas/auth.ts";
@@ -34,7 +34,7 @@ export const aboutWorkspaces = (deps: Dependencies): AuthAction[] => [
       form: async (state) => pages.workspaces(state, { listed: [], shown: null }),
     },
     async ({ body: { name }, by }, who) => {
-      const { workspaceId, position } = await anotherWorkspace(deps, { who, name }, by);
+      const { workspaceId, position } = await createAnotherWorkspace(deps, { who, name }, by);
       await known(deps, position);
       return shown(deps, who, workspaceId);
     },

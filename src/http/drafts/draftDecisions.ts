@@ -1,5 +1,5 @@
 import { approveDraft, notifyAgain, rejectDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
-import { approveByPerson } from "#src/commands/drafts/peoplesDecisions.ts";
+import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { route } from "../framework/route.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";

@@ -1,5 +1,5 @@
 import { answeredMeanwhile, listDrafts, otherPendingDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
-import { newerWordId } from "#projections/messages/queries.ts";
+import { newerHumanMessageId } from "#projections/messages/queries.ts";
 import { draftAt, draftAtVersion } from "#src/commands/drafts/draftHistories.ts";
 import { editDraft } from "#src/commands/drafts/drafts.ts";
 import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
@@ -177,7 +177,7 @@ async function earlierDraft(
   if (!earlier) throw at === undefined ? noVersion("version", version as number) : noDraftYet(at);
   const { row, until } = earlier;
   const before = at ?? until;
-  const newer = await newerWordId(deps.reads, today.workspace_id, {
+  const newer = await newerHumanMessageId(deps.reads, today.workspace_id, {
     threadId: today.thread_id,
     filingNumber: row.based_on_number,
     by: before === null ? undefined : new Date(before),

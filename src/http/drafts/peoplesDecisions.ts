@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { rejectionReasons } from "#projections/drafts/queries.ts";
-import { editAndApprove, undoApproval } from "#src/commands/drafts/peoplesDecisions.ts";
+import { editAndApprove, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
 import { answeredFrom, type HttpDependencies } from "../dependencies.ts";
 import { letterOf, refusals } from "../emails.ts";

@@ -1,6 +1,6 @@
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { TooMuchWork } from "#src/platform/threadPool/faults.ts";
-import { invalid as invalidField, Rejected } from "#streams/decider.ts";
+import { invalidRequest as invalidField, Rejected } from "#streams/decider.ts";
 import { Reply } from "./reply.ts";
 
 /** The HTTP status of each error code of the contract; defined only here. */

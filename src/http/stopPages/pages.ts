@@ -1,18 +1,18 @@
 import { named } from "#src/channels/card/names.ts";
 import { unlinked } from "#src/channels/email/excerpt.ts";
-import type { StopLink, StopLinkChange } from "#src/commands/serviceMail/stops.ts";
+import type { UnsubscribeChange, UnsubscribeLink } from "#src/commands/serviceMail/unsubscribes.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { visibleLine } from "#src/html/visible.ts";
 
 /** The action of the page's button in the link's current state. */
-export const changeOf = ({ standing, stopped }: StopLink): StopLinkChange =>
+export const changeOf = ({ standing, stopped }: UnsubscribeLink): UnsubscribeChange =>
   standing !== "valid" ? "renew" : stopped ? "resume" : "stop";
 
 type StopPageState = { nonce: string; notice?: string | undefined };
 
 /** The sender and recipient, the effect of unsubscribing, and the button. `notice`: why a submission did not count. */
-export const stopPage = (link: StopLink, shown: StopPageState): string =>
+export const stopPage = (link: UnsubscribeLink, shown: StopPageState): string =>
   link.standing !== "valid"
     ? endedPage(link, shown)
     : link.stopped
@@ -39,7 +39,7 @@ export const stopPage = (link: StopLink, shown: StopPageState): string =>
         });
 
 /** Shown for a link that does not work any more: the button mails a new link to the address itself. */
-const endedPage = (link: StopLink, shown: StopPageState): string =>
+const endedPage = (link: UnsubscribeLink, shown: StopPageState): string =>
   card({
     tone: "wait",
     title: link.standing === "closed" ? "This link was closed" : "This link has expired",
@@ -54,7 +54,7 @@ const endedPage = (link: StopLink, shown: StopPageState): string =>
   });
 
 /** Shown after a submission that counted; contains the button to undo it, if it can be undone. */
-export const changedPage = (link: StopLink, nonce: string): string =>
+export const changedPage = (link: UnsubscribeLink, nonce: string): string =>
   link.standing !== "valid"
     ? card({
         tone: "good",
@@ -111,10 +111,10 @@ export const brokenPage = (): string =>
   });
 
 /** The workspace's name is free text: quoted so that it cannot continue the sentence, and never a link. */
-const theWorkspace = ({ workspaceId, workspaceName }: StopLink): Markup =>
+const theWorkspace = ({ workspaceId, workspaceName }: UnsubscribeLink): Markup =>
   html`the workspace <bdi>${unlinked(named(workspaceName))}</bdi> (<code>${workspaceId}</code>)`;
 
-const addressOf = ({ address }: StopLink): Markup => html`<strong><bdi>${visibleLine(address)}</bdi></strong>`;
+const addressOf = ({ address }: UnsubscribeLink): Markup => html`<strong><bdi>${visibleLine(address)}</bdi></strong>`;
 
 type Card = {
   tone: "good" | "bad" | "wait" | "plain";

@@ -1,5 +1,5 @@
 import express, { type Request, type Router } from "express";
-import type { StopLink, StopLinkChange, StopLinks } from "#src/commands/serviceMail/stops.ts";
+import type { UnsubscribeChange, UnsubscribeLink, UnsubscribeLinks } from "#src/commands/serviceMail/unsubscribes.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { refusing } from "../framework/door.ts";
 import type { Reply } from "../framework/reply.ts";
@@ -15,7 +15,7 @@ import {
 import { type Bound, checkNonce, issueNonce } from "../web/nonce.ts";
 import * as pages from "./pages.ts";
 
-export type StopPagesOptions = StopLinks & {
+export type StopPagesOptions = UnsubscribeLinks & {
   /** A secret of at least 32 bytes, equal in all instances of the service. */
   nonceKey: Buffer;
   clock: Pick<Clock, "now">;
@@ -41,7 +41,7 @@ export function stopPages(options: StopPagesOptions): Router {
   return router;
 }
 
-async function pressed(options: StopPagesOptions, request: Request, link: StopLink): Promise<Reply> {
+async function pressed(options: StopPagesOptions, request: Request, link: UnsubscribeLink): Promise<Reply> {
   const { nonce } = (request.body ?? {}) as { nonce?: unknown };
   const shown = { nonce: typeof nonce === "string" ? nonce : "", nowMs: options.clock.now().getTime() };
   // The nonce names the action that the page's button showed: it is done even if another person changed the state meanwhile.
@@ -62,12 +62,12 @@ async function pressed(options: StopPagesOptions, request: Request, link: StopLi
 const askingPage = (
   options: StopPagesOptions,
   request: Request,
-  { link, notice }: { link: StopLink; notice?: string },
+  { link, notice }: { link: UnsubscribeLink; notice?: string },
 ): string => pages.stopPage(link, { nonce: nonceFor(options, request, link), notice });
 
-const nonceFor = ({ nonceKey, clock }: StopPagesOptions, request: Request, link: StopLink): string =>
+const nonceFor = ({ nonceKey, clock }: StopPagesOptions, request: Request, link: UnsubscribeLink): string =>
   issueNonce(nonceKey, boundTo(request, pages.changeOf(link)), clock.now().getTime());
 
-const boundTo = (request: Request, change: StopLinkChange): Bound => ["stop page", tokenOf(request), change];
+const boundTo = (request: Request, change: UnsubscribeChange): Bound => ["stop page", tokenOf(request), change];
 
 const tokenOf = (request: Request): string => String(request.params.token);

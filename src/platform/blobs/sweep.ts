@@ -1,6 +1,6 @@
 import { type EventStore, readWholeLog } from "#src/eventStore/eventStore.ts";
 import { StartError } from "#src/platform/startError.ts";
-import { blobsInContent, blobsOf, contentBlobOf, deliveryOf, expiredBy } from "#streams/blobs.ts";
+import { blobsInContent, blobsOf, contentBlobOf, deliveriesExpiredBy, deliveryOf } from "#streams/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Blobs } from "./blobs.ts";
@@ -94,7 +94,7 @@ async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore):
 async function expiredDeliveries(store: SweepOptions["store"]): Promise<ReadonlySet<string>> {
   const expired = new Set<string>();
   for await (const { events } of readWholeLog(store, ["filing"])) {
-    for (const event of events) for (const deliveryId of expiredBy(event)) expired.add(deliveryId);
+    for (const event of events) for (const deliveryId of deliveriesExpiredBy(event)) expired.add(deliveryId);
   }
   return expired;
 }

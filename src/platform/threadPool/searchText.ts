@@ -1,4 +1,4 @@
-import { answerOf, type TextSearch } from "#streams/rule/evaluate.ts";
+import { runSearch, type TextSearch } from "#streams/rule/evaluate.ts";
 
 /** Milliseconds for all searches in one text. */
 const usualWithinMs = 1_000;
@@ -12,7 +12,7 @@ export function searchText({ text, questions, withinMs = usualWithinMs }: Search
   const deadline = performance.now() + withinMs;
   for (const [key, question] of questions) {
     if (performance.now() >= deadline) break;
-    answers.set(key, answerOf("message.body_text", question, texts));
+    answers.set(key, runSearch("message.body_text", question, texts));
   }
   return answers;
 }

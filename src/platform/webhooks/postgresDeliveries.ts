@@ -1,4 +1,4 @@
-import { page } from "#projections/page.ts";
+import { readPage } from "#projections/page.ts";
 import type { Role, Sql } from "#src/platform/postgres/database.ts";
 import type { BegunDelivery, NewDelivery, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
 
@@ -82,7 +82,7 @@ export function createPostgresDeliveries(
       return rows[0];
     },
     list: (workspaceId, webhookId, { status, ...window }) =>
-      page<ShownDelivery>(database, {
+      readPage<ShownDelivery>(database, {
         select: shownColumns,
         from: "work.webhook_deliveries d",
         where: [own, "($3::text is null or d.status = $3)", `(d.ended_at is null or not ${isOld("d.ended_at")})`],

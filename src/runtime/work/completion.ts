@@ -1,4 +1,4 @@
-import type { Obstacle } from "#src/processes/process.ts";
+import type { ProcessObstacle } from "#src/processes/process.ts";
 import type { LaneClaim } from "./lane.ts";
 import type { FailedForGood } from "./parked.ts";
 import type { TimerChange } from "./timerChanges.ts";
@@ -7,7 +7,7 @@ import type { TimerChange } from "./timerChanges.ts";
 export type LaneContinuation =
   | { how: "go on" }
   | { how: "retry"; at: Date }
-  | { how: "set aside"; obstacles: readonly Obstacle[] };
+  | { how: "set aside"; obstacles: readonly ProcessObstacle[] };
 
 /** Counts of an item: attempts, failures that are not the infrastructure's, and attempts that exceeded their time. */
 export type FailedItem = { id: number; tries: number; failures: number; timeouts?: number };

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Channel } from "#src/channels/channel.ts";
-import { comesBundled } from "#src/commands/approvals/bundles.ts";
+import { isBundled } from "#src/commands/approvals/bundles.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 
 /** What a mailbox has open, as the read model answers: it is asked to count no further than it has to. */
@@ -22,18 +22,18 @@ const question = (confirmCode = false) =>
     identity: { confirmCode },
     channel: { type: "email", config: { to: "Boss@x.example" } },
     slot: "primary",
-  }) as unknown as Parameters<typeof comesBundled>[2];
+  }) as unknown as Parameters<typeof isBundled>[2];
 
 describe("a request to a mailbox", () => {
   it("a request to a mailbox waits for a bundle if 30 others are open there, and not with one fewer", async () => {
-    expect(await comesBundled(depsWith(29), mailed, question())).to.equal(false);
-    expect(await comesBundled(depsWith(30), mailed, question())).to.equal(true);
-    expect(await comesBundled(depsWith(1, { mostMailedAlone: 2 }), mailed, question())).to.equal(false);
-    expect(await comesBundled(depsWith(2, { mostMailedAlone: 2 }), mailed, question())).to.equal(true);
+    expect(await isBundled(depsWith(29), mailed, question())).to.equal(false);
+    expect(await isBundled(depsWith(30), mailed, question())).to.equal(true);
+    expect(await isBundled(depsWith(1, { mostMailedAlone: 2 }), mailed, question())).to.equal(false);
+    expect(await isBundled(depsWith(2, { mostMailedAlone: 2 }), mailed, question())).to.equal(true);
   });
 
   it("a request with a code, or on a channel without bundles, waits for none", async () => {
-    expect(await comesBundled(depsWith(30), mailed, question(true))).to.equal(false);
-    expect(await comesBundled(depsWith(30), { ask: mailed.ask }, question())).to.equal(false);
+    expect(await isBundled(depsWith(30), mailed, question(true))).to.equal(false);
+    expect(await isBundled(depsWith(30), { ask: mailed.ask }, question())).to.equal(false);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { openedChannel, sealChannels } from "#src/commands/approvals/approvalChannels.ts";
-import { addressOf, reaches } from "#src/commands/approvals/channelAddresses.ts";
+import { addressOf, isStillChannelOf } from "#src/commands/approvals/channelAddresses.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { fold } from "#streams/decider.ts";
@@ -39,18 +39,20 @@ describe("the chat that a button is bound to", () => {
   const asked = boundTo(telegram(first, "-100"));
 
   it("a button works while its channel is the same, whatever its bot's newest token", () => {
-    expect(reaches(deps, identityWith(telegram(first, "-100")), asked)).to.equal(true);
-    expect(reaches(deps, identityWith(telegram(`42:second-secret-${"b".repeat(30)}`, "-100")), asked)).to.equal(true);
+    expect(isStillChannelOf(deps, identityWith(telegram(first, "-100")), asked)).to.equal(true);
+    expect(
+      isStillChannelOf(deps, identityWith(telegram(`42:second-secret-${"b".repeat(30)}`, "-100")), asked),
+    ).to.equal(true);
     const ofSlack = boundTo(slack(url));
-    expect(reaches(deps, identityWith(slack(url, { signing_secret: "later" })), ofSlack)).to.equal(true);
+    expect(isStillChannelOf(deps, identityWith(slack(url, { signing_secret: "later" })), ofSlack)).to.equal(true);
   });
 
   it("a button expires with another chat, another bot, another webhook or another kind of channel", () => {
     for (const other of [telegram(first, "-101"), telegram(`43:first-secret-${"a".repeat(30)}`, "-100"), slack(url)])
-      expect(reaches(deps, identityWith(other), asked), JSON.stringify(other)).to.equal(false);
+      expect(isStillChannelOf(deps, identityWith(other), asked), JSON.stringify(other)).to.equal(false);
     const ofSlack = boundTo(slack(url));
     for (const other of [slack(`${url}x`), slack(url, { channel: "#other" })])
-      expect(reaches(deps, identityWith(other), ofSlack), JSON.stringify(other)).to.equal(false);
+      expect(isStillChannelOf(deps, identityWith(other), ofSlack), JSON.stringify(other)).to.equal(false);
   });
 
   it("a button still works when the provider renames its chat, also twice, but not in a chat that is set later", () => {
@@ -63,10 +65,10 @@ describe("the chat that a button is bound to", () => {
     const moved = moves.reduce(move, identityWith(telegram(first, "-100")));
     const opened = openedChannel(deps, { workspaceId, slot: "primary" }, moved.approvalChannel as ApprovalChannel);
     expect(opened.config).to.deep.equal({ bot_token: first, chat_id: "-1002" });
-    expect(reaches(deps, moved, asked)).to.equal(true);
-    expect(reaches(deps, { ...moved, ...identityWith(telegram(first, "-7")) }, asked)).to.equal(false);
+    expect(isStillChannelOf(deps, moved, asked)).to.equal(true);
+    expect(isStillChannelOf(deps, { ...moved, ...identityWith(telegram(first, "-7")) }, asked)).to.equal(false);
     const set = { ...moved, approvalChannel: identityWith(telegram(first, "-7")).approvalChannel };
-    expect(reaches(deps, set, asked)).to.equal(false);
+    expect(isStillChannelOf(deps, set, asked)).to.equal(false);
     expect(identityDecider.decide({ type: "MoveChat", from: "-8", to: "-9" }, set)).to.deep.equal([]);
   });
 

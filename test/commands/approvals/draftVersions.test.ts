@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import {
-  askedBefore,
   earlierVersion,
+  lastShownVersion,
   pendingSince,
   recentEvents,
   versionOf,
@@ -33,20 +33,20 @@ describe("the versions of a draft", () => {
       edited(4, { because: "edit" }),
       ...[asked("c", 4), notified("c")],
     ];
-    const before = askedBefore(events, 4);
+    const before = lastShownVersion(events, 4);
     expect(before?.asked.version).to.equal(1);
     expect(before?.because).to.deep.equal(["edit", "identity_changed"]);
-    expect(askedBefore(events, 1)).to.equal(null);
+    expect(lastShownVersion(events, 1)).to.equal(null);
   });
 
   it("a version whose mail came back does not count as shown", () => {
     const events = [submitted(), asked("a", 1), notified("a"), failed("a"), edited(2, { because: "edit" })];
-    expect(askedBefore(events, 2)).to.equal(null);
+    expect(lastShownVersion(events, 2)).to.equal(null);
   });
 
   it("versions are read from old events that lack later fields", () => {
     const events = [submitted(), asked("a", 1), notified("a"), edited(2)];
-    expect(askedBefore(events, 2)?.because.filter((because) => because)).to.deep.equal([]);
+    expect(lastShownVersion(events, 2)?.because.filter((because) => because)).to.deep.equal([]);
     expect(versionOf(events, 2).stored.content?.subject).to.equal("2");
     expect(() => versionOf(events, 3)).to.throw("has no version 3");
     expect(pendingSince([{ ...submitted(), metadata: {} } as never])).to.equal(undefined);
@@ -79,7 +79,7 @@ describe("the versions of a draft", () => {
     it("versions are read back over 200 events, and it is known that there are more", async () => {
       const { events, isWhole } = await recentEvents(store, "d");
       expect([events.length, isWhole, read]).to.deep.equal([200, false, 200]);
-      expect(askedBefore(events, 1001)).to.equal(null);
+      expect(lastShownVersion(events, 1001)).to.equal(null);
     });
 
     it("an earlier version is found without reading all versions before it", async () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { lapsedVoters, memberVoters, voterNames, voterOf, votingOf } from "#src/commands/approvals/voters.ts";
+import { lapsedVoters, memberVoters, toVote, voterNames, voterOf } from "#src/commands/approvals/voters.ts";
 import { addressHash } from "#src/commands/identities/addresses.ts";
 import { changeRole, removeMember } from "#src/commands/members/members.ts";
 import { isSamePerson } from "#streams/draft/quorum.ts";
@@ -103,7 +103,7 @@ describe("the identity of a voter", () => {
     const { state: identity } = await node.identities.load(identityId);
     const votes = [{ voter: "session:user-ann", place: null, sendRequested: true }];
     const asked = { actor: ann("ann@example.com"), channel: null, votes };
-    const voting = await votingOf(node, { ...identity, approvalsRequired: 2 }, asked);
+    const voting = await toVote(node, { ...identity, approvalsRequired: 2 }, asked);
     expect(voting).to.deep.include({ required: 2, lapsed: ["session:user-ann"], also: ["mailbox:ann@example.com"] });
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { bringUpToDate, createChains, learn, survivor } from "#src/commands/inbound/filing/chains.ts";
+import { createChains, learnDecisions, loadDecisions, survivingThread } from "#src/commands/inbound/filing/chains.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Event } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
@@ -25,9 +25,9 @@ describe("the filing index of threads", () => {
     };
     // The newest into the one before it, that into the one before it, and so on.
     for (let n = count; n > 1; n--) {
-      learn(chains, decision(n, { threadId: `t${n - 1}`, opensThread: false, absorbs: [`t${n}`] }));
+      learnDecisions(chains, decision(n, { threadId: `t${n - 1}`, opensThread: false, absorbs: [`t${n}`] }));
     }
-    for (let n = count; n > 0; n--) expect(survivor(chains, `t${n}`)).to.equal("t1");
+    for (let n = count; n > 0; n--) expect(survivingThread(chains, `t${n}`)).to.equal("t1");
     expect(steps).to.be.below(count * 6);
   });
 
@@ -45,7 +45,7 @@ describe("the filing index of threads", () => {
     });
     const reads = { ...node.reads, ofNone: { query } } as unknown as typeof node.reads;
     for (const page of [1, 2]) {
-      await bringUpToDate({ ...node, reads }, chains, { identityId, ids: [], own: ["t60"], mails: [] });
+      await loadDecisions({ ...node, reads }, chains, { identityId, ids: [], own: ["t60"], mails: [] });
       expect(chains.openedNumber.get("t60"), `page ${page}`).to.equal(60);
     }
   });
@@ -61,7 +61,7 @@ describe("the filing index of threads", () => {
     const events = Array.from({ length: 10 }, (_, n) => ({ ...long(n + 2), id: node.ids.uuid(), metadata }));
     await log.append(`filing-${identityId}`, before.length - 1, events);
     const asked = { identityId, ids: [], own: [], mails: [] };
-    const refused = await bringUpToDate(node, createChains(), asked).catch((error: unknown) => error);
+    const refused = await loadDecisions(node, createChains(), asked).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Unavailable).with.property("message").that.includes("far behind");
   });
 });

@@ -3,7 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { withoutApprovalLinks } from "#src/commands/inbound/leakedLinks.ts";
 import type { MailReceivedEvent, ReadMail } from "#src/commands/inbound/readMail.ts";
-import { newStopToken, stopLinks } from "#src/commands/serviceMail/stops.ts";
+import { newUnsubscribeToken, unsubscribeLinks } from "#src/commands/serviceMail/unsubscribes.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noPlaces, uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
 import { systemIds } from "#src/platform/clock.ts";
@@ -80,15 +80,15 @@ describe("approval links in a mail", () => {
       ids: systemIds,
       keyRing,
     };
-    const stop = await newStopToken(deps, mailbox);
+    const stop = await newUnsubscribeToken(deps, mailbox);
     const altered = `${stop.slice(0, -1)}${stop.endsWith("A") ? "B" : "A"}`;
-    const { find } = stopLinks(deps);
+    const { find } = unsubscribeLinks(deps);
     for (const [found, expected] of [
       [altered, undefined],
       [stop, "removed"],
       [stop, "removed"],
     ] as const) {
-      expect((await find(await newStopToken(deps, mailbox)))?.standing).to.equal("valid");
+      expect((await find(await newUnsubscribeToken(deps, mailbox)))?.standing).to.equal("valid");
       const read = await withoutApprovalLinks(deps, { mail: mailWith([found]) });
       expect(read.approvalLinks, found).to.equal(expected);
       expect((await find(stop))?.standing).to.equal(expected === undefined ? "valid" : "closed");

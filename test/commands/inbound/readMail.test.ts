@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { type MailReceivedEvent, readTogether, withRoom } from "#src/commands/inbound/readMail.ts";
-import { createRoom } from "#src/commands/room.ts";
+import { type MailReceivedEvent, takeReadBatch, withMemoryFor } from "#src/commands/inbound/readMail.ts";
+import { createMemoryRoom } from "#src/commands/memoryRoom.ts";
 
 const kilobytes = 1024;
 const mailsOf = (workspaceId: string, sizes: readonly number[]): MailReceivedEvent[] =>
@@ -9,7 +9,7 @@ const sizesOf = (received: readonly MailReceivedEvent[]) => received.map(({ data
 
 describe("mails that are read together", () => {
   it("mails are read together if they are small and need no room; a large one is read alone", () => {
-    const together = (...sizes: number[]) => sizesOf(readTogether(mailsOf("a", sizes)));
+    const together = (...sizes: number[]) => sizesOf(takeReadBatch(mailsOf("a", sizes)));
     expect(together(100, 100, 56, 1)).to.deep.equal([100, 100, 56]);
     expect(together(10, 300, 10)).to.deep.equal([10]);
     expect(together(300, 10)).to.deep.equal([300]);
@@ -17,16 +17,16 @@ describe("mails that are read together", () => {
   });
 
   it("a small mail waits for one mail of those that fill the room, not for all that wait there", async () => {
-    const mailRoom = createRoom(64 * 1024 * kilobytes);
+    const mailRoom = createMemoryRoom(64 * 1024 * kilobytes);
     const begun: string[] = [];
     const ends: (() => void)[] = [];
     const read = (workspaceId: string, sizes: readonly number[]) => {
-      const page = readTogether(mailsOf(workspaceId, sizes));
+      const page = takeReadBatch(mailsOf(workspaceId, sizes));
       const work = () => {
         begun.push(...page.map(({ data }) => data.workspaceId));
         return new Promise<void>((resolve) => ends.push(resolve));
       };
-      return withRoom({ mailRoom }, page, work);
+      return withMemoryFor({ mailRoom }, page, work);
     };
     const later = () => new Promise((resolve) => setImmediate(resolve));
     const flood = Array.from({ length: 12 }, (_, n) => read(n % 2 ? "flooded" : "flooded too", Array(20).fill(8_192)));

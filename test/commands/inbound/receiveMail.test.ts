@@ -3,7 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { nameId } from "#src/commands/domains/domainNames.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { addressHash } from "#src/commands/identities/addresses.ts";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Reception } from "#src/mail/in/reception.ts";
@@ -49,7 +49,7 @@ describe("the recipients of received mail", () => {
       },
     };
     deps = { ...services, ...rest, store: watched, clock, settings } as unknown as Dependencies;
-    resolve = reception(deps).resolve;
+    resolve = createReception(deps).resolve;
   });
 
   async function identity(address: string, workspaceId = ours, { created = true } = {}): Promise<string> {
@@ -156,7 +156,7 @@ describe("the recipients of received mail", () => {
 
     it("each recipient of one mail has a copy under the address that named it", async () => {
       const [a, b] = [await identity("a@agents.localhost"), await identity("b@agents.localhost")];
-      await reception(deps).accept(await addressed("a@agents.localhost", "b+x@agents.localhost"));
+      await createReception(deps).accept(await addressed("a@agents.localhost", "b+x@agents.localhost"));
       const received = store.all.filter(({ type }) => type === "MailReceived");
       expect(received.map(({ stream, data }: any) => [stream, data.envelope.to])).to.deep.equal([
         [inboxStream(a), "a@agents.localhost"],
@@ -173,7 +173,7 @@ describe("the recipients of received mail", () => {
         if (id === b) throw new Unavailable("away");
         return handle(id, command, cause);
       };
-      const refused = await reception(deps)
+      const refused = await createReception(deps)
         .accept(transaction)
         .catch((error) => error);
       expect(refused).to.be.instanceOf(Unavailable);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { walkedRules } from "#src/commands/rules/ruleRuns.ts";
+import { rulesInScope } from "#src/commands/rules/ruleRuns.ts";
 import type { Facts } from "#streams/rule/evaluate.ts";
 import type { Group, Leaf, RuleAction } from "#streams/rule/events.ts";
 import { decideApproval } from "#streams/ruleRun/approval.ts";
@@ -130,9 +130,9 @@ const worlds: fc.Arbitrary<ModelWorld> = fc
 /** The service's decision about such a world: the ids of the rules, and `switch`. */
 function decided(world: ModelWorld): string[] {
   const { identityId, assistantId, humanRequired, switchOn, mail: answered, recipients, coveredRecipients } = world;
-  const about = { subject: { identityId }, assistantId } as Parameters<typeof walkedRules>[1];
+  const about = { subject: { identityId }, assistantId } as Parameters<typeof rulesInScope>[1];
   const asked = ({ rules, facts }: ModelWalk) => ({
-    rules: walkedRules(rules.map(asWorking), about),
+    rules: rulesInScope(rules.map(asWorking), about),
     facts: new Map(Object.entries(facts)) as Facts,
   });
   const proof = { forged: "unproven", proven: "proven", list: "list" } as const;
@@ -146,7 +146,7 @@ function decided(world: ModelWorld): string[] {
   return by.map((source) => (source.kind === "switch" ? "switch" : source.ruleId));
 }
 
-const asWorking = (rule: ModelRule): Parameters<typeof walkedRules>[0][number] => ({
+const asWorking = (rule: ModelRule): Parameters<typeof rulesInScope>[0][number] => ({
   ...{ exists: true, deleted: false, workspaceId: "", version: 1, name: rule.id },
   ...{ triggerEvent: "draft.created", status: "active", priority: 1 },
   ...rule,

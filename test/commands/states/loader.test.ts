@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { freshStates, keptFirst, keptStates, type Loader } from "#src/commands/states/loader.ts";
+import { cachedStates, freshStates, type Loader, tryCachedFirst } from "#src/commands/states/loader.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
@@ -89,7 +89,7 @@ describe("a loader", () => {
       await node.workspaces.load(workspaceId);
       await node.identities.load(identityId);
       asked = [];
-      const loader = keptStates(node);
+      const loader = cachedStates(node);
       await loader.workspaces.load(workspaceId);
       await loader.identities.fresh(identityId);
       expect(asked).to.deep.equal([]);
@@ -99,7 +99,7 @@ describe("a loader", () => {
 
     it("a loader of kept states has one state of each stream, though this instance keeps a newer one meanwhile", async () => {
       await node.workspaces.load(workspaceId);
-      const loader = keptStates(node);
+      const loader = cachedStates(node);
       const before = await loader.workspaces.load(workspaceId);
       await node.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: true }, cause);
       expect((await loader.workspaces.fresh(workspaceId)).revision).to.equal(before.revision);
@@ -119,7 +119,7 @@ describe("a loader", () => {
         kept: (id: string) => (kept++ === 0 ? undefined : node.workspaces.kept(id)),
         fresh: () => answered.then(() => old),
       };
-      const loader = keptStates({ ...node, workspaces: slow });
+      const loader = cachedStates({ ...node, workspaces: slow });
       const first = unlessPaused(loader).catch((error) => error);
       await node.workspaces.load(workspaceId);
       const second = paused(loader);
@@ -129,7 +129,7 @@ describe("a loader", () => {
     });
 
     it("a loader of kept states appends and refuses nothing, and waits for nothing that needs no guard", async () => {
-      const loader = keptStates(node);
+      const loader = cachedStates(node);
       const command = { type: "UpdateWorkspace", sendingPaused: true } as const;
       const refused = await Promise.allSettled([
         loader.workspaces.handle(workspaceId, command, cause),
@@ -144,7 +144,7 @@ describe("a loader", () => {
     });
 
     it("a loader of kept states reads no more streams than an append can have guards", async () => {
-      const loader = keptStates(node);
+      const loader = cachedStates(node);
       const append = () => unlessPaused(loader).catch(({ name }) => name);
       for (let n = 1; n <= 7; n++) await loader.contacts.load(`contact ${n}`);
       // The workspace is the eighth. Neither the stream that is appended to nor one that needs no guard counts.
@@ -164,7 +164,7 @@ describe("a loader", () => {
       await node.identities.load(identityId);
       asked = [];
       const before = await revision();
-      await keptFirst(node, unlessPaused);
+      await tryCachedFirst(node, unlessPaused);
       expect([asked, await revision()]).to.deep.equal([[], before + 1]);
     });
 
@@ -173,7 +173,7 @@ describe("a loader", () => {
       await node.identities.load(identityId);
       const before = await revision();
       await pause(world);
-      const refused = await keptFirst(node, unlessPaused).catch((error) => error);
+      const refused = await tryCachedFirst(node, unlessPaused).catch((error) => error);
       expect(refused).to.be.instanceOf(Rejected);
       expect(await revision()).to.equal(before);
     });
@@ -183,7 +183,7 @@ describe("a loader", () => {
       await paused(node);
       await pause(world, false);
       const before = await revision();
-      await keptFirst(node, unlessPaused);
+      await tryCachedFirst(node, unlessPaused);
       expect(await revision()).to.equal(before + 1);
     });
 
@@ -192,7 +192,7 @@ describe("a loader", () => {
       await pause(world);
       let judgements = 0;
       const inexact = { ...node, store: { ...node.store, guards: false } };
-      const refused = await keptFirst(inexact, async (loader) => {
+      const refused = await tryCachedFirst(inexact, async (loader) => {
         judgements += 1;
         await unlessPaused(loader);
       }).catch((error) => error);
@@ -201,7 +201,7 @@ describe("a loader", () => {
 
     it("a decision is not made again after a failure with an unknown outcome", async () => {
       let judgements = 0;
-      const failed = await keptFirst(node, async () => {
+      const failed = await tryCachedFirst(node, async () => {
         judgements += 1;
         throw new Unavailable("away");
       }).catch((error) => error);

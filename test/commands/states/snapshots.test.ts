@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { remakeSnapshots } from "#src/commands/states/remake.ts";
+import { remakeSnapshots } from "#src/commands/states/remakeSnapshots.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import { streams } from "#streams/index.ts";

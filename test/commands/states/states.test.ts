@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { bytesOf } from "#src/commands/states/bytes.ts";
 import { createStateCache } from "#src/commands/states/cache.ts";
-import { foldOn, measure, nothingYet, resumed, sizeOf } from "#src/commands/states/folded.ts";
+import { estimateBytes } from "#src/commands/states/estimateBytes.ts";
+import { emptyFold, foldMore, measureState, resumeFold, sizeOf } from "#src/commands/states/foldState.ts";
 import { defaultBytes } from "#src/commands/states/states.ts";
 import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { streams } from "#streams/index.ts";
@@ -61,7 +61,7 @@ describe("the states of streams", () => {
     for (let n = 0; n < mails; n++)
       state = quotas.decider.evolve(state, { type: "QuotaReserved", data: { reservationId: randomUUID() } });
     const cache = createStateCache(defaultBytes / 100);
-    cache.put(quota, resumed({ state, revision: mails - 1, eventId: "" }, mails));
+    cache.put(quota, resumeFold({ state, revision: mails - 1, eventId: "" }, mails));
     expect(cache.get(quota)?.state).to.equal(state);
   });
 
@@ -70,10 +70,10 @@ describe("the states of streams", () => {
       ...{ type: "QuotaReserved" as const, data: { reservationId: randomUUID() }, id: randomUUID() },
       metadata: { ...cause, at: "2026-01-01T00:00:00.000Z" },
     });
-    let folded = nothingYet(quotas.decider);
+    let folded = emptyFold(quotas.decider);
     for (let n = 0; n < 3_000; n++) {
-      folded = measure(foldOn(quotas.decider, folded, { events: [event()], position: n }));
-      if (n % 50 === 0) expect(sizeOf(folded)).to.be.at.most(bytesOf(folded.state) * 1.25 + 4_096);
+      folded = measureState(foldMore(quotas.decider, folded, { events: [event()], position: n }));
+      if (n % 50 === 0) expect(sizeOf(folded)).to.be.at.most(estimateBytes(folded.state) * 1.25 + 4_096);
     }
   });
 

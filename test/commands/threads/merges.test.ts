@@ -6,7 +6,7 @@ import { messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
 import type { Projection } from "#projections/projection.ts";
 import { fileInbox } from "#src/commands/inbound/filing/fileInbox.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { absorbThread, loadThread, onThread } from "#src/commands/threads/threads.ts";
+import { absorbThread, commandThread, loadThread } from "#src/commands/threads/threads.ts";
 import { updateThread } from "#src/commands/threads/updateThread.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
@@ -76,7 +76,7 @@ describe("a merge", () => {
     await world.node.threads.handle(absorbedId, { type: "FreezeThread", survivorId, number: 4 }, cause);
     expect((await loadThread(world.node, absorbedId)).threadId).to.equal(survivorId);
     const note = { type: "NoteDraft", draftId: "draft", outcome: "pending", draftRevision: 0 } as const;
-    const noted = await onThread(world.node, { threadId: absorbedId, command: note }, cause);
+    const noted = await commandThread(world.node, { threadId: absorbedId, command: note }, cause);
     expect([noted.threadId, noted.state.newestWord?.number]).to.deep.equal([survivorId, 3]);
   });
 
@@ -135,7 +135,7 @@ describe("a merge", () => {
         const [survivorId, absorbedId] = threads(world) as [string, string];
         const isFrozen = world.log.all.some(({ type }) => type === "ThreadFrozen");
         const claimOn = (threadId: string, draftId: string) =>
-          onThread(world.createNode(), { threadId, command: claim(draftId) }, cause);
+          commandThread(world.createNode(), { threadId, command: claim(draftId) }, cause);
         if (told > 0) await claimOn(survivorId, "of the survivor");
         else if (isFrozen) await claimOn(absorbedId, drafts[0]!);
         if (told > 0 || isFrozen) await expectMerged(world, survivorId);

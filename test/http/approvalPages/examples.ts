@@ -1,5 +1,5 @@
 import type { ApprovalList, ListedDraft } from "#src/channels/approvalList.ts";
-import type { StopLink } from "#src/commands/serviceMail/stops.ts";
+import type { UnsubscribeLink } from "#src/commands/serviceMail/unsubscribes.ts";
 import { attack } from "#test/channels/email/examples.ts";
 
 const at = "2026-11-20T12:00:00.000Z";
@@ -40,7 +40,7 @@ export const listOfAll: ApprovalList = {
   ],
 };
 
-export const stopLink: StopLink = {
+export const stopLink: UnsubscribeLink = {
   address: "anna@harbour.example",
   workspaceId: "ws_01HARBOUR",
   workspaceName: `Harbour ${attack} https://evil.example/`,

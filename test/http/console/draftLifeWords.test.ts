@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { parseDocument } from "htmlparser2";
 import { applyToDraft, type DraftRow } from "#projections/drafts/queries.ts";
 import { type LetterToRead, readableLetter } from "#src/channels/readableLetter.ts";
-import { answerOf } from "#src/commands/drafts/life/answer.ts";
-import { lifeOf } from "#src/commands/drafts/life/fold.ts";
+import { explainDraft } from "#src/commands/drafts/life/explain.ts";
+import { foldLife } from "#src/commands/drafts/life/fold.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
-import { inText } from "#src/commands/drafts/life/phrases.ts";
+import { toPlainText } from "#src/commands/drafts/life/phrases.ts";
 import { html } from "#src/html/html.ts";
 import { sanitise } from "#src/html/sanitise.ts";
 import { letterSection } from "#src/http/console/drafts/letterView.ts";
@@ -60,7 +60,7 @@ async function wireDraft(events: readonly LifeEvent[]) {
   return JSON.parse(JSON.stringify(draft)) as Awaited<ReturnType<typeof presentDraft>>;
 }
 
-const told = (events: readonly LifeEvent[]) => inText(answerOf(lifeOf(events)));
+const told = (events: readonly LifeEvent[]) => toPlainText(explainDraft(foldLife(events)));
 
 describe("console: a draft's life in words", () => {
   it("answers from the history that the API tells as from the log itself", async () => {
@@ -73,8 +73,8 @@ describe("console: a draft's life in words", () => {
     for (const [name, [events]] of Object.entries(lives)) {
       for (const [index] of events.entries()) {
         const until = events.slice(0, index + 1);
-        const phrases = answerOf(lifeOfDraft(await wireDraft(until)));
-        const [here, there] = [inText(phrases), told(until)];
+        const phrases = explainDraft(lifeOfDraft(await wireDraft(until)));
+        const [here, there] = [toPlainText(phrases), told(until)];
         const about = `${name}, up to ${events[index]!.type}: ${here} / ${there}`;
         for (const phrase of phrases.filter((phrase) => typeof phrase !== "string")) {
           const value = Object.values(phrase)[0] as string;
@@ -95,7 +95,7 @@ describe("console: a draft's life in words", () => {
         name,
       ).to.deep.equal(events.map((_, index) => index + 1));
       for (const { what, version, life } of steps) {
-        expect(inText(what).length, name).to.be.above(5);
+        expect(toPlainText(what).length, name).to.be.above(5);
         expect(version.version, name).to.equal(life.version);
       }
     }
@@ -188,7 +188,7 @@ describe("console: a draft's life in words", () => {
 
     /** All pages there are about a draft with these events. */
     async function pagesOf(events: readonly LifeEvent[]): Promise<string[]> {
-      const draft = { ...(await wireDraft(events)), id: draftId, thread_id: draftId, status: lifeOf(events).status };
+      const draft = { ...(await wireDraft(events)), id: draftId, thread_id: draftId, status: foldLife(events).status };
       const steps = stepsOf(events);
       const walk = { draft, steps, isWhole: true };
       const last = steps.at(-1)!;

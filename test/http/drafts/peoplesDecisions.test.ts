@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ChatPerson, DecisionResult } from "#src/channels/approvalDecisions.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
-import { wordsOf } from "#src/commands/approvals/telegram/resultWords.ts";
+import { replyToPress } from "#src/commands/approvals/telegram/pressReplies.ts";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";
 import type { RouteCall } from "#src/http/framework/inProcess.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
@@ -103,7 +103,7 @@ describe("http: a signed-in person and a draft", () => {
     // The approval can still be undone: the card keeps its buttons, also when one is pressed.
     const { tokens } = telegram.askedAbout(id)[0]!;
     const pressed = await press({ token: tokens.reject, decision: "reject", by: ada });
-    expect(wordsOf(pressed)).to.deep.include({ ends: false });
+    expect(replyToPress(pressed)).to.deep.include({ ends: false });
     expect((await undo(ann, id)).json.status).to.equal("pending");
     await approve(ann, id);
     await service.caughtUp();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { barrier } from "#test/http/framework/support.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, mail } from "#test/support/inProcess.ts";
@@ -27,7 +27,7 @@ describe("http: stale_warning of a submission [d4 stale_warning]", () => {
     const written = mail({ id: `${randomUUID()}@customer.example`, inReplyTo });
     const raw = references ? written.replace("References: ", `References: <${references}> `) : written;
     const to = tenant.identity.address;
-    const { resolve, accept } = reception(service.deps);
+    const { resolve, accept } = createReception(service.deps);
     const recipient = (await resolve(to))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
     await accept({

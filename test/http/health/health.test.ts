@@ -9,7 +9,7 @@ import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { updateContact } from "#src/commands/contacts.ts";
 import { createIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
-import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
 import { whyReadModelsStalled } from "#src/runtime/projections/stalled.ts";
@@ -231,7 +231,7 @@ describe("/readyz", () => {
        create trigger refuse before insert on read.messages for each row execute function read.refuse()`,
     );
     try {
-      const { resolve, accept } = reception(deps);
+      const { resolve, accept } = createReception(deps);
       const raw = Buffer.from(
         mail({ id: "asked-2@customer.example", to: address, inReplyTo: "asked-1@customer.example" }),
       );

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { searchText } from "#src/platform/threadPool/searchText.ts";
-import { questionsAbout } from "#streams/rule/evaluate.ts";
+import { collectSearches } from "#streams/rule/evaluate.ts";
 
 describe("searching a text for what rules ask", () => {
   const contains = (value: string) => ({ field: "message.body_text", op: "contains", value }) as const;
 
   it("a text search answers each question, and none whose time is over", () => {
-    const questions = questionsAbout("message.body_text", [contains("parcel"), contains("refund")]);
+    const questions = collectSearches("message.body_text", [contains("parcel"), contains("refund")]);
     const answered = searchText({ text: "My Parcel", questions });
     expect([...answered.values()]).to.deep.equal([true, false]);
     expect([...answered.keys()]).to.deep.equal([...questions.keys()]);
@@ -14,7 +14,7 @@ describe("searching a text for what rules ask", () => {
   });
 
   it("a text search folds a long text once for all questions", () => {
-    const questions = questionsAbout("message.body_text", ["a", "b", "c"].map(contains));
+    const questions = collectSearches("message.body_text", ["a", "b", "c"].map(contains));
     const { toLowerCase } = String.prototype;
     let folds = 0;
     String.prototype.toLowerCase = function () {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Sql } from "#src/platform/postgres/database.ts";
-import type { Obstacle, Process } from "#src/processes/process.ts";
+import type { Process, ProcessObstacle } from "#src/processes/process.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
 import { writePlan } from "#src/runtime/work/plan.ts";
 import { markForRetry, retryEveryMs, wakeLanesOfEndedObstacles } from "#src/runtime/work/setAside.ts";
@@ -115,7 +115,7 @@ describe("lanes that are set aside, and the end of their obstacle", () => {
     const [installation, workspace] = ["installation-main", "workspace-1"];
     const paused = new Set([installation, workspace]);
     let calls = 0;
-    const sees = async (stream: string): Promise<Obstacle> => ({
+    const sees = async (stream: string): Promise<ProcessObstacle> => ({
       stream,
       revision: (await work.store.readLast(stream))?.revision ?? -1,
     });

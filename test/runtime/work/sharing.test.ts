@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { NewEvent } from "#src/eventStore/eventStore.ts";
-import type { Obstacle, Process } from "#src/processes/process.ts";
+import type { Process, ProcessObstacle } from "#src/processes/process.ts";
 import { capacityBesides, hasReachedLimit } from "#src/runtime/work/capacity.ts";
 import { recordCompletions } from "#src/runtime/work/completions.ts";
 import { setImmediateTimers } from "#src/runtime/work/immediateTimers.ts";
@@ -186,7 +186,7 @@ describe("the work table", () => {
     const workspace = `workspace-${randomUUID()}`;
     let tries = 0;
     let open = false;
-    const waiting = (answer: () => Promise<Obstacle[]>): Process =>
+    const waiting = (answer: () => Promise<ProcessObstacle[]>): Process =>
       rule({
         on: {
           Happened: async () => {

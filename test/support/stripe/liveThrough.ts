@@ -1,4 +1,4 @@
-import { keepCheckout, recordProcessorEvent } from "#src/commands/billing/customers.ts";
+import { recordCheckout, recordProcessorEvent } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
@@ -150,7 +150,7 @@ export async function liveThrough(
           interval,
           expiresAt: new Date(nowMs + dayMs).toISOString(),
         };
-        await keepCheckout(deps, { workspaceId, checkout, replaces: state.checkout?.sessionId ?? null }, cause);
+        await recordCheckout(deps, { workspaceId, checkout, replaces: state.checkout?.sessionId ?? null }, cause);
       }
       world.act(action);
     });

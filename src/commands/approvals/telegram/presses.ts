@@ -2,10 +2,10 @@ import { readButton } from "#src/channels/telegram/buttons.ts";
 import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { chatQuestion } from "../chatQuestions.ts";
-import { type BotContext, decide, endQuestion, subjectOf, swallowed } from "./deciding.ts";
-import { askWhy } from "./reasons.ts";
-import { overAlready, type PressReply, unknownButton } from "./resultWords.ts";
-import { whyNot } from "./whoMayPress.ts";
+import { type BotContext, decideInChat, endQuestion, ignoreFailure, subjectOf } from "./decideInChat.ts";
+import { whyPressRefused } from "./pressPermission.ts";
+import { type PressReply, unknownButton, whyDecided } from "./pressReplies.ts";
+import { askForReason } from "./reasons.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 
@@ -13,7 +13,7 @@ type Press = Extract<TelegramUpdate, { kind: "press" }>;
 export async function onPress(deps: Dependencies, desk: BotContext, press: Press): Promise<void> {
   const button = readButton(press.data);
   const question = button && (await chatQuestion(deps, button.token));
-  const refusal = whyNot(question, { ...desk, ...press });
+  const refusal = whyPressRefused(question, { ...desk, ...press });
   if (!button || !question || refusal !== undefined) {
     return answer(desk, press, refusal === undefined ? unknownButton : { toast: refusal, ends: false });
   }
@@ -21,16 +21,16 @@ export async function onPress(deps: Dependencies, desk: BotContext, press: Press
   const decision = action === "approve" ? "approve" : "reject";
   // Each button has a token for its own decision only.
   if (question.asked.decision !== decision) return answer(desk, press, unknownButton);
-  const over = action === "reject" ? overAlready(await desk.decisions.find(token), deps.clock.now()) : undefined;
+  const over = action === "reject" ? whyDecided(await desk.decisions.find(token), deps.clock.now()) : undefined;
   if (action === "reject" && !over) {
     const { workspaceId } = question.draft;
-    return askWhy(deps, desk, { press, token, workspaceId, subject: await subjectOf(deps, question) });
+    return askForReason(deps, desk, { press, token, workspaceId, subject: await subjectOf(deps, question) });
   }
-  const said = over ?? (await decide(desk, { token, decision, by: press.by, updateId: press.updateId }));
+  const said = over ?? (await decideInChat(desk, { token, decision, by: press.by, updateId: press.updateId }));
   const place = { chat: press.chat.id, id: press.messageId };
   await Promise.all([answer(desk, press, said), endQuestion(deps, desk, { place, said, question })]);
 }
 
 /** Shows a reply to a press. Telegram may refuse it as too late: the decision counts all the same. */
 const answer = ({ bot }: Pick<BotContext, "bot">, { pressId }: Press, { toast, ends }: PressReply): Promise<void> =>
-  swallowed(bot.answerPress(pressId, toast, !ends));
+  ignoreFailure(bot.answerPress(pressId, toast, !ends));

@@ -7,8 +7,8 @@ import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 import { chatQuestion } from "../chatQuestions.ts";
-import { type BotContext, decide, endQuestion, swallowed } from "./deciding.ts";
-import { whyNot } from "./whoMayPress.ts";
+import { type BotContext, decideInChat, endQuestion, ignoreFailure } from "./decideInChat.ts";
+import { whyPressRefused } from "./pressPermission.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 type Reply = Extract<TelegramUpdate, { kind: "reply" }>;
@@ -20,7 +20,7 @@ const field = "telegram.prompt";
  * Asks the person who pressed Reject for the reason and stores what the answer will be about, because any instance may
  * receive it at any time. Nothing is decided yet.
  */
-export async function askWhy(
+export async function askForReason(
   deps: Dependencies,
   { bot, botId, registry }: BotContext,
   { press, token, workspaceId, subject }: { press: Press; token: string; workspaceId: string; subject: string },
@@ -45,12 +45,12 @@ export async function askWhy(
     });
   } catch (error) {
     const { message } = asFailure(error);
-    return swallowed(bot.answerPress(pressId, `Nothing was decided. ${message}: press Reject again.`, true));
+    return ignoreFailure(bot.answerPress(pressId, `Nothing was decided. ${message}: press Reject again.`, true));
   }
   const toast = "Nothing is decided yet: reply with the reason, or press “Reject without a reason”.";
   await Promise.all([
-    swallowed(bot.answerPress(pressId, toast, false)),
-    keyboard && swallowed(bot.setKeyboard({ chat: chat.id, id: messageId }, withoutReason(keyboard))),
+    ignoreFailure(bot.answerPress(pressId, toast, false)),
+    keyboard && ignoreFailure(bot.setKeyboard({ chat: chat.id, id: messageId }, withoutReason(keyboard))),
   ]);
 }
 
@@ -62,7 +62,7 @@ export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply
   const prompt = await registry.findPrompt(at);
   if (!prompt || prompt.userId !== by.id) return;
   const say = (sentence: string) =>
-    swallowed(bot.send({ ...plain(sentence), chat: chat.id, replyTo: reply.messageId }));
+    ignoreFailure(bot.send({ ...plain(sentence), chat: chat.id, replyTo: reply.messageId }));
   if (text === null) return say("Nothing is decided yet: send the reason as text, in reply to my question.");
   if (Buffer.byteLength(text) > maxReasonBytes) {
     return say(
@@ -71,10 +71,10 @@ export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply
   }
   const token = open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field });
   const question = token === "" ? undefined : await chatQuestion(deps, token);
-  const refusal = question && whyNot(question, { botId, chat, by });
+  const refusal = question && whyPressRefused(question, { botId, chat, by });
   if (!question || refusal !== undefined)
     return say(refusal ?? "Nothing is decided yet: press Reject again, and I will ask for the reason again.");
-  const said = await decide(desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });
+  const said = await decideInChat(desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });
   const id = question.message?.ids.at(-1);
   const place = question.message && id !== undefined ? { chat: question.message.chat, id } : undefined;
   await Promise.all([say(inert(said.toast)), place && endQuestion(deps, desk, { place, said, question })]);

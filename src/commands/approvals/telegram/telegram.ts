@@ -7,14 +7,14 @@ import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 
 /** Dependencies of decisions in Telegram. */
-export type TelegramDesk = { bots: Bots; registry: BotRegistry; decisions: ApprovalDecisions };
+export type TelegramDependencies = { bots: Bots; registry: BotRegistry; decisions: ApprovalDecisions };
 
 /**
  * Returns the bot, able to use the tokens of all its users; undefined if none can be decrypted. A bot's id is not secret: a workspace that
  * names it with an invalid token must not block the others.
  */
 export function botOf(
-  { keyRing, bots }: Pick<Dependencies, "keyRing"> & Pick<TelegramDesk, "bots">,
+  { keyRing, bots }: Pick<Dependencies, "keyRing"> & Pick<TelegramDependencies, "bots">,
   { botId }: Pick<KnownBot, "botId">,
   uses: readonly BotUse[],
 ): Bot | undefined {

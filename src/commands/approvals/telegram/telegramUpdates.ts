@@ -4,7 +4,7 @@ import type { Cause } from "../../handle.ts";
 import { moveChat } from "../channelAddresses.ts";
 import { onPress } from "./presses.ts";
 import { onReply } from "./reasons.ts";
-import { botOf, type TelegramDesk } from "./telegram.ts";
+import { botOf, type TelegramDependencies } from "./telegram.ts";
 
 /** Handles updates of Telegram bots, whether received by webhook or polling. */
 export type TelegramUpdates = {
@@ -15,7 +15,7 @@ export type TelegramUpdates = {
   take(botId: string, update: TelegramUpdate): Promise<{ taken: true } | undefined>;
 };
 
-export const telegramUpdates = (deps: Dependencies, desk: TelegramDesk): TelegramUpdates => ({
+export const telegramUpdates = (deps: Dependencies, desk: TelegramDependencies): TelegramUpdates => ({
   async take(botId, update) {
     const known = await desk.registry.find(botId);
     const bot = known && botOf({ ...deps, ...desk }, known, known.uses);

@@ -1,25 +1,25 @@
 import { votesLeft, withoutVote, withVote } from "#streams/draft/quorum.ts";
+import { authorisationOf, queuedAuthorisation } from "./authorisation.ts";
 import { applyDelivery, notHandedOver } from "./handover.ts";
-import type { GivenVote, Life } from "./life.ts";
+import type { DraftLife, GivenVote } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
-import { applyQuestion } from "./questions.ts";
-import { queuedWord, wordOf } from "./words.ts";
+import { applyRequest } from "./requests.ts";
 
 type Submitted = Extract<LifeEvent, { type: "DraftSubmitted" }>;
 
 /** Folds a draft's history, oldest first, to its life. The history may end anywhere. Throws if it does not begin with the submission. */
-export const lifeOf = (history: readonly LifeEvent[]): Life => livesOf(history).at(-1) as Life;
+export const foldLife = (history: readonly LifeEvent[]): DraftLife => foldEachEvent(history).at(-1) as DraftLife;
 
 /** Returns the life after each event of the history. Throws if it does not begin with the submission. */
-export function livesOf(history: readonly LifeEvent[]): Life[] {
+export function foldEachEvent(history: readonly LifeEvent[]): DraftLife[] {
   const [first, ...rest] = history;
   if (first?.type !== "DraftSubmitted") throw new Error("a draft's history begins with DraftSubmitted");
   const lives = [begun(first)];
-  for (const event of rest) lives.push(after(lives.at(-1) as Life, event));
+  for (const event of rest) lives.push(after(lives.at(-1) as DraftLife, event));
   return lives;
 }
 
-function begun(event: Submitted): Life {
+function begun(event: Submitted): DraftLife {
   const { autoApproved, approvedAtOnce, contentSha256, content, kind = "draft" } = event.data;
   return {
     status: autoApproved ? "approved" : "pending",
@@ -33,7 +33,7 @@ function begun(event: Submitted): Life {
     questions: [],
     votes: [],
     required: null,
-    word: autoApproved ? { by: "setting", at: event.at, version: 1, contentSha256 } : null,
+    authorisation: autoApproved ? { by: "setting", at: event.at, version: 1, contentSha256 } : null,
     sendRequested: autoApproved,
     sendAfter: null,
     takenBack: null,
@@ -53,7 +53,7 @@ const recipientsOf = (content: Submitted["data"]["content"]): string[] | null =>
   content && [...content.to, ...content.cc, ...content.bcc];
 
 const unapproved = {
-  word: null,
+  authorisation: null,
   sendRequested: false,
   sendAfter: null,
   held: null,
@@ -61,7 +61,7 @@ const unapproved = {
   required: null,
 } as const;
 
-function after(life: Life, event: LifeEvent): Life {
+function after(life: DraftLife, event: LifeEvent): DraftLife {
   const { at, actor: who } = event;
   switch (event.type) {
     case "DraftSubmitted":
@@ -92,7 +92,7 @@ function after(life: Life, event: LifeEvent): Life {
     case "DraftApproved": {
       const { sendRequested, sendAfter = null } = event.data;
       const leaves = { sendRequested, sendAfter, held: null };
-      return { ...life, ...leaves, status: "approved", word: wordOf(event, life), takenBack: null };
+      return { ...life, ...leaves, status: "approved", authorisation: authorisationOf(event, life), takenBack: null };
     }
     case "DraftReturnedToPending":
       return takenBack(life, event);
@@ -103,7 +103,14 @@ function after(life: Life, event: LifeEvent): Life {
     case "DraftQueued": {
       const { version, contentSha256 } = event.data;
       const queued = { at, who, version, contentSha256 };
-      return { ...life, status: "sending", word: queuedWord(event, life), held: null, takenBack: null, queued };
+      return {
+        ...life,
+        status: "sending",
+        authorisation: queuedAuthorisation(event, life),
+        held: null,
+        takenBack: null,
+        queued,
+      };
     }
     case "DraftRequeued":
       return { ...life, handover: notHandedOver };
@@ -125,7 +132,7 @@ function after(life: Life, event: LifeEvent): Life {
     case "ApproversNotified":
     case "NotificationFailed":
     case "ApprovalLinkClosed":
-      return { ...life, questions: applyQuestion(life.questions ?? [], event) };
+      return { ...life, questions: applyRequest(life.questions ?? [], event) };
     case "DraftRulesBegun":
     case "DraftRulesApplied":
     case "DraftEscalated":
@@ -145,7 +152,10 @@ export const returnedBecause = (because: string): string =>
   because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
 
 /** Returns a draft to pending. If one person undid an approval, or lost it with their role, the other approvals stay. */
-function takenBack(life: Life, { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>): Life {
+function takenBack(
+  life: DraftLife,
+  { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>,
+): DraftLife {
   const { because, withdrawn, lapsed } = data;
   const votes = votesLeft(life.votes, data);
   const others = (withdrawn ?? lapsed) ? { votes, required: life.required } : {};

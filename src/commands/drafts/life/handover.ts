@@ -1,5 +1,5 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Handover, HandoverStart, Life, ProviderReport } from "./life.ts";
+import type { DraftLife, Handover, HandoverStart, ProviderReport } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
 
 export const notHandedOver: Handover = { is: "none" };
@@ -8,9 +8,9 @@ type DeliveryLifeEvent = Extract<LifeEvent, { type: `Delivery${string}` }>;
 
 /** Applies a delivery event to the life. An attempt begins after the previous one is closed, so events always concern the newest one. */
 export function applyDelivery(
-  { handover, reports }: Pick<Life, "handover" | "reports">,
+  { handover, reports }: Pick<DraftLife, "handover" | "reports">,
   event: DeliveryLifeEvent,
-): Partial<Pick<Life, "handover" | "reports">> {
+): Partial<Pick<DraftLife, "handover" | "reports">> {
   const { at } = event;
   const started = "started" in handover ? handover.started : null;
   const reported = (type: ProviderReport["type"], evidence: string) => ({

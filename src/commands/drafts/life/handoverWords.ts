@@ -1,6 +1,6 @@
 import { unreachable } from "#streams/unreachable.ts";
-import type { Handover, Life, ProviderReport } from "./life.ts";
-import { listed, type Phrase, say } from "./phrases.ts";
+import type { DraftLife, Handover, ProviderReport } from "./life.ts";
+import { joinPhrases, listInWords, type Phrase } from "./phrases.ts";
 
 /** Describes the provider. Mail in the outbox has reached no recipient. */
 const providers: Partial<Record<string, string>> = {
@@ -16,28 +16,28 @@ export const isCaught = (handover: Handover): boolean =>
 export function wayInWords(handover: Handover): Phrase[] {
   const provider = "started" in handover ? handover.started?.provider : undefined;
   if (provider === undefined) return [];
-  return say` ${providers[provider] ?? "through another provider"}`;
+  return joinPhrases` ${providers[provider] ?? "through another provider"}`;
 }
 
 /** Describes the progress of a hand-over under way. */
 export function progressInWords(handover: Handover): Phrase[] {
   switch (handover.is) {
     case "none":
-      return say`its hand-over has not begun`;
+      return joinPhrases`its hand-over has not begun`;
     case "untold":
-      return say`the progress of its hand-over is in its history`;
+      return joinPhrases`the progress of its hand-over is in its history`;
     case "started":
-      return say`its hand-over${wayInWords(handover)} began on ${{ at: handover.started.at }}; its result is not recorded yet`;
+      return joinPhrases`its hand-over${wayInWords(handover)} began on ${{ at: handover.started.at }}; its result is not recorded yet`;
     case "abandoned":
-      return say`its last attempt was abandoned on ${{ at: handover.at }} before anything was handed over: ${{ said: handover.because }}`;
+      return joinPhrases`its last attempt was abandoned on ${{ at: handover.at }} before anything was handed over: ${{ said: handover.because }}`;
     case "not handed over":
-      return say`nothing was handed over at its last attempt on ${{ at: handover.at }}: ${{ said: handover.message }}`;
+      return joinPhrases`nothing was handed over at its last attempt on ${{ at: handover.at }}: ${{ said: handover.message }}`;
     case "accepted":
-      return say`the provider accepted it on ${{ at: handover.at }}`;
+      return joinPhrases`the provider accepted it on ${{ at: handover.at }}`;
     case "refused":
-      return say`the provider refused it${!handover.isFinal && " for now"} on ${{ at: handover.at }}: ${{ said: handover.message }}`;
+      return joinPhrases`the provider refused it${!handover.isFinal && " for now"} on ${{ at: handover.at }}: ${{ said: handover.message }}`;
     case "unknown":
-      return say`it is not known whether the provider accepted it on ${{ at: handover.started?.at ?? handover.at }}`;
+      return joinPhrases`it is not known whether the provider accepted it on ${{ at: handover.started?.at ?? handover.at }}`;
     default:
       return unreachable(handover);
   }
@@ -52,7 +52,9 @@ export const mayHaveLeft = ({ is }: Handover): boolean =>
  * recipient, so "a recipient" is not named.
  */
 export const reportsInWords = (reports: readonly ProviderReport[]): Phrase[] =>
-  reports.filter(({ type }) => type !== "processed").flatMap(({ type, at }) => say`; ${reported[type]} on ${{ at }}`);
+  reports
+    .filter(({ type }) => type !== "processed")
+    .flatMap(({ type, at }) => joinPhrases`; ${reported[type]} on ${{ at }}`);
 
 const reported: Record<ProviderReport["type"], string> = {
   processed: "the provider reported that it has the mail",
@@ -65,18 +67,18 @@ const reported: Record<ProviderReport["type"], string> = {
 const mostNamed = 3;
 
 /** Names the recipients, at most a few by address, without those the provider refused. */
-export function recipientsInWords({ recipients, handover }: Pick<Life, "recipients" | "handover">): Phrase[] {
+export function recipientsInWords({ recipients, handover }: Pick<DraftLife, "recipients" | "handover">): Phrase[] {
   if (recipients === null) return [];
   const refused = refusedAtHandover(handover);
   const taken = recipients.filter((address) => !refused.includes(address.toLowerCase()));
   if (taken.length === 0) return [];
-  return say` to ${addresses(taken)}`;
+  return joinPhrases` to ${addresses(taken)}`;
 }
 
 /** Names the recipients that the provider refused while it accepted the mail for others. */
-export const refusedInWords = ({ handover }: Pick<Life, "handover">): Phrase[] => {
+export const refusedInWords = ({ handover }: Pick<DraftLife, "handover">): Phrase[] => {
   const refused = handover.is === "accepted" ? handover.refused : [];
-  return refused.length > 0 ? say`; the provider refused ${addresses(refused)}` : [];
+  return refused.length > 0 ? joinPhrases`; the provider refused ${addresses(refused)}` : [];
 };
 
 const refusedAtHandover = (handover: Handover): string[] =>
@@ -85,5 +87,5 @@ const refusedAtHandover = (handover: Handover): string[] =>
 function addresses(all: readonly string[]): Phrase[] {
   const named = all.slice(0, all.length > mostNamed + 1 ? mostNamed : all.length);
   const rest = all.length - named.length;
-  return listed([...named.map((exact) => [{ exact }]), ...(rest > 0 ? [[`${rest} others`]] : [])]);
+  return listInWords([...named.map((exact) => [{ exact }]), ...(rest > 0 ? [[`${rest} others`]] : [])]);
 }

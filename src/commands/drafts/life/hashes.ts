@@ -1,13 +1,17 @@
-import type { Life } from "./life.ts";
+import type { DraftLife } from "./life.ts";
 
 /** A place where a content hash is recorded: stage, version and time. */
 export type HashStage = { stage: "approved" | "queued" | "handed over"; version: number; sha256: string; at: string };
 
 /** Returns the recorded content hashes from the approval to the hand-over, as far as it got. */
-export function hashStages({ word, queued, handover }: Pick<Life, "word" | "queued" | "handover">): HashStage[] {
+export function hashStages({
+  authorisation,
+  queued,
+  handover,
+}: Pick<DraftLife, "authorisation" | "queued" | "handover">): HashStage[] {
   const started = "started" in handover ? handover.started : null;
   return [
-    ...(word ? [stageOf("approved", word)] : []),
+    ...(authorisation ? [stageOf("approved", authorisation)] : []),
     ...(queued ? [stageOf("queued", queued)] : []),
     ...(started ? [stageOf("handed over", started)] : []),
   ];

@@ -58,7 +58,7 @@ export type GivenVote = CountedVote & { who: Actor; at: string };
 export type MessageMakingStale = { id: string | null; from: string | null; receivedAt: string | null };
 
 /** State of a draft proven by its history. */
-export type Life = {
+export type DraftLife = {
   status: DraftStatus;
   kind: "draft" | DirectKind;
   /** Id of the API key that wrote this content and sent it by the same call; otherwise null. */
@@ -77,7 +77,7 @@ export type Life = {
   votes: readonly GivenVote[];
   required: number | null;
   /** Authorisation of this version; null while there is none. */
-  word: RecordedAuthorisation | null;
+  authorisation: RecordedAuthorisation | null;
   /** True if it is sent as soon as possible; null if unknown here. */
   sendRequested: boolean | null;
   /** ISO time before which it is not sent, so that the approver can undo the approval; null if it may be sent at once. */

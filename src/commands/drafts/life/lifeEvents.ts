@@ -29,7 +29,7 @@ export type LifeEvent = {
 }[HistoryEvent["type"]];
 
 /** Converts a recorded event. `content`: the event's content, if it was stored in the blob store. */
-export const lifeEvent = ({ type, data, metadata, position }: Recorded, content?: DraftContent): LifeEvent =>
+export const toLifeEvent = ({ type, data, metadata, position }: Recorded, content?: DraftContent): LifeEvent =>
   ({
     type,
     data: content === undefined ? data : { ...data, content },

@@ -9,12 +9,12 @@ import { shortLine } from "#src/html/visible.ts";
 export type Phrase = string | { at: string } | { said: string } | { exact: string };
 
 /** Longest quotation in characters, so that the sentence stays readable. */
-export const mostQuoted = 300;
+export const maxQuoted = 300;
 
 type PhrasePart = Phrase | number | readonly Phrase[] | null | false;
 
 /** Composes a sentence from fixed text and recorded facts. null and false add nothing. */
-export const say = (strings: TemplateStringsArray, ...parts: PhrasePart[]): Phrase[] =>
+export const joinPhrases = (strings: TemplateStringsArray, ...parts: PhrasePart[]): Phrase[] =>
   strings.flatMap((string, index) => [...phrasesOf(parts[index - 1] ?? null), ...(string === "" ? [] : [string])]);
 
 function phrasesOf(part: PhrasePart): readonly Phrase[] {
@@ -24,14 +24,14 @@ function phrasesOf(part: PhrasePart): readonly Phrase[] {
 }
 
 /** "a", "a and b", "a, b and c". */
-export const listed = (items: readonly (readonly Phrase[])[]): Phrase[] =>
+export const listInWords = (items: readonly (readonly Phrase[])[]): Phrase[] =>
   items.flatMap((item, index) => [...(index === 0 ? [] : [index === items.length - 1 ? " and " : ", "]), ...item]);
 
 /** Renders the sentence as plain text on one line, times in UTC: safe for a terminal. */
-export const inText = (phrases: readonly Phrase[]): string => phrases.map(textOf).join("");
+export const toPlainText = (phrases: readonly Phrase[]): string => phrases.map(textOf).join("");
 
 function textOf(phrase: Phrase): string {
   if (typeof phrase === "string") return phrase;
   if ("at" in phrase) return readableTime(phrase.at);
-  return "said" in phrase ? named(phrase.said, mostQuoted) : shortLine(phrase.exact, mostQuoted);
+  return "said" in phrase ? named(phrase.said, maxQuoted) : shortLine(phrase.exact, maxQuoted);
 }

@@ -3,12 +3,12 @@ import { isHeld, type PendingFiling } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
-import { absorbThread, onItself } from "../../threads/threads.ts";
-import { alertLostMail, type ReadMail, readMail, receivedAt, withRoom } from "../readMail.ts";
-import { isForGood, isInfrastructure } from "./failures.ts";
+import { absorbThread, commandExactThread } from "../../threads/threads.ts";
+import { alertLostMail, type ReadMail, readMail, readReceivedAt, withMemoryFor } from "../readMail.ts";
+import { isInfrastructure, isPermanent } from "./failures.ts";
 import { putOnThread } from "./putOnThread.ts";
 import { type FilingFailure, quarantine, recordSmallest } from "./repair.ts";
-import { noContent } from "./smallestForm.ts";
+import { emptyContent } from "./smallestForm.ts";
 
 /** Filing decisions about one identity's mail. `mails`: mails that were read already, by inbox revision. */
 type DecidedFilings = { identityId: string; decisions: readonly PendingFiling[]; mails: Map<number, ReadMail> };
@@ -40,7 +40,7 @@ async function record(
     const { changed, state } = await deps.filings.handle(identityId, { type: "DecideFiling", decisions }, cause);
     return changed ? state.pending : undefined;
   } catch (error) {
-    if (!isForGood(error)) throw error;
+    if (!isPermanent(error)) throw error;
     if (decisions.length === 1) {
       return recordSmallest(deps, { identityId, decision: decisions[0] as FilingDecision, error }, cause);
     }
@@ -59,8 +59,12 @@ export async function applyPending(
   { identityId, pending }: { identityId: string; pending: readonly PendingFiling[] },
   cause: Cause,
 ): Promise<void> {
-  const received = await Promise.all(pending.map(({ inboxRevision }) => receivedAt(deps, identityId, inboxRevision)));
-  await withRoom(deps, received, () => applyFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause));
+  const received = await Promise.all(
+    pending.map(({ inboxRevision }) => readReceivedAt(deps, identityId, inboxRevision)),
+  );
+  await withMemoryFor(deps, received, () =>
+    applyFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause),
+  );
 }
 
 /** Applies recorded decisions, quarantines those that cannot be applied, and marks all as filed. */
@@ -99,9 +103,9 @@ async function mailOf(
   const { inboxRevision } = decision;
   const known = mails.get(inboxRevision);
   if (known) return known;
-  const event = await receivedAt(deps, identityId, inboxRevision);
+  const event = await readReceivedAt(deps, identityId, inboxRevision);
   const isUnshown = isHeld(decision) || decision.quarantined !== undefined;
-  const mail = isUnshown ? { event, parsed: noContent } : await readMail(deps, event);
+  const mail = isUnshown ? { event, parsed: emptyContent } : await readMail(deps, event);
   // For mail decided as lost the alarm was logged at the decision.
   if (decision.disposition !== "quarantined") alertLostMail(deps, [mail]);
   mails.set(inboxRevision, mail);
@@ -137,7 +141,7 @@ async function applyInOrder(
     if (decision.disposition === "duplicate") continue;
     if (decision.absorbs.length > 0) {
       // A merge changes several threads: everything before it has to be filed.
-      await allEnded(turns.values());
+      await waitForAll(turns.values());
       if (failures.length > 0) {
         waiting.push(...decisions.slice(index).filter(({ disposition }) => disposition !== "duplicate"));
         break;
@@ -157,12 +161,12 @@ async function applyInOrder(
       })(),
     );
   }
-  await allEnded(turns.values());
+  await waitForAll(turns.values());
   return { failures, waiting };
 }
 
 /** Waits for all, then rejects with the first rejection, if any. */
-async function allEnded(turns: Iterable<Promise<unknown>>): Promise<void> {
+async function waitForAll(turns: Iterable<Promise<unknown>>): Promise<void> {
   const ends = await Promise.allSettled(turns);
   const rejected = ends.find((end) => end.status === "rejected");
   if (rejected) throw rejected.reason;
@@ -176,7 +180,7 @@ async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: 
   for (const absorbedId of decision.absorbs) {
     try {
       const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
-      await onItself(deps, { threadId: absorbedId, command: freeze }, cause);
+      await commandExactThread(deps, { threadId: absorbedId, command: freeze }, cause);
       crashPoint("filing:frozen");
       await absorbThread(deps, absorbedId, cause);
       crashPoint("filing:absorbed");

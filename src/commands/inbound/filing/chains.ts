@@ -52,7 +52,7 @@ export type ChainsQuery = {
  * Loads all decisions about these ids. Reads the filing stream from the position that the index, or the previous page, has reached. Throws
  * Unavailable while the index is too far behind.
  */
-export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: ChainsQuery): Promise<void> {
+export async function loadDecisions(deps: Dependencies, chains: Chains, asked: ChainsQuery): Promise<void> {
   const { identityId, ids, own, mails } = asked;
   const index = await chainsOf(deps.reads, identityId, ids);
   if (index.revision >= chains.learnedUpTo || chains.characters > maxCharacters) {
@@ -76,7 +76,7 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: C
   }
   for (let page = first; !page.done; page = await unseen.next()) {
     for (const event of page.value) {
-      if (event.type === "FilingDecided") learn(chains, event.data);
+      if (event.type === "FilingDecided") learnDecisions(chains, event.data);
       chains.learnedUpTo = event.revision;
     }
     if (chains.characters > maxCharacters) {
@@ -89,12 +89,14 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: C
 /** Looks up the age of threads opened long ago that a decision unknown to the index refers to. */
 async function learnAges(deps: Dependencies, chains: Chains, { ids, own }: ChainsQuery): Promise<void> {
   const named = [...ids.map((id) => chains.threadOf.get(id)), ...own].filter((id) => id !== undefined);
-  const ageless = [...new Set(named.map((id) => survivor(chains, id)))].filter((id) => !chains.openedNumber.has(id));
+  const ageless = [...new Set(named.map((id) => survivingThread(chains, id)))].filter(
+    (id) => !chains.openedNumber.has(id),
+  );
   for (const [threadId, number] of await openedNumbersOf(deps.reads, ageless))
     chains.openedNumber.set(threadId, number);
 }
 
-export function learn(chains: Chains, decision: FilingDecision): void {
+export function learnDecisions(chains: Chains, decision: FilingDecision): void {
   const { threadId, opensThread, number, absorbs, chainIds, disposition } = decision;
   if (opensThread) chains.openedNumber.set(threadId, number);
   for (const absorbed of absorbs) chains.mergedInto.set(absorbed, threadId);
@@ -116,7 +118,7 @@ function remember(chains: Chains, { rfcMessageId, contentDigest, messageId }: Kn
 }
 
 /** Returns the thread that this one was merged into, through any number of merges, and shortens the path for later calls. */
-export function survivor(chains: Chains, threadId: string): string {
+export function survivingThread(chains: Chains, threadId: string): string {
   const { mergedInto } = chains;
   let end = threadId;
   for (let next = mergedInto.get(end); next !== undefined; next = mergedInto.get(end)) end = next;

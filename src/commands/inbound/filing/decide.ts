@@ -5,9 +5,9 @@ import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
 import { freshStates } from "../../states/loader.ts";
-import { holdWhereNeeded } from "../heldMail.ts";
+import { markHeld } from "../heldMail.ts";
 import type { MailReceivedEvent, ReadMail } from "../readMail.ts";
-import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
+import { type Chains, learnDecisions, loadDecisions, survivingThread } from "./chains.ts";
 
 /** Limit of one append's decisions in bytes of JSON: well below what a store accepts (eventStore.ts), metadata included. */
 const maxDecisionBytes = 500_000;
@@ -28,7 +28,7 @@ export async function decideFilings(deps: Dependencies, page: FilingPage, cause:
   const { identityId } = page;
   const { workspaceId } = (page.mails[0] as MailReceivedEvent).data;
   const decisions = await decideByHeaders(deps, page);
-  return holdWhereNeeded(freshStates(deps), { workspaceId, identityId, decisions }, cause);
+  return markHeld(freshStates(deps), { workspaceId, identityId, decisions }, cause);
 }
 
 /** True for a mail whose content will be shown, so it must be read. */
@@ -46,14 +46,14 @@ async function decideByHeaders(
   const ids = [...new Set(headersOf.flatMap((each) => [each.messageId, ...namedIds(deps, identityId, each)]))];
   const own = ids.map((id) => ownMail(deps, identityId, [id])?.threadId).filter((id) => id !== undefined);
   const asked = headersOf.map(({ messageId, contentDigest }) => ({ rfcMessageId: messageId, contentDigest }));
-  await bringUpToDate(deps, chains, { identityId, ids, own: [...new Set(own)], mails: asked });
+  await loadDecisions(deps, chains, { identityId, ids, own: [...new Set(own)], mails: asked });
   const decisions: FilingDecision[] = [];
   let bytes = 0;
   for (const mail of mails) {
     const decision = decideFiling(deps, { identityId, number: lastNumber + decisions.length + 1, mail }, chains);
     bytes += bytesOf(decision);
     if (decisions.length > 0 && bytes > maxDecisionBytes) break;
-    learn(chains, decision);
+    learnDecisions(chains, decision);
     decisions.push(decision);
   }
   return decisions;
@@ -62,7 +62,7 @@ async function decideByHeaders(
 const bytesOf = (decision: FilingDecision): number => Buffer.byteLength(JSON.stringify(decision));
 
 /** Returns as many decisions, from the first, as fit into one append. */
-export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[] {
+export function takeForOneAppend(decisions: readonly FilingDecision[]): FilingDecision[] {
   let bytes = 0;
   const end = decisions.findIndex((decision, index) => {
     bytes += bytesOf(decision);
@@ -120,7 +120,7 @@ function decideFiling(
       disposition: "duplicate",
       reason: "this message was already received",
       messageId: again,
-      threadId: oldest ?? survivor(chains, chains.threadOf.get(rfcMessageId) ?? ""),
+      threadId: oldest ?? survivingThread(chains, chains.threadOf.get(rfcMessageId) ?? ""),
       opensThread: false,
       absorbs: [],
       chainIds: [],
@@ -154,7 +154,7 @@ function threadsOf(
     const known = chains.threadOf.get(id);
     const origin = known === undefined ? ownMail(deps, identityId, [id]) : undefined;
     const threadId = known ?? origin?.threadId;
-    if (threadId !== undefined) found.add(survivor(chains, threadId));
+    if (threadId !== undefined) found.add(survivingThread(chains, threadId));
   }
   const opened = (threadId: string) => chains.openedNumber.get(threadId) ?? 0;
   return [...found].sort((a, b) => opened(a) - opened(b) || (a < b ? -1 : 1));

@@ -21,7 +21,7 @@ export class NoLongerReadable extends Error {
 }
 
 /** True for an error that another try cannot resolve. */
-export const isForGood = (error: unknown): boolean =>
+export const isPermanent = (error: unknown): boolean =>
   error instanceof InvalidAppend || error instanceof Rejected || error instanceof NoLongerReadable;
 
 /** Returns the reason shown in the ledger; the error itself is logged. */

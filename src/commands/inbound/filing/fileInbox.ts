@@ -1,6 +1,6 @@
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
-import { type MailReceivedEvent, readMails, readTogether, receivedFrom, withRoom } from "../readMail.ts";
+import { type MailReceivedEvent, readMails, readReceived, takeReadBatch, withMemoryFor } from "../readMail.ts";
 import { applyPending, recordAndApply } from "./apply.ts";
 import { createChains } from "./chains.ts";
 import { decideFilings, type FilingPage, isShown, withReadResult } from "./decide.ts";
@@ -25,12 +25,12 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
       const from = filing.decidedUpTo + 1;
       received = received.filter(({ revision }) => revision >= from);
       if (received.length === 0) {
-        received = await receivedFrom(deps, identityId, { from, count: pageSize });
+        received = await readReceived(deps, identityId, { from, count: pageSize });
         isRest = received.length < pageSize;
       }
       if (received.length === 0) return;
       const { lastNumber } = filing;
-      const filed = await filePage(deps, { identityId, lastNumber, mails: readTogether(received), chains }, cause);
+      const filed = await filePage(deps, { identityId, lastNumber, mails: takeReadBatch(received), chains }, cause);
       // Mail received after that has its own event, which starts filing again.
       if (isRest && filed === received.length) return;
       // Decisions that were not recorded must not be remembered.
@@ -47,7 +47,7 @@ async function filePage(deps: Dependencies, page: FilingPage, cause: Cause): Pro
   const decided = await decideFilings(deps, page, cause);
   const shown = new Set(decided.filter(isShown).map(({ inboxRevision }) => inboxRevision));
   const toRead = page.mails.filter(({ revision }) => shown.has(revision));
-  return withRoom(deps, toRead, async () => {
+  return withMemoryFor(deps, toRead, async () => {
     const mails = await readMails(deps, toRead);
     const decisions = decided.map((decision) => withReadResult(decision, mails.get(decision.inboxRevision)));
     const isFiled = await recordAndApply(deps, { identityId, decisions, mails }, cause);

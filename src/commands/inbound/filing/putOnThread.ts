@@ -11,7 +11,7 @@ import { contactId, derivedId } from "../../ids.ts";
 import { type CleanMail, withoutApprovalLinks } from "../leakedLinks.ts";
 import type { ReadMail } from "../readMail.ts";
 import { NoLongerReadable } from "./failures.ts";
-import { noContent, shortened } from "./smallestForm.ts";
+import { emptyContent, shortenHeaders } from "./smallestForm.ts";
 
 /** Bodies up to this many bytes of JSON are stored in the event; larger ones in the blob store. */
 const inlineBodyBytes = 48 * 1024;
@@ -33,7 +33,7 @@ export async function putOnThread(
   // The mail was readable when its filing was decided, so it must not be shown as empty.
   const isLost = unreadable !== null && decision.disposition === "threaded" && decision.quarantined === undefined;
   if (isLost) throw new NoLongerReadable(unreadable);
-  const shown = decision.quarantined === undefined ? mail : { event: shortened(mail.event), parsed: noContent };
+  const shown = decision.quarantined === undefined ? mail : { event: shortenHeaders(mail.event), parsed: emptyContent };
   // Close links right before anyone can read the mail: they stay closed if this is interrupted, and are found again.
   const { messageId, threadId, absorbs, opensThread } = decision;
   const filed = { messageId, threadIds: [threadId, ...absorbs], opensThread };

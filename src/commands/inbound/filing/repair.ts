@@ -7,7 +7,7 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
-import { countFailure, forgetFailures, isForGood, isInfrastructure, reasonOf } from "./failures.ts";
+import { countFailure, forgetFailures, isInfrastructure, isPermanent, reasonOf } from "./failures.ts";
 import { smallestDecision } from "./smallestForm.ts";
 
 /** Records a decision in its smallest form if it cannot be recorded as it is, with an alarm. Undefined if another filer was faster. */
@@ -28,7 +28,7 @@ export async function recordSmallest(
 /** True once `what` has failed often enough to blame the mail. */
 function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, error: unknown): boolean {
   const { isTheLast, isOver } = countFailure(deps, what);
-  if (!isForGood(error) && !isTheLast && !isOver) return false;
+  if (!isPermanent(error) && !isTheLast && !isOver) return false;
   forgetFailures(deps, what);
   return true;
 }

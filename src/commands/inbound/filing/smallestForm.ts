@@ -14,10 +14,10 @@ const maxAbsorbs = 60;
 const maxChainIds = 60;
 
 /** Content of a mail that cannot be recorded: nothing is shown. Its raw bytes are kept. */
-export const noContent = unreadableMail("it could not be recorded");
+export const emptyContent = unreadableMail("it could not be recorded");
 
 /** Reduces a mail's headers to what always fits into an event. */
-export const shortened = (event: Recorded<InboxEvent>): Recorded<InboxEvent> => ({
+export const shortenHeaders = (event: Recorded<InboxEvent>): Recorded<InboxEvent> => ({
   ...event,
   data: { ...event.data, headers: shortenedHeaders(event.data.headers) },
 });

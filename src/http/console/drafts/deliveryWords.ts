@@ -1,5 +1,5 @@
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
-import { listed, say } from "#src/commands/drafts/life/phrases.ts";
+import { joinPhrases, listInWords } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
 import type { Fact, StepWords } from "./stepParts.ts";
 import { fact } from "./stepParts.ts";
@@ -18,7 +18,7 @@ export function deliveryWords(event: OfDelivery): StepWords {
     case "DeliveryStarted": {
       const { version, contentSha256, provider, rfcMessageId, mimeSha256 } = event.data;
       return {
-        what: say`The hand-over of version ${version} began, ${providers[provider] ?? "to a provider"}`,
+        what: joinPhrases`The hand-over of version ${version} began, ${providers[provider] ?? "to a provider"}`,
         facts: [
           { label: "Content hash", value: [{ exact: contentSha256 }] },
           { label: "Message-ID", value: [{ exact: rfcMessageId }] },
@@ -28,17 +28,19 @@ export function deliveryWords(event: OfDelivery): StepWords {
       };
     }
     case "DeliveryAbandoned":
-      return answered(say`The attempt was abandoned: nothing was handed over`, { Reason: event.data.because });
+      return answered(joinPhrases`The attempt was abandoned: nothing was handed over`, { Reason: event.data.because });
     case "DeliveryNotHandedOver":
       return answered(
-        event.data.withheld ? say`Nothing was handed over: the service held it back` : say`Nothing was handed over`,
+        event.data.withheld
+          ? joinPhrases`Nothing was handed over: the service held it back`
+          : joinPhrases`Nothing was handed over`,
         { Reason: event.data.message },
       );
     case "DeliveryAccepted": {
       const { response, providerId, rejectedRecipients } = event.data;
       const refused = rejectedRecipients.map((exact) => [{ exact }]);
       return answered(
-        say`Accepted by the provider${refused.length > 0 && say`, but not for ${listed(refused)}`}`,
+        joinPhrases`Accepted by the provider${refused.length > 0 && joinPhrases`, but not for ${listInWords(refused)}`}`,
         {
           "The provider said": response,
         },
@@ -48,7 +50,7 @@ export function deliveryWords(event: OfDelivery): StepWords {
     case "DeliveryRefused": {
       const { retryable, code, message, retryAfterSeconds } = event.data;
       return answered(
-        retryable ? say`The provider refused it for now` : say`The provider refused it`,
+        retryable ? joinPhrases`The provider refused it for now` : joinPhrases`The provider refused it`,
         {
           "The provider said": message,
         },
@@ -59,26 +61,28 @@ export function deliveryWords(event: OfDelivery): StepWords {
       );
     }
     case "DeliveryUnknown":
-      return answered(say`It is not known whether the provider accepted it`, { "What happened": event.data.message });
+      return answered(joinPhrases`It is not known whether the provider accepted it`, {
+        "What happened": event.data.message,
+      });
     case "DeliverySettled":
       return answered(settled[event.data.outcome], { Evidence: event.data.evidence });
     case "DeliveryProcessed":
-      return answered(say`The provider reported that it has the mail`, { Evidence: event.data.evidence });
+      return answered(joinPhrases`The provider reported that it has the mail`, { Evidence: event.data.evidence });
     case "DeliveryDelivered":
-      return answered(say`A delivery was reported`, { Evidence: event.data.evidence });
+      return answered(joinPhrases`A delivery was reported`, { Evidence: event.data.evidence });
     case "DeliveryDropped":
       return answered(
         event.data.wholeMail
-          ? say`The provider reported that it will not deliver it to any recipient`
-          : say`The provider reported that it will not deliver it to a recipient`,
+          ? joinPhrases`The provider reported that it will not deliver it to any recipient`
+          : joinPhrases`The provider reported that it will not deliver it to a recipient`,
         { Evidence: event.data.evidence },
       );
     case "DeliveryBounced":
-      return answered(say`It was reported as bounced`, { Evidence: event.data.evidence });
+      return answered(joinPhrases`It was reported as bounced`, { Evidence: event.data.evidence });
     case "DeliveryComplained":
-      return answered(say`A recipient's complaint was reported`, { Evidence: event.data.evidence });
+      return answered(joinPhrases`A recipient's complaint was reported`, { Evidence: event.data.evidence });
     case "DeliveryMessageIdLearned":
-      return answered(say`The provider sent it with another Message-ID`, {}, [
+      return answered(joinPhrases`The provider sent it with another Message-ID`, {}, [
         fact("Message-ID", { exact: event.data.rfcMessageId }),
       ]);
     default:
@@ -87,9 +91,9 @@ export function deliveryWords(event: OfDelivery): StepWords {
 }
 
 const settled = {
-  accepted: say`Evidence shows that the provider accepted it`,
-  refused: say`Evidence shows that the provider did not accept it`,
-  unconfirmed: say`No evidence arrived in time of whether the provider accepted it`,
+  accepted: joinPhrases`Evidence shows that the provider accepted it`,
+  refused: joinPhrases`Evidence shows that the provider did not accept it`,
+  unconfirmed: joinPhrases`No evidence arrived in time of whether the provider accepted it`,
 };
 
 /** Adds the other server's answer, verbatim. */

@@ -1,5 +1,5 @@
 import { type HashStage, hashStages, isOneContent } from "#src/commands/drafts/life/hashes.ts";
-import type { Life } from "#src/commands/drafts/life/life.ts";
+import type { DraftLife } from "#src/commands/drafts/life/life.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { whenExactly } from "#src/html/times.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
@@ -45,7 +45,7 @@ function verdict(stages: readonly HashStage[], isAsApproved: boolean): Markup {
   return html`<p><strong>So far, yes.</strong> ${last === "queued" ? "What was approved and what was queued is the same version with the same hash." : "It has not been queued yet."} Nothing has been handed over.</p>`;
 }
 
-function handedOverNote({ handover }: Life): Markup | false {
+function handedOverNote({ handover }: DraftLife): Markup | false {
   const started = "started" in handover ? handover.started : null;
   return (
     started !== null &&

@@ -1,5 +1,5 @@
-import { answerOf } from "#src/commands/drafts/life/answer.ts";
-import type { Life } from "#src/commands/drafts/life/life.ts";
+import { explainDraft } from "#src/commands/drafts/life/explain.ts";
+import type { DraftLife } from "#src/commands/drafts/life/life.ts";
 import { html, type Markup, type Value } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
@@ -13,14 +13,14 @@ import { lifeOfDraft } from "./wire.ts";
 
 export const titleOf = ({ subject }: Pick<WireDraft, "subject">): string => shortLine(subject, 120) || "(no subject)";
 
-const tones: Record<Life["status"], "good" | "bad" | "wait"> = {
+const tones: Record<DraftLife["status"], "good" | "bad" | "wait"> = {
   ...{ pending: "wait", approved: "wait", sending: "wait", stale: "wait" },
   ...{ sent: "good", rejected: "bad", failed: "bad" },
 };
 
 /** Answers "why was this sent?", or why it was not. */
-export const answerView = (reader: Reader, life: Life): Markup =>
-  html`<div class="card outcome ${tones[life.status]}"><p class="answer">${inMarkup(reader, answerOf(life))}</p></div>`;
+export const answerView = (reader: Reader, life: DraftLife): Markup =>
+  html`<div class="card outcome ${tones[life.status]}"><p class="answer">${inMarkup(reader, explainDraft(life))}</p></div>`;
 
 /** The heading of every page about a draft. */
 export const headView = (draft: WireDraft): Markup => html`<h1><bdi lang="">${titleOf(draft)}</bdi></h1>

@@ -1,4 +1,4 @@
-import type { Life } from "#src/commands/drafts/life/life.ts";
+import type { DraftLife } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -46,7 +46,7 @@ async function readHistory(visit: PageContext, id: string): Promise<{ events: Li
 }
 
 /** Adds the sender of the newer message that made the draft stale, if the thread still lists it among its newest. */
-async function withNewer(visit: PageContext, { thread_id: id }: WireDraft, stale: NonNullable<Life["stale"]>) {
+async function withNewer(visit: PageContext, { thread_id: id }: WireDraft, stale: NonNullable<DraftLife["stale"]>) {
   const { messages } = await visit.ask("GET /v1/threads/:id", { params: { id } });
   const found = messages.find((message) => message.id === stale.newer.id);
   if (!found) return stale;

@@ -1,31 +1,31 @@
 import { returnedBecause } from "#src/commands/drafts/life/fold.ts";
-import type { DecisionRequest, Life } from "#src/commands/drafts/life/life.ts";
+import type { DecisionRequest, DraftLife } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
-import { listed, type Phrase, say } from "#src/commands/drafts/life/phrases.ts";
+import { joinPhrases, listInWords, type Phrase } from "#src/commands/drafts/life/phrases.ts";
 import { unseen } from "./exhausted.ts";
 import type { OfReview, StepWords } from "./stepParts.ts";
 import { fact, hash, type PartialStepWords, told } from "./stepParts.ts";
 
 /** Describes an event of a draft's review or sending. `life`: the draft's state after it. */
-export function reviewWords(event: OfReview, life: Life): StepWords {
+export function reviewWords(event: OfReview, life: DraftLife): StepWords {
   const { what, facts = [], texts = [] } = wordsOf(event, life);
   return { what, facts, texts: texts.filter(({ text }) => text !== "") };
 }
 
-function wordsOf(event: OfReview, life: Life): PartialStepWords {
+function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
   switch (event.type) {
     case "DraftSubmitted":
       return submitted(event);
     case "DraftEdited":
       return edited(event);
     case "DraftRulesBegun":
-      return told(say`The rules for a new draft started`);
+      return told(joinPhrases`The rules for a new draft started`);
     case "DraftRulesApplied":
-      return told(say`The rules for a new draft were run${modes[String(event.data.mode)] ?? ""}`);
+      return told(joinPhrases`The rules for a new draft were run${modes[String(event.data.mode)] ?? ""}`);
     case "ApproversAsked": {
       const { version, contentSha256, channel, expiresAt, bundled } = event.data;
       return {
-        what: say`A request to decide about version ${version} was made for ${channelInWords(channel)}`,
+        what: joinPhrases`A request to decide about version ${version} was made for ${channelInWords(channel)}`,
         facts: [
           fact("Channel", channel.slot === "primary" ? "the first approver's" : "the second approver's"),
           hash(contentSha256),
@@ -35,80 +35,87 @@ function wordsOf(event: OfReview, life: Life): PartialStepWords {
       };
     }
     case "ApproversNotified":
-      return told(say`The request to ${questionIn(life, event.data.notificationId)} was accepted by its channel`);
+      return told(
+        joinPhrases`The request to ${questionIn(life, event.data.notificationId)} was accepted by its channel`,
+      );
     case "NotificationFailed": {
       const { notificationId, error, final, waits } = event.data;
       const next = waits ? "; it waits for the hourly quota and is tried again" : final ? "" : "; it is tried again";
-      const what = say`The request to ${questionIn(life, notificationId)} did not arrive${next}`;
+      const what = joinPhrases`The request to ${questionIn(life, notificationId)} did not arrive${next}`;
       return { what, texts: [{ label: "Error", text: error }] };
     }
     case "ApprovalLinkClosed": {
       const { notificationId, because } = event.data;
-      return told(say`The links of the request to ${questionIn(life, notificationId)} were closed: ${closed[because]}`);
+      return told(
+        joinPhrases`The links of the request to ${questionIn(life, notificationId)} were closed: ${closed[because]}`,
+      );
     }
     case "ConfirmCodeRefused":
       return told(
-        say`A wrong code was entered on the page of the request to ${questionIn(life, event.data.notificationId)}`,
+        joinPhrases`A wrong code was entered on the page of the request to ${questionIn(life, event.data.notificationId)}`,
       );
     case "NotifyRequested":
-      return told(say`A reminder of the approvers was requested`);
+      return told(joinPhrases`A reminder of the approvers was requested`);
     case "DraftEscalated":
       return told(
-        say`Version ${event.data.version} went to the second approver's channel (${{ exact: event.data.channelType }})`,
+        joinPhrases`Version ${event.data.version} went to the second approver's channel (${{ exact: event.data.channelType }})`,
       );
     case "ApprovalGiven": {
       const { version, contentSha256, required } = event.data;
-      const what = say`Version ${version} got one of the ${required} approvals it needs (${life.votes.length} so far)`;
+      const what = joinPhrases`Version ${version} got one of the ${required} approvals it needs (${life.votes.length} so far)`;
       return { what, facts: [hash(contentSha256)] };
     }
     case "ApprovalWithdrawn":
-      return told(say`An approval of version ${event.data.version} was undone by the person who had given it`);
+      return told(joinPhrases`An approval of version ${event.data.version} was undone by the person who had given it`);
     case "DraftApproved":
       return approved(event);
     case "DraftRejected":
       return {
-        what: say`Version ${event.data.version} was rejected${event.data.reason === null && ", without a reason"}`,
+        what: joinPhrases`Version ${event.data.version} was rejected${event.data.reason === null && ", without a reason"}`,
         texts: [{ label: "Reason", text: event.data.reason ?? "" }],
       };
     case "DraftReturnedToPending":
       return because(
         event.data.withdrawn === undefined
-          ? say`The approval was undone; the draft needs a new decision`
-          : say`The approver undid the approval; the draft needs a new decision`,
+          ? joinPhrases`The approval was undone; the draft needs a new decision`
+          : joinPhrases`The approver undid the approval; the draft needs a new decision`,
         returnedBecause(event.data.because),
       );
     case "SendHeld":
-      return because(say`The approved draft cannot be sent now (${{ exact: event.data.code }})`, event.data.message);
+      return because(
+        joinPhrases`The approved draft cannot be sent now (${{ exact: event.data.code }})`,
+        event.data.message,
+      );
     case "SendClaimed": {
       const { version, contentSha256 } = event.data;
-      const what = say`The conversation was claimed for sending version ${version}: from here on, newer mail stops it`;
+      const what = joinPhrases`The conversation was claimed for sending version ${version}: from here on, newer mail stops it`;
       return { what, facts: [hash(contentSha256)] };
     }
     case "SendClaimReleased":
-      return because(say`The claim on the conversation was released`, event.data.because);
+      return because(joinPhrases`The claim on the conversation was released`, event.data.because);
     case "DraftQueued":
       return queued(event);
     case "DraftRequeued":
-      return told(say`Another attempt replaced the previous one (${event.data.tries} failed so far)`);
+      return told(joinPhrases`Another attempt replaced the previous one (${event.data.tries} failed so far)`);
     case "SendAbandoned":
-      return because(say`The attempt was abandoned before the mail was queued`, event.data.because);
+      return because(joinPhrases`The attempt was abandoned before the mail was queued`, event.data.because);
     case "DraftMarkedStale":
       return {
-        what: say`Stopped: a newer message had arrived`,
+        what: joinPhrases`Stopped: a newer message had arrived`,
         facts: [fact("That message", { exact: event.data.newMessageId })],
       };
     case "DraftSent":
       return {
-        what: say`It ended as sent`,
+        what: joinPhrases`It ended as sent`,
         facts: [fact("Sent", { at: event.data.sentAt }), fact("Message-ID", { exact: event.data.rfcMessageId })],
       };
     case "DraftFailed":
-      return because(say`It ended as failed (${{ exact: event.data.code }})`, event.data.message);
+      return because(joinPhrases`It ended as failed (${{ exact: event.data.code }})`, event.data.message);
     case "LateEvidence":
       return told(
         event.data.outcome === "accepted"
-          ? say`After it had ended as failed, evidence arrived that the provider accepted it`
-          : say`After it had ended as failed, evidence arrived that the provider did not accept it`,
+          ? joinPhrases`After it had ended as failed, evidence arrived that the provider accepted it`
+          : joinPhrases`After it had ended as failed, evidence arrived that the provider did not accept it`,
       );
     default:
       return unseen(event);
@@ -138,7 +145,7 @@ const kinds: Partial<Record<string, string>> = {
 function submitted({ data }: Of<"DraftSubmitted">): PartialStepWords {
   const { kind = "draft", staleWarning, autoApproved, rationale, contentSha256 } = data;
   return {
-    what: say`Version 1 was submitted${autoApproved && ", and approved by the identity's setting auto_approve_replies"}`,
+    what: joinPhrases`Version 1 was submitted${autoApproved && ", and approved by the identity's setting auto_approve_replies"}`,
     facts: [
       ...(kind === "draft" ? [] : [fact("As", kinds[kind] ?? "a mail")]),
       ...(staleWarning ? [fact("Warning", "newer mail had already arrived than the message it answers")] : []),
@@ -154,14 +161,14 @@ const madeBecause = {
 };
 
 const edited = ({ data }: Of<"DraftEdited">): PartialStepWords => ({
-  what: say`Version ${data.version} ${madeBecause[data.because]}`,
+  what: joinPhrases`Version ${data.version} ${madeBecause[data.because]}`,
   facts: [hash(data.contentSha256)],
 });
 
 function approved({ data }: Of<"DraftApproved">): PartialStepWords {
   const { version, contentSha256, sendRequested, grantedBy, quorum, sendAfter } = data;
   return {
-    what: say`Version ${version} was approved${sendRequested && ", to be sent"}`,
+    what: joinPhrases`Version ${version} was approved${sendRequested && ", to be sent"}`,
     facts: [
       hash(contentSha256),
       ...(quorum ? [fact("Approvals", `${quorum.voters.length}, of ${quorum.required} required`)] : []),
@@ -180,13 +187,13 @@ const authorised = {
 function queued({ data, actor }: Of<"DraftQueued">): PartialStepWords {
   const { version, contentSha256, authorisation, attemptId } = data;
   return {
-    what: say`Version ${version} was queued to be sent`,
+    what: joinPhrases`Version ${version} was queued to be sent`,
     facts: [
       fact("Authorised by", authorised[authorisation.kind]),
       ...(authorisation.kind === "api_key" ? [{ label: "The key", value: actorInWords(actor) }] : []),
       hash(contentSha256),
       ...(authorisation.quorum
-        ? [{ label: "Approvers counted", value: listed(authorisation.quorum.voters.map((exact) => [{ exact }])) }]
+        ? [{ label: "Approvers counted", value: listInWords(authorisation.quorum.voters.map((exact) => [{ exact }])) }]
         : []),
       fact("Attempt", { exact: attemptId }),
     ],
@@ -194,7 +201,7 @@ function queued({ data, actor }: Of<"DraftQueued">): PartialStepWords {
 }
 
 /** The approval request that an event is about. */
-function questionIn({ questions }: Life, id: string): Phrase[] {
+function questionIn({ questions }: DraftLife, id: string): Phrase[] {
   const question = questions?.find((each: DecisionRequest) => each.id === id);
-  return question ? channelInWords(question.channel) : say`an approver`;
+  return question ? channelInWords(question.channel) : joinPhrases`an approver`;
 }

@@ -1,5 +1,5 @@
-import { livesOf } from "#src/commands/drafts/life/fold.ts";
-import type { Life } from "#src/commands/drafts/life/life.ts";
+import { foldEachEvent } from "#src/commands/drafts/life/fold.ts";
+import type { DraftLife } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { type Comparison, type ComparisonRoom, roomAfter, usualRoom } from "#src/html/compare/compareVersions.ts";
 import { deliveryWords } from "./deliveryWords.ts";
@@ -19,7 +19,7 @@ export type Step = StepWords & {
   /** From 1. */
   n: number;
   event: LifeEvent;
-  life: Life;
+  life: DraftLife;
   version: Version;
   /** Set if the event made a new version: the version before it, and the step that made that one. compareSteps fills in `changes`. */
   replaced: { version: Version; n: number; changes: Comparison | null } | null;
@@ -27,10 +27,10 @@ export type Step = StepWords & {
 
 /** Converts a draft's history into steps. Throws if it does not begin with the submission, or a content is missing. */
 export function stepsOf(history: readonly LifeEvent[]): Step[] {
-  const lives = livesOf(history);
+  const lives = foldEachEvent(history);
   const steps: Step[] = [];
   for (const [index, event] of history.entries()) {
-    const life = lives[index] as Life;
+    const life = lives[index] as DraftLife;
     const before = steps.at(-1)?.version;
     const version = versionIn(event) ?? before;
     if (!version) throw new Error("the first event of a draft brings its content");
@@ -65,7 +65,7 @@ function versionIn(event: LifeEvent): Version | undefined {
   return { version: event.type === "DraftEdited" ? event.data.version : 1, contentSha256, content, rationale };
 }
 
-const wordsOf = (event: LifeEvent, life: Life): StepWords =>
+const wordsOf = (event: LifeEvent, life: DraftLife): StepWords =>
   isOfDelivery(event) ? deliveryWords(event) : reviewWords(event, life);
 
 const isOfDelivery = (event: LifeEvent): event is OfDelivery => event.type.startsWith("Delivery");

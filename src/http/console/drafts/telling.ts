@@ -1,4 +1,4 @@
-import { mostQuoted, type Phrase } from "#src/commands/drafts/life/phrases.ts";
+import { maxQuoted, type Phrase } from "#src/commands/drafts/life/phrases.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
@@ -13,6 +13,6 @@ export const inMarkup = (reader: Reader, phrases: readonly Phrase[]): Markup =>
 function pieceOf(reader: Reader, phrase: Phrase): Markup | string {
   if (typeof phrase === "string") return phrase;
   if ("at" in phrase) return html`${when(reader, phrase.at, { seconds: reader.exactly === true })}`;
-  if ("said" in phrase) return html`“<bdi lang="">${shortLine(phrase.said, mostQuoted)}</bdi>”`;
+  if ("said" in phrase) return html`“<bdi lang="">${shortLine(phrase.said, maxQuoted)}</bdi>”`;
   return html`<bdi lang="">${visibleLine(phrase.exact)}</bdi>`;
 }

@@ -1,6 +1,6 @@
-import type { Handover, Life, RecordedAuthorisation } from "#src/commands/drafts/life/life.ts";
+import { singleAuthorisation } from "#src/commands/drafts/life/authorisation.ts";
+import type { DraftLife, Handover, RecordedAuthorisation } from "#src/commands/drafts/life/life.ts";
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
-import { alone } from "#src/commands/drafts/life/words.ts";
 import type { Actor } from "#streams/event.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { WireHistoryEntry } from "../../present/histories.ts";
@@ -26,7 +26,7 @@ function inside(value: unknown): unknown {
 }
 
 /** The life of a draft as far as the draft itself shows it, for people who may not read histories; unknown parts are null. */
-export function lifeOfDraft(draft: WireDraft): Life {
+export function lifeOfDraft(draft: WireDraft): DraftLife {
   const { status, version, content_sha256: contentSha256, decided_at: decidedAt } = draft;
   const rejected = decidedAt !== null && status === "rejected" && draft.decided_by;
   return {
@@ -41,7 +41,7 @@ export function lifeOfDraft(draft: WireDraft): Life {
     questions: null,
     votes: status === "pending" ? votesOf(draft) : [],
     required: draft.approvals.required,
-    word: wordOfDraft(draft),
+    authorisation: authorisationOfDraft(draft),
     sendRequested: null,
     sendAfter: null,
     takenBack: null,
@@ -68,7 +68,7 @@ const handoverOf = ({ status, failure_code }: WireDraft): Handover =>
     ? { is: "untold" }
     : { is: "none" };
 
-const votesOf = ({ approvals }: WireDraft): Life["votes"] =>
+const votesOf = ({ approvals }: WireDraft): DraftLife["votes"] =>
   approvals.given.map(({ by, at }, index) => ({
     voter: String(index),
     place: null,
@@ -77,12 +77,12 @@ const votesOf = ({ approvals }: WireDraft): Life["votes"] =>
     at,
   }));
 
-function wordOfDraft(draft: WireDraft): RecordedAuthorisation | null {
+function authorisationOfDraft(draft: WireDraft): RecordedAuthorisation | null {
   const { decided_by: by, decided_at: at, approvals } = draft;
   if (by === null || at === null || by.decision !== "approve") return null;
   const about = { at, version: by.version, contentSha256: by.content_sha256 };
   if (approvals.required > 1) return { ...about, by: "people", required: approvals.required, given: votesOf(draft) };
-  return { ...about, ...alone(actorOf(by), null) };
+  return { ...about, ...singleAuthorisation(actorOf(by), null) };
 }
 
 const actorOf = (by: { kind: string; id: string; name?: string; channel?: string }): Actor => ({

@@ -1,7 +1,7 @@
 import { draftById, reviewQueue, waitingByIdentity } from "#projections/drafts/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
-import { personsView } from "#src/commands/approvals/personsView.ts";
 import { sendObstacle } from "#src/commands/approvals/sendObstacle.ts";
+import { signedInView } from "#src/commands/approvals/signedInView.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
@@ -96,7 +96,7 @@ async function chosenDraft(
   const { workspaceId, user } = visit.principal;
   const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
   const [found, row] = await Promise.all([
-    personsView(deps, { workspaceId, draftId, downloadOf, since }),
+    signedInView(deps, { workspaceId, draftId, downloadOf, since }),
     draftById(deps.reads, workspaceId, draftId),
   ]);
   if (!found) return undefined;

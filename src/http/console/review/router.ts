@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { personsAttachment, personsView } from "#src/commands/approvals/personsView.ts";
+import { signedInAttachment, signedInView } from "#src/commands/approvals/signedInView.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import { requireScope } from "../../framework/principal.ts";
@@ -96,7 +96,7 @@ async function editPage(deps: ConsoleDependencies, visit: PageContext, state?: E
   const draftId = visit.params.id ?? "";
   const since = state?.notDone.isChanged ? versionOf(visit) : undefined;
   const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
-  const found = isUuid(draftId) ? await personsView(deps, { workspaceId, draftId, downloadOf, since }) : undefined;
+  const found = isUuid(draftId) ? await signedInView(deps, { workspaceId, draftId, downloadOf, since }) : undefined;
   if (!found) throw noDraft();
   const place = placeOf(visit.query);
   // Decided meanwhile: nothing to edit, and the draft's page shows who decided.
@@ -121,7 +121,7 @@ async function edit(deps: ConsoleDependencies, visit: PageContext): Promise<Cons
   const refused =
     content ??
     (await visit.attempt(async () => {
-      const found = await personsView(deps, { workspaceId: principal.workspaceId, draftId: id, downloadOf: String });
+      const found = await signedInView(deps, { workspaceId: principal.workspaceId, draftId: id, downloadOf: String });
       if (!found) throw noDraft();
       const call = { params: { id }, ifMatch: version, body: changesOf(written, found.view.content) };
       return visit.ask(approves ? "POST /v1/drafts/:id/edit-and-approve" : "PATCH /v1/drafts/:id", call);
@@ -147,7 +147,7 @@ async function attachment(deps: ConsoleDependencies, { principal, params }: Page
   requireScope(principal, "read:threads");
   const { id = "", n = "" } = params;
   const asked = { workspaceId: principal.workspaceId, draftId: id, n: /^[1-9]\d{0,2}$/.test(n) ? Number(n) : 0 };
-  const file = isUuid(id) ? await personsAttachment(deps, asked) : undefined;
+  const file = isUuid(id) ? await signedInAttachment(deps, asked) : undefined;
   if (!file) throw new Rejected("not_found", "no such file");
   const headers = {
     ...fileHeaders({ contentType: "application/octet-stream", filename: file.name }),

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { type IdentityName, identityNames } from "#projections/identities/queries.ts";
-import { type CameIn, type HeldRow, heldOfThread, lastOfThread, listMessages } from "#projections/messages/queries.ts";
-import { neighbours } from "#projections/threads/queries.ts";
+import {
+  type CameIn,
+  type HeldRow,
+  heldOfThread,
+  lastMessagesOfThread,
+  listMessages,
+} from "#projections/messages/queries.ts";
+import { neighbouringThreads } from "#projections/threads/queries.ts";
 import { replyPreview } from "#src/commands/emails/replyPreview.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { WireDraft } from "../../present/drafts.ts";
@@ -61,8 +67,8 @@ export async function threadView(
     wishesOf(deps, visit, { shown, isNewestPage, afterwards }),
     identityNames(deps.reads, workspaceId, [survivor.identity_id]),
     heldOfThread(deps.reads, workspaceId, { threadId: survivor.id, count: mostHeld }),
-    lastOfThread(deps.reads, workspaceId, survivor.id),
-    neighbours(deps.reads, workspaceId, survivor.id),
+    lastMessagesOfThread(deps.reads, workspaceId, survivor.id),
+    neighbouringThreads(deps.reads, workspaceId, survivor.id),
   ]);
   const span = { from: messages.next_cursor === null ? null : (shown[0]?.created_at ?? null), until };
   const path = `/threads/${id}`;
@@ -136,7 +142,7 @@ async function wishesOf(
   return { open: new Set(open), html, whole: query.get("whole") };
 }
 
-type Last = Awaited<ReturnType<typeof lastOfThread>>;
+type Last = Awaited<ReturnType<typeof lastMessagesOfThread>>;
 
 /** The newest message since the last answer, held or not; an automatic one only if there is no other. */
 function newestOf({

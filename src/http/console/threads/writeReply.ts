@@ -1,4 +1,4 @@
-import { heldOfThread, lastOfThread } from "#projections/messages/queries.ts";
+import { heldOfThread, lastMessagesOfThread } from "#projections/messages/queries.ts";
 import { replyPreview } from "#src/commands/emails/replyPreview.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { findThread } from "../../threads.ts";
@@ -109,7 +109,7 @@ async function newerThan(
   if (!found) return undefined;
   const threadId = found.survivor.id;
   const [last, [held]] = await Promise.all([
-    lastOfThread(deps.reads, workspaceId, threadId),
+    lastMessagesOfThread(deps.reads, workspaceId, threadId),
     heldOfThread(deps.reads, workspaceId, { threadId, count: 1 }),
   ]);
   const newest = last.word ?? last.machine;

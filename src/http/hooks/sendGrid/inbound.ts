@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import type { Logger } from "pino";
 import type { PostResult, ProviderPost } from "#src/commands/inbound/postedMail.ts";
-import { createRoom } from "#src/commands/room.ts";
+import { createMemoryRoom } from "#src/commands/memoryRoom.ts";
 import { createMessageReader, type ReceivedBody } from "#src/mail/in/messageBody.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { readPost } from "./inboundPost.ts";
@@ -54,7 +54,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
   const knows = knowsAnyOf(options.secrets);
   const doubtOf = publicKey === undefined ? () => undefined : signatureJudge(publicKey, { oldestHours });
   const reader = createMessageReader({ maxBytes, maxBufferedBytes: maxHeldBytes, maxBytesOfHolder: maxHeldBytes });
-  const room = createRoom(maxAtWorkBytes);
+  const room = createMemoryRoom(maxAtWorkBytes);
   const tell = seldom((details: object, says: string) => logger.error(details, says));
 
   async function answer(request: Request, response: Response, next: NextFunction): Promise<void> {

@@ -1,0 +1,43 @@
+import type { Draft } from "#streams/draft/draft.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
+import { openNotifications } from "#streams/draft/notification.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { draftEvents } from "../drafts/draftHistories.ts";
+import { type ChannelSlot, channelOf } from "./askApprovers.ts";
+import { isStillChannelOf } from "./channelAddresses.ts";
+
+/** "before": skip if they were asked at all. `namedAt`: log position at which the channel was named; skip if they were asked after it. */
+export type UnlessAsked = "before" | { namedAt: number };
+
+type ChannelQuestion = { draft: Draft; identity: Identity; slot: ChannelSlot };
+
+/** Returns the requests about the draft's present version that reached the approvers of this channel and whose links still decide. */
+export const openRequestsOf = (
+  deps: Pick<Dependencies, "keyRing" | "clock">,
+  { draft, identity, slot }: ChannelQuestion,
+): ApprovalRequest[] =>
+  openNotifications(draft, slot).filter(
+    ({ channel, expiresAt }) =>
+      isStillChannelOf(deps, identity, channel) && Date.parse(expiresAt) > deps.clock.now().getTime(),
+  );
+
+/**
+ * True if the channel's approvers have a request about the present version whose links still decide. A chat that was named again is asked
+ * again, as its old buttons may not work, unless it was asked after that naming.
+ */
+export async function hasOpenRequest(
+  deps: Dependencies,
+  { draftId, ...question }: ChannelQuestion & { draftId: string },
+  unless: UnlessAsked,
+): Promise<boolean> {
+  const { identity, slot } = question;
+  const asked = openRequestsOf(deps, question);
+  if (asked.length === 0 || unless === "before" || channelOf(identity, slot)?.type === "email") return asked.length > 0;
+  const ids = asked.map(({ notificationId }) => notificationId);
+  const events = await draftEvents(deps, draftId);
+  return events.some(
+    ({ type, data, position }) =>
+      type === "ApproversAsked" && ids.includes(data.notificationId) && position > unless.namedAt,
+  );
+}

@@ -1,0 +1,31 @@
+import { htmlOfWritten } from "#src/html/htmlOfWritten.ts";
+import { invalidRequest } from "#streams/decider.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+
+type EditedBodies = { bodyText?: string | null; bodyHtml?: string | null };
+
+/**
+ * Completes a person's edit so that both bodies say the same. A form sends both back even if untouched; line endings are
+ * ignored. Changed text replaces the HTML, unless the HTML was edited too; HTML edited alone replaces the text. undefined:
+ * unchanged. Throws Rejected invalid_request.
+ */
+export function alignBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: EditedBodies): EditedBodies {
+  const text = changed(before.body_text, given.bodyText);
+  const html = changed(before.body_html, given.bodyHtml);
+  if (text === undefined && html === undefined) return { bodyText: undefined, bodyHtml: undefined };
+  if (text !== undefined && text.trim() === "" && !html?.trim()) {
+    throw invalidRequest("body_text", "the text is empty: write an answer, or reject the draft");
+  }
+  if (html !== undefined && html.trim() !== "") return { bodyText: text ?? null, bodyHtml: html };
+  const written = text ?? lines(before.body_text);
+  const hasHtml = before.body_html !== null && html === undefined;
+  return { bodyText: written, bodyHtml: hasHtml ? htmlOfWritten(written) : null };
+}
+
+const lines = (text: string): string => text.replace(/\r\n?/g, "\n");
+
+/** Returns a body's new text; undefined if it was not changed. */
+function changed(before: string | null, given: string | null | undefined): string | undefined {
+  if (given === undefined || lines(given ?? "") === lines(before ?? "")) return undefined;
+  return lines(given ?? "");
+}

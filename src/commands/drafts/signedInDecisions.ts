@@ -1,0 +1,95 @@
+import { invalidRequest } from "#streams/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { AuthorApproval } from "#streams/draft/review.ts";
+import { type CountedApproval, countApproval } from "../approvals/countApproval.ts";
+import { voterNames } from "../approvals/voters.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { checkDraftSendable, recordSendRefusal } from "../sends/sendChecks.ts";
+import { changeDraft } from "./changeDraft.ts";
+import { type DraftEdit, loadDraft, toEdit } from "./drafts.ts";
+
+/** Milliseconds in which a signed-in person can undo an approval before the mail is sent. */
+const undoMs = 10_000;
+
+type DraftAndVersion = { workspaceId: string; draftId: string; ifVersion: number | null };
+
+/**
+ * Records a signed-in person's approval of the version they were shown. It also sends the draft after ten seconds, unless the identity's
+ * approvals do not send. If several approvals are required, the draft may stay pending. Throws Rejected invalid_request (no version),
+ * version_mismatch, stale_draft, invalid_status.
+ */
+export async function approveByPerson(
+  deps: Dependencies,
+  { workspaceId, draftId, ifVersion }: DraftAndVersion,
+  cause: Cause,
+): Promise<{ position: number }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const version = requireVersion(ifVersion);
+  await requireNotStale(deps, { draftId, draft, version }, cause);
+  const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
+  return countApproval(deps, approval, (counted) => {
+    const shown = { ifVersion: version, contentSha256: null, tokenSha256: null };
+    const word = signedInApproval(deps, counted);
+    const command = { type: "ApproveDraft", ...shown, ...word } as const;
+    return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: counted.unlessMoved });
+  });
+}
+
+/** Records a person's edit and its approval in one append. Throws Rejected like an edit and an approval. */
+export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
+  const { workspaceId, draftId } = edit;
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const version = requireVersion(edit.ifVersion);
+  await requireNotStale(deps, { draftId, draft, version }, cause);
+  const edited = await toEdit(deps, { draft, edit, isPersons: true });
+  const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
+  return countApproval(deps, approval, (counted) => {
+    // If the edit changed nothing, it counts as a further approval; earlier ones may not count any more.
+    const command = { type: "EditAndApprove", edit: edited, authorApproval: signedInApproval(deps, counted) } as const;
+    return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: counted.unlessMoved });
+  });
+}
+
+/**
+ * Undoes a person's own approval before the draft is queued, or while others are missing. Throws
+ * Rejected invalid_status once it is queued.
+ */
+export async function undoApproval(
+  deps: Dependencies,
+  { workspaceId, draftId }: Omit<DraftAndVersion, "ifVersion">,
+  cause: Cause,
+): Promise<{ position: number }> {
+  await loadDraft(deps, workspaceId, draftId);
+  const { actor } = cause;
+  const { voter, also = [] } = await voterNames(deps, actor, null);
+  const because = `${actor.name ?? actor.email ?? actor.id} undid the approval`;
+  return changeDraft(deps, { draftId, command: { type: "UndoApproval", voter, also, because } }, cause);
+}
+
+/** Returns a signed-in person's approval as it counts now. `sends`: true if it also sends; by default the identity's setting. */
+export function signedInApproval(
+  deps: Pick<Dependencies, "clock">,
+  { voting, identity }: Pick<CountedApproval, "voting" | "identity">,
+  sends = identity.sendOnChannelApproval,
+): AuthorApproval {
+  const sendAfter = new Date(deps.clock.now().getTime() + undoMs).toISOString();
+  return { voting, sendRequested: sends, signedIn: { sendAfter } };
+}
+
+/** Requires the version that the person was shown. */
+function requireVersion(ifVersion: number | null): number {
+  if (ifVersion !== null) return ifVersion;
+  throw invalidRequest("If-Match", "expected the version that was shown to the approver");
+}
+
+/** Refuses at once, instead of after ten seconds, if the customer wrote since. Another version than the draft's is not judged here. */
+async function requireNotStale(
+  deps: Dependencies,
+  { draftId, draft, version }: { draftId: string; draft: Draft; version: number },
+  cause: Cause,
+): Promise<void> {
+  if (draft.status !== "pending" || draft.version !== version) return;
+  const { no } = await checkDraftSendable(deps, { moment: "approved", draftId, draft }, cause);
+  if (no) await recordSendRefusal(deps, { draftId, draft, no }, cause);
+}

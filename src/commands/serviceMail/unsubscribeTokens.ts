@@ -1,0 +1,45 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
+
+/** Workspace and address whose notification mail an unsubscribe link stops. `address`: as used in the mail. */
+export type Unsubscribable = { workspaceId: string; address: string };
+
+/**
+ * Content of an unsubscribe link's token. `series`: a leaked link ends its series; later links belong to the
+ * next. `expiresAt`: in seconds since 1970.
+ */
+export type UnsubscribeToken = Unsubscribable & { series: number; expiresAt: number };
+
+const purpose = "stop-service-mail";
+const macBytes = 24;
+
+/**
+ * Creates the token of an unsubscribe link: its content with a MAC by this service. It is not stored, and
+ * works as long as its key is in the ring.
+ */
+export function unsubscribeToken(keyRing: Pick<KeyRing, "deriveKeys">, token: UnsubscribeToken): string {
+  const { workspaceId, address, series, expiresAt } = token;
+  const said = Buffer.from(JSON.stringify([workspaceId, address, series, expiresAt])).toString("base64url");
+  return `${said}.${markOf(keyRing.deriveKeys(purpose)[0], said).toString("base64url")}`;
+}
+
+/** Reads a token; undefined for one not made with a key of this ring. */
+export function readUnsubscribeToken(
+  keyRing: Pick<KeyRing, "deriveKeys">,
+  token: string,
+): UnsubscribeToken | undefined {
+  const [, said, mark] = /^([\w-]{1,1000})\.([\w-]{32})$/.exec(token) ?? [];
+  if (said === undefined || mark === undefined) return undefined;
+  const shown = Buffer.from(mark, "base64url");
+  if (!keyRing.deriveKeys(purpose).some((key) => timingSafeEqual(markOf(key, said), shown))) return undefined;
+  const [workspaceId, address, series, expiresAt] = JSON.parse(Buffer.from(said, "base64url").toString()) as [
+    string,
+    string,
+    number,
+    number,
+  ];
+  return { workspaceId, address, series, expiresAt };
+}
+
+const markOf = (key: Buffer, said: string): Buffer =>
+  createHmac("sha256", key).update(said).digest().subarray(0, macBytes);

@@ -1,0 +1,84 @@
+import { readEvents } from "#src/eventStore/eventStore.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { Recorded } from "#streams/event.ts";
+import { awaitsAuthentication } from "#streams/thread/authentication.ts";
+import {
+  type InboundMessage,
+  type MessageBody,
+  type MessagePlace,
+  type ThreadEvent,
+  threadStream,
+} from "#streams/thread/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** The mail that is being answered, read from the log, so its content is exactly what was filed. */
+export type FiledMail = InboundMessage & { workspaceId: string; threadId: string };
+
+/** Authentication of a mail: the event with its result, or if one is still expected. */
+export type AuthenticationState = { said: Recorded<AuthenticatedEvent> | null; isAwaited: boolean };
+export type AuthenticatedEvent = Extract<ThreadEvent, { type: "MessageAuthenticated" }>;
+
+type MessageRef = { workspaceId: string; messageId: string };
+
+/** Returns the mail at this place in the log; undefined if it is another mail, or another workspace's. */
+export async function readFiledMail(
+  { store }: Pick<Dependencies, "store">,
+  place: MessagePlace,
+  { workspaceId, messageId }: MessageRef,
+): Promise<FiledMail | undefined> {
+  const only = { from: place.revision, count: 1 };
+  const [event] = await readEvents<ThreadEvent>(store, threadStream(place.threadId), only);
+  if (event?.type !== "MessageReceived" || event.data.messageId !== messageId) return undefined;
+  return event.metadata.workspaceId === workspaceId
+    ? { ...event.data, workspaceId, threadId: place.threadId }
+    : undefined;
+}
+
+/**
+ * Returns the mail that a draft answers; null if it answers none. Throws MailNotFound if the log does not have it: decisions
+ * that depend on it are then left to a person.
+ */
+export async function mailAnsweredBy(
+  deps: Pick<Dependencies, "store">,
+  { workspaceId, basedOnMessageId: messageId, answers }: Pick<Draft, "workspaceId" | "basedOnMessageId" | "answers">,
+): Promise<FiledMail | null> {
+  if (messageId === null) return null;
+  const found = answers && (await readFiledMail(deps, answers, { workspaceId, messageId }));
+  if (!found) throw new MailNotFound("the message that it answers was not found in the log");
+  return found;
+}
+
+/** The mail that a draft answers was not found in the log. */
+export class MailNotFound extends Error {
+  override readonly name = "MailNotFound";
+}
+
+/** Finds the authentication result of a mail, on the thread it was filed on, or one that was merged into since. */
+export async function findAuthentication(
+  { threads, store }: Pick<Dependencies, "threads" | "store">,
+  { threadId, number }: Pick<FiledMail, "threadId" | "number">,
+): Promise<AuthenticationState> {
+  let isAwaited = false;
+  for (let id: string | null = threadId; id !== null; ) {
+    const { state } = await threads.load(id);
+    const place = state.proofs.find((proof) => proof.number === number);
+    if (place) {
+      const only = { from: place.revision, count: 1 };
+      const [said] = await readEvents<AuthenticatedEvent>(store, threadStream(id), only);
+      return { said: said ?? null, isAwaited: false };
+    }
+    isAwaited ||= awaitsAuthentication(state, number);
+    id = state.mergedInto;
+  }
+  return { said: null, isAwaited };
+}
+
+/** Returns the whole text part of a mail; null if it has none, or its content was deleted. */
+export async function textOfMail(
+  { blobs }: Pick<Dependencies, "blobs">,
+  { body, bodyBlob }: Pick<FiledMail, "body" | "bodyBlob">,
+): Promise<string | null> {
+  if (bodyBlob === null) return body?.text ?? null;
+  const bytes = await blobs.get(bodyBlob);
+  return bytes ? (JSON.parse(bytes.toString("utf8")) as MessageBody).text : null;
+}

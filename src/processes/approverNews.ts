@@ -1,0 +1,56 @@
+import { unlinked } from "#src/channels/email/excerpt.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import type { NoticeKind } from "#src/commands/serviceMail/noticeQuota.ts";
+import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
+import { html } from "#src/html/html.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import type { Recorded } from "#streams/event.ts";
+import { retryAfterMs } from "./notificationRetries.ts";
+import { isOldNews } from "./oldNews.ts";
+import type { ProcessContext, Timer } from "./process.ts";
+
+/** One mail to one approver about one event. `text`: paragraphs separated by an empty line. */
+export type ApproverNews = {
+  /**
+   * Default: outcome. Mail about loosened approval settings is sent as an outcome too: neither a quota nor a pause keeps
+   * it from approvers who lose their control.
+   */
+  kind?: NoticeKind;
+  identityId: string;
+  threadId: string;
+  eventId: string;
+  happenedAt?: string;
+  to: string;
+  /** Fixed text only: nothing that a tenant or a customer wrote. */
+  subject: string;
+  text: string;
+};
+
+/** Event id and time for `ApproverNews`. */
+export const newsSource = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
+
+/** Mails news to approvers and retries a few times. The same news has the same Message-ID. Events older than a day are not mailed. */
+export function createApproverNews(deps: Dependencies, provider: MailProvider) {
+  async function tell(news: ApproverNews, { timers }: ProcessContext, tries = 0): Promise<void> {
+    const { kind = "outcome", identityId, threadId, eventId, happenedAt, to, subject } = news;
+    if (isOldNews(deps, happenedAt)) return;
+    const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
+    // The text quotes names, reasons and subjects by others, and has no link by the service.
+    const text = unlinked(news.text);
+    const body = html`${text.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>\n`)}`.toString();
+    const { workspaceId } = (await deps.identities.load(identityId)).state;
+    const outcome = await sendNotice(deps, provider, { kind, workspaceId, origin, to, subject, text, html: body });
+    if (outcome.sent || !outcome.again) return;
+    const waits = outcome.inMs !== undefined;
+    const inMs = outcome.inMs ?? retryAfterMs(tries);
+    if (inMs === undefined) return;
+    const payload = { news, tries: waits ? tries : tries + 1 };
+    await timers.set({ key: identityId, name: origin.attemptId, inMs, payload });
+  }
+  return {
+    tell,
+    onTimer: ({ payload }: Timer, context: ProcessContext) =>
+      tell(payload.news as ApproverNews, context, payload.tries as number),
+  };
+}

@@ -1,0 +1,49 @@
+import { unlinked } from "#src/channels/email/excerpt.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import { type NoticeOutcome, sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
+import { html } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { noThread } from "#src/mail/out/messageIds.ts";
+import { retryAfterMs } from "./notificationRetries.ts";
+import type { ProcessContext } from "./process.ts";
+
+/** One mail about the members of a workspace. `eventId`: the event and the try it is about; it determines the Message-ID. */
+export type MemberMail = {
+  workspaceId: string;
+  eventId: string;
+  to: string;
+  subject: string;
+  text: string;
+  link?: string;
+};
+
+/** Sends the mail now. `text`: paragraphs separated by an empty line; `link` follows them on its own line. */
+export function sendMemberMail(deps: Dependencies, provider: MailProvider, mail: MemberMail): Promise<NoticeOutcome> {
+  const { workspaceId, eventId, to, subject, text, link } = mail;
+  const paragraphs = text.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>\n`);
+  // A mail's origin normally names an identity; here the workspace's id takes its place.
+  const origin = { identityId: workspaceId, threadId: noThread, attemptId: derivedId("notice", eventId, to) };
+  return sendNotice(deps, provider, {
+    ...{ kind: "members", workspaceId, origin, to, subject },
+    text: link === undefined ? text : `${text}\n\n${link}`,
+    html: html`${paragraphs}${link !== undefined && html`<p><a href="${link}">${link}</a></p>\n`}`.toString(),
+  });
+}
+
+/** Tries an unsent mail again a few times; waiting for quota is not counted as a try. */
+export async function retryMemberMail(
+  outcome: NoticeOutcome,
+  { key, name, tries, payload }: { key: string; name: string; tries: number; payload: Record<string, unknown> },
+  { timers }: Pick<ProcessContext, "timers">,
+): Promise<void> {
+  if (outcome.sent || !outcome.again) return;
+  const waits = outcome.inMs !== undefined;
+  const inMs = outcome.inMs ?? retryAfterMs(tries);
+  if (inMs !== undefined)
+    await timers.set({ key, name, inMs, payload: { ...payload, tries: waits ? tries : tries + 1 } });
+}
+
+/** Quotes a name chosen by a user for use in a service mail: shortened, on one line, with nothing clickable. */
+export const quoteName = (name: string): string => `“${unlinked(shortLine(name, 80))}”`;
