@@ -18,7 +18,7 @@ const decided = (
 });
 
 describe("the page that lists drafts", () => {
-  it("says of each that waits how many warnings it has, or that its own page says it", () => {
+  it("the list of drafts shows each waiting draft's number of warnings, or that its own page shows them", () => {
     const body = listPage(listOfAll);
     expect(body).to.include("<p>Waits for your decision</p>").and.to.include("<p><strong>4 warnings</strong>");
     expect(body).to.include("It is long: open its page to see whether there are warnings.");
@@ -32,8 +32,8 @@ describe("approval pages", () => {
   });
   afterEach(() => pages.close());
 
-  describe("opening a link", () => {
-    it("decides nothing, 50 times GET and 50 times HEAD of both links", async () => {
+  describe("a link that is opened", () => {
+    it("a link that is opened 50 times by GET and by HEAD decides nothing", async () => {
       for (let n = 0; n < 50; n += 1) {
         for (const choice of ["approve", "reject"]) {
           const shown = await pages.get(`/a/${token}?d=${choice}`);
@@ -45,13 +45,13 @@ describe("approval pages", () => {
       expect(pages.decided).to.be.empty;
     });
 
-    it("decides nothing by GET with a form's fields, nonce and all", async () => {
+    it("a link that is opened by GET with all of the form's fields decides nothing", async () => {
       const fields = new URLSearchParams({ decision: "approve", nonce: await pages.nonce("approve") });
       expect((await pages.get(`/a/${token}?${fields}`)).status).to.equal(200);
       expect(pages.decided).to.be.empty;
     });
 
-    it("shows the whole draft, who gets it, why it was written and what it answers", async () => {
+    it("an approval page shows the whole draft, its recipients, its rationale and the message that it answers", async () => {
       const { body } = await pages.get();
       const { content, rationale, answers } = ordinary;
       for (const text of [
@@ -70,7 +70,7 @@ describe("approval pages", () => {
         .and.to.include(ordinary.contentSha256);
     });
 
-    it("asks, warns, says to whom and what, has the buttons, and then the reason and what it answers", async () => {
+    it("an approval page shows warnings, changes, recipients and text, then the buttons, the rationale and the message", async () => {
       for (const view of [changed, longWords]) {
         pages.view = view;
         const { body } = await pages.get();
@@ -83,7 +83,7 @@ describe("approval pages", () => {
       }
     });
 
-    it("shows what changed, who is new, what is attached, hinted at and removed, and how much time is left", async () => {
+    it("an approval page shows changes, new recipients, attachments, hints, removed parts and the time left", async () => {
       pages.view = changed;
       const { body } = await pages.get();
       for (const part of [
@@ -109,7 +109,7 @@ describe("approval pages", () => {
       expect(quoted[2]).to.include("Track it at");
     });
 
-    it("says of a link where it leads, and opens the list where one leads elsewhere than it says", async () => {
+    it("an approval page shows where links lead, and unfolds them if one leads elsewhere than its text says", async () => {
       const html = '<a href="https://evil.example/login">bank.com</a>';
       pages.view = { content: { ...ordinary.content, body_html: html, body_text: "bank.com" } };
       const { body } = await pages.get();
@@ -122,7 +122,7 @@ describe("approval pages", () => {
       expect((await pages.get()).body).to.include("<details open><summary>10 links in it</summary>");
     });
 
-    it("shows the plain text beside the HTML in the open where they differ, and folded where they do not", async () => {
+    it("an approval page shows the plain text unfolded if it differs from the HTML, and folded if it does not", async () => {
       pages.view = withHtml;
       expect((await pages.get()).body).to.include("<h3>Plain-text version</h3>");
       pages.view = { content: { ...ordinary.content, body_html: "<p>Hello</p>", body_text: "Hello" } };
@@ -131,7 +131,7 @@ describe("approval pages", () => {
       expect(body).to.include("Plain-text version</summary>");
     });
 
-    it("puts first, and first only, the choice that its token was given out for, whatever the address says", async () => {
+    it("an approval page puts the choice of its token first, whatever the address says", async () => {
       for (const [choice, other] of [
         ["approve", "reject"],
         ["reject", "approve"],
@@ -143,7 +143,7 @@ describe("approval pages", () => {
       }
     });
 
-    it("names the button after what it does", async () => {
+    it("the button of an approval page says whether the approval also sends", async () => {
       expect((await pages.get()).body).to.include(">Approve &amp; send</button>");
       pages.view = { sendsOnApproval: false };
       expect((await pages.get()).body)
@@ -151,7 +151,7 @@ describe("approval pages", () => {
         .and.not.to.include("Approve &amp; send");
     });
 
-    it("is kept by nobody, framed by nobody, and may load and run nothing", async () => {
+    it("an approval page is not cached, not framed, and may load and run nothing", async () => {
       const { headers, body } = await pages.get();
       expect(headers.get("content-type")).to.equal("text/html; charset=utf-8");
       expect(headers.get("cache-control")).to.equal("no-store");
@@ -167,7 +167,7 @@ describe("approval pages", () => {
       expect(body).not.to.match(/<script|<link|<img|\son\w+=/i);
     });
 
-    it("says the same of every address that is no link, and asks for none that cannot be one", async () => {
+    it("every address that is no link gets the same page, and impossible tokens are not looked up", async () => {
       const unknown = await pages.get(`/a/${"x".repeat(43)}`);
       for (const path of ["/a/x", `/a/${token}%00`, `/a/${token}.`, `/a/${"y".repeat(500)}`]) {
         const other = await pages.get(path);
@@ -176,7 +176,7 @@ describe("approval pages", () => {
       expect(pages.found).to.deep.equal(["x".repeat(43)]);
     });
 
-    it("knows no other methods", async () => {
+    it("a link answers 405 to other methods than GET, HEAD and POST", async () => {
       for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) {
         const { status, headers } = await pages.get(undefined, method);
         expect([status, headers.get("allow")]).to.deep.equal([405, "GET, HEAD, POST"]);
@@ -185,7 +185,7 @@ describe("approval pages", () => {
     });
   });
 
-  describe("a link that decides nothing any more", () => {
+  describe("a link that can decide nothing any more", () => {
     const closed: [string, Partial<LinkedApproval>, number, RegExp][] = [
       ["approved", decided("approved"), 200, /^Already approved$/],
       ["sent", decided("sent"), 200, /^Already approved and sent$/],
@@ -197,7 +197,7 @@ describe("approval pages", () => {
       ["closed", { closed: "link_leaked" }, 410, /^This link was closed$/],
     ];
     for (const [name, view, status, title] of closed) {
-      it(`shows how it stands and no button: ${name}`, async () => {
+      it(`a link that can decide nothing shows the draft's status and no button: ${name}`, async () => {
         pages.view = view;
         const fields = { decision: "approve", nonce: "1.x" };
         for (const shown of [await pages.get(), await pages.post(fields)]) {
@@ -209,7 +209,7 @@ describe("approval pages", () => {
       });
     }
 
-    it("says who decided, when and why", async () => {
+    it("a link to a decided draft says who decided, when and why", async () => {
       pages.view = decided("rejected", "Offer the refund <b>");
       const { body } = await pages.get();
       expect(body)
@@ -218,12 +218,12 @@ describe("approval pages", () => {
         .and.to.include("Offer the refund &lt;b&gt;");
     });
 
-    it("shows the newer message of a stale draft", async () => {
+    it("a link to a stale draft shows the newer message", async () => {
       pages.view = { ...decided("stale"), newerMessage: newer };
       expect((await pages.get()).body).to.include(newer.newText);
     });
 
-    it("shows nothing of the draft once it is expired or was edited", async () => {
+    it("a link that is expired, closed or about an edited draft shows nothing of the draft", async () => {
       const past = { expiresAt: "2026-11-20T11:00:00.000Z" };
       const leaked = { closed: "link_leaked", ...decided("sent") } as const;
       for (const view of [past, { superseded: true }, { ...past, ...decided("sent") }, leaked]) {
@@ -234,7 +234,7 @@ describe("approval pages", () => {
     });
   });
 
-  describe("fetching an attachment", () => {
+  describe("an attachment of an approval page", () => {
     const path = `/a/${token}/attachments`;
     const bytes = Buffer.from("<script>");
     const fileOf = (parts: () => AsyncIterable<Buffer>, size = bytes.length) => ({ name: "a.html", size, parts });
@@ -245,7 +245,7 @@ describe("approval pages", () => {
       });
     });
 
-    it("is a download of bytes, which a HEAD does not read", async () => {
+    it("an attachment is a download of bytes, which a HEAD request does not read", async () => {
       const { status, body, headers } = await pages.get(`${path}/1`);
       expect([status, body]).to.deep.equal([200, "<script>"]);
       expect(headers.get("content-type")).to.equal("application/octet-stream");
@@ -260,7 +260,7 @@ describe("approval pages", () => {
       expect([pages.found, pages.decided, pages.errors]).to.deep.equal([[], [], []]);
     });
 
-    it("is an error page where nothing can be read, and no complete download where not all can", async () => {
+    it("an unreadable attachment is an error page, and a partly readable one an incomplete download", async () => {
       let given = 0;
       pages.file = fileOf(async function* () {
         for (; given > 0; given -= 1) yield bytes.subarray(0, 3);
@@ -277,7 +277,7 @@ describe("approval pages", () => {
       expect(pages.errors).to.have.length(2);
     });
 
-    it("reads no further than the one who fetches it, and stops where that one goes away", async () => {
+    it("a download of an attachment stops reading when the client disconnects", async () => {
       const part = Buffer.alloc(1_000_000);
       const all = 100;
       let read = 0;
@@ -296,7 +296,7 @@ describe("approval pages", () => {
       expect(read).to.be.lessThan(all);
     });
 
-    it("shows where there is none what the link itself shows", async () => {
+    it("a missing attachment shows an error page, or what the link itself shows", async () => {
       pages.file = null;
       const answers: [Partial<LinkedApproval>, number, string][] = [
         [{}, 404, "Page not found"],
@@ -312,7 +312,7 @@ describe("approval pages", () => {
       }
     });
 
-    it("counts a link that there is not, and asks for none that cannot be one", async () => {
+    it("an attachment of an unknown link is counted as unknown, and impossible tokens are not looked up", async () => {
       for (const [address, counted] of [
         [`/a/${"x".repeat(43)}/attachments/1`, 1],
         [`/a/x/attachments/1`, 2],
@@ -327,7 +327,7 @@ describe("approval pages", () => {
       ]);
     });
 
-    it("knows no other methods", async () => {
+    it("an attachment answers 405 to other methods than GET and HEAD", async () => {
       for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
         const { status, headers } = await pages.get(`${path}/1`, method);
         expect([status, headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
@@ -336,8 +336,8 @@ describe("approval pages", () => {
     });
   });
 
-  describe("pressing a button", () => {
-    it("decides once, with everything that is known of the press", async () => {
+  describe("the button of an approval page", () => {
+    it("a press decides once, with the token, the reason, the IP address, the browser and the request id", async () => {
       const answer = await pages.post({
         decision: "reject",
         nonce: await pages.nonce("reject"),
@@ -357,12 +357,12 @@ describe("approval pages", () => {
       expect(answer.status).to.equal(200);
     });
 
-    it("takes no reason along with an approval", async () => {
+    it("an approval takes no reason along", async () => {
       await pages.post({ decision: "approve", nonce: await pages.nonce("approve"), reason: "x" });
       expect(pages.decided[0]?.reason).to.equal(undefined);
     });
 
-    it("refuses what did not come from the page, and shows the page anew with a nonce that works", async () => {
+    it("a press without the page's nonce is refused, and the page is shown again with a valid nonce", async () => {
       const approve = await pages.nonce("approve");
       const wrong: Record<string, string>[] = [
         { decision: "approve" },
@@ -386,7 +386,7 @@ describe("approval pages", () => {
       expect(pages.decided).to.have.length(1);
     });
 
-    it("takes a page's nonce for an hour, for that version only", async () => {
+    it("a page's nonce is valid for an hour, and for that version only", async () => {
       const nonce = await pages.nonce("approve");
       pages.now = new Date(pages.now.getTime() + hour - 1);
       pages.view = { version: 2 };
@@ -403,7 +403,7 @@ describe("approval pages", () => {
       expect((await pages.post({ decision: "approve", nonce })).status).to.equal(200);
     });
 
-    it("refuses a form without a choice, with two, or that is none", async () => {
+    it("a form without a choice, with two choices or with an unknown choice is refused", async () => {
       const nonce = await pages.nonce("approve");
       for (const body of [
         `nonce=${nonce}`,
@@ -421,7 +421,7 @@ describe("approval pages", () => {
       expect(pages.decided).to.be.empty;
     });
 
-    it("takes a reason of 2,048 bytes and not one more, and keeps what was typed", async () => {
+    it("a reason may have 2,048 bytes; a longer one is refused and stays in the form", async () => {
       const nonce = await pages.nonce("reject");
       const tooLong = `é${"x".repeat(2047)}`;
       const refused = await pages.post({ decision: "reject", nonce, reason: tooLong });
@@ -432,13 +432,13 @@ describe("approval pages", () => {
       expect(Buffer.byteLength(pages.decided[0]?.reason ?? "")).to.equal(2048);
     });
 
-    it("refuses a form over 8 KB", async () => {
+    it("a form over 8 KB is refused", async () => {
       const refused = await pages.post({ decision: "reject", nonce: "x", reason: "x".repeat(9000) });
       expect([refused.status, refused.title]).to.deep.equal([413, "The reason is too long"]);
       expect(refused.headers.get("content-security-policy")).to.include("default-src 'none'");
     });
 
-    it("survives a body that stops in the middle", async () => {
+    it("a request whose body stops in the middle decides nothing, and the server continues", async () => {
       await new Promise<void>((resolve) => {
         const socket = connect(Number(new URL(pages.url()).port), "127.0.0.1", () => {
           const head = "Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 500";
@@ -458,7 +458,7 @@ describe("approval pages", () => {
     const press = async (decision: "approve" | "reject", fields: Record<string, string>) =>
       pages.post({ decision, nonce: await pages.nonce(decision), ...fields });
 
-    it("has a labelled field for it beside each choice, and no other page has", async () => {
+    it("a page that asks for a code has a labelled field with each choice, and no other page has one", async () => {
       const { body } = await pages.get();
       for (const choice of ["approve", "reject"]) {
         const form = body.split("<form").find((part) => part.includes(`value="${choice}"`)) ?? "";
@@ -473,7 +473,7 @@ describe("approval pages", () => {
       expect((await pages.get()).body).not.to.match(/one-time-code|name="code"/);
     });
 
-    it("hands on what was typed, without blanks, with either choice; an empty field is none", async () => {
+    it("the typed code is passed on without blanks, with either choice, and an empty field is no code", async () => {
       for (const [typed, code] of [
         ["4831", "4831"],
         [" 48 31\u00a0\n", "4831"],
@@ -492,7 +492,7 @@ describe("approval pages", () => {
       expect(pages.decided.pop()?.code).to.equal(undefined);
     });
 
-    it("asks again where none was typed, and says how many tries are left where a wrong one was; neither stays in the page", async () => {
+    it("a missing or wrong code is asked for again, with the tries left, and is not repeated in the page", async () => {
       for (const [result, status, sentence] of [
         [{ kind: "code_missing" }, 422, "Please type the four digits"],
         [{ kind: "code_wrong", triesLeft: 4 }, 403, "You have 4 tries left"],
@@ -508,7 +508,7 @@ describe("approval pages", () => {
       }
     });
 
-    it("takes no press of another page, whatever its code", async () => {
+    it("a press with a code but without the page's nonce is refused", async () => {
       const answer = await pages.post({ decision: "approve", nonce: "1.x", code: "4831" });
       expect([answer.status, pages.decided]).to.deep.equal([403, []]);
     });
@@ -546,7 +546,7 @@ describe("approval pages", () => {
       [{ kind: "unknown" }, 404, "Page not found", "cut off"],
     ];
     for (const [result, status, title, sentence] of outcomes) {
-      it(`says so in the title: ${title} (${sentence})`, async () => {
+      it(`the page after a press has its outcome as title: ${title} (${sentence})`, async () => {
         pages.result = async () => result;
         const page = await pages.post({ decision: "approve", nonce: await pages.nonce("approve") });
         expect([page.status, page.title]).to.deep.equal([status, title]);
@@ -555,8 +555,8 @@ describe("approval pages", () => {
     }
   });
 
-  describe("trouble behind the page", () => {
-    it("asks to try again, at the look-up and at the decision", async () => {
+  describe("failures behind an approval page", () => {
+    it("an approval page asks to try again if the look-up or the decision is unavailable", async () => {
       const nonce = await pages.nonce("approve");
       pages.result = async () => {
         throw new Unavailable("the log is away");
@@ -573,7 +573,7 @@ describe("approval pages", () => {
       expect(pages.errors).to.be.empty;
     });
 
-    it("tells nothing of our own faults but to the log", async () => {
+    it("an internal error is logged, and its details are not shown on the page", async () => {
       pages.findFails = new Error("secret detail");
       const page = await pages.get();
       expect(page.status).to.equal(500);

@@ -69,7 +69,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     return { page, asked };
   }
 
-  it("is decided by one press without script, and a second press shows the outcome", async () => {
+  it("a draft is decided by one press without script, and a second press shows the outcome", async () => {
     pages.result = async () => {
       pages.view = { decided: { decision: "sending", by: "anna@harbour.example", at: "2026-11-20T12:00:00Z" } };
       return { kind: "approved", sending: true };
@@ -84,7 +84,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(pages.decided.map(({ decision }) => decision)).to.deep.equal(["approve"]);
   });
 
-  it("is decided by the keyboard alone, with a reason", async () => {
+  it("a draft is decided by the keyboard alone, with a reason", async () => {
     pages.result = async () => ({ kind: "rejected" });
     const { page } = await open(`/a/${token}?d=reject`);
     await page.getByLabel("Reason").focus();
@@ -97,7 +97,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     ]);
   });
 
-  it("asks for a code by a field of digits, and is decided by the keyboard alone", async () => {
+  it("an approval page asks for a code of digits, and a draft is decided by the keyboard alone", async () => {
     pages.view = { codeTriesLeft: 5 };
     const { page } = await open(`/a/${token}`, { ...phone, javaScriptEnabled: false });
     await page.getByRole("button", { name: "Approve & send" }).click();
@@ -109,7 +109,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(pages.decided.map(({ decision, code }) => [decision, code])).to.deep.equal([["approve", "4831"]]);
   });
 
-  it(`is not decided by ${visits} visits of a browser that runs script and looks at everything`, async () => {
+  it(`a draft is not decided by ${visits} visits of a browser that runs scripts and unfolds everything`, async () => {
     pages.view = withHtml;
     const { page } = await open(blank);
     for (let n = 0; n < visits; n += 1) {
@@ -120,7 +120,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(pages.decided).to.be.empty;
   });
 
-  it("runs nothing and asks for nothing, whatever strangers wrote", async () => {
+  it("an approval page with hostile words runs nothing and requests nothing", async () => {
     pages.view = hostile;
     const { page, asked } = await open(`/a/${token}`);
     const frame = page.frameLocator("iframe");
@@ -132,7 +132,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(asked).to.deep.equal([pages.url()]);
   });
 
-  it("keeps a letter that gets past the sanitiser from loading or running anything", async () => {
+  it("a draft's HTML that passes the sanitiser loads and runs nothing in its frame", async () => {
     const { page, asked } = await open(`/a/${token}`);
     await page.evaluate((html) => {
       const frame = document.createElement("iframe");
@@ -145,7 +145,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(beyond).to.deep.equal([]);
   });
 
-  it("shows the letter's HTML in its frame, links written out and not to be followed", async () => {
+  it("an approval page shows a draft's HTML in a frame, with links written out that cannot be followed", async () => {
     pages.view = withHtml;
     const { page } = await open(`/a/${token}`);
     const frame = page.frameLocator("iframe");
@@ -159,7 +159,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
   });
 
   for (const [name, view] of Object.entries(views)) {
-    it(`fits a small phone, can be read and pressed by everybody: ${name}`, async () => {
+    it(`an approval page fits a small phone and is accessible: ${name}`, async () => {
       pages.view = view;
       const { page } = await open(`/a/${token}`, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
       expect(await page.evaluate(audit)).to.deep.equal([]);
@@ -167,7 +167,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
       expect(await page.evaluate(audit)).to.deep.equal([]);
     });
 
-    it(`the mail fits a small phone and leads nowhere but to its two links: ${name}`, async () => {
+    it(`an approval mail fits a small phone and links only its two links: ${name}`, async () => {
       const links = { approve: pages.url(`/a/${token}?d=approve`), reject: pages.url(`/a/${token}?d=reject`) };
       const { page, asked } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
       await page.setContent(renderApprovalMail(reviewCard({ ...ordinary, ...view }), links).html, {
@@ -187,7 +187,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
   }
 
   for (const [name, view] of Object.entries(inFull ? views : { changed })) {
-    it(`has nothing that axe finds, in either light: ${name}`, async () => {
+    it(`axe finds nothing on an approval page, in light and dark: ${name}`, async () => {
       pages.view = view;
       const { page } = await open(`/a/${token}`, { ...phone, bypassCSP: true });
       await page.evaluate(axe);
@@ -198,7 +198,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     });
   }
 
-  it("has nothing that axe finds on the page that lists drafts, on those that stop mail and those about plans, and each can be read and pressed", async () => {
+  it("axe finds nothing on the pages that list drafts, stop mail and show plans, and each is accessible", async () => {
     const nonce = "a nonce";
     const { page } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
     const usual = [
@@ -230,7 +230,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     }
   });
 
-  it("looks again by itself while a checkout is being confirmed, and axe finds no more than that", async () => {
+  it("a page whose checkout is being confirmed reloads itself, and axe finds only that", async () => {
     const { page } = await open(blank, { viewport: { width: 320, height: 640 } });
     await page.setContent(billing.outcomePage({ kind: "being_confirmed" }, plans));
     await page.evaluate(axe);
@@ -239,7 +239,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(await page.evaluate(violations)).to.deep.equal(['meta-refresh: <meta http-equiv="refresh" content="10">']);
   });
 
-  it("outcome pages can be read by everybody too", async () => {
+  it("the page after a press is accessible", async () => {
     const { page } = await open(`/a/${token}`);
     await page.getByRole("button", { name: "Reject" }).click();
     expect(await page.evaluate(audit)).to.deep.equal([]);

@@ -19,7 +19,7 @@ async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
   return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
 }
 
-describe("the pages of domains", () => {
+describe("the console's domain pages", () => {
   let dns: DnsServer;
   let service: InProcess;
   let workspace: Workspace;
@@ -43,7 +43,7 @@ describe("the pages of domains", () => {
   const looked = (id: string, times: number) =>
     until(async () => ((await stored(id)).verification_attempts ?? 0) >= times);
 
-  it("explain the sandbox, which needs nothing", async () => {
+  it("the domain pages explain that the sandbox domain needs no DNS records and cannot be deleted", async () => {
     const list = await owner.get("/domains");
     expect(list.page).to.include("works at once");
     const { page, text } = await owner.get(`/domains/${sandboxDomainId(workspace.id)}`);
@@ -52,7 +52,7 @@ describe("the pages of domains", () => {
     expect((await owner.get(`/domains/${sandboxDomainId(workspace.id)}/delete`)).page).to.include("cannot be deleted");
   });
 
-  it("add one, and keep what was typed where it is refused", async () => {
+  it("a domain is added by the form, and a refused form keeps what was typed", async () => {
     const refused = await send("/domains", { domain_name: "<b>not a domain</b>", inbound_subdomain: "mail" });
     expect(refused.status).to.equal(422);
     expect(formIn(refused.text, "/domains")).to.deep.include({
@@ -67,7 +67,7 @@ describe("the pages of domains", () => {
     own = /[0-9a-f-]{36}/.exec(location!)![0];
   });
 
-  it("show its records to copy, what was found instead without markup, and a subdomain where mail goes elsewhere", async () => {
+  it("a domain's page shows its records to copy, wrong records without markup, and a subdomain if mail goes elsewhere", async () => {
     const [ownership] = (await stored(own)).dns_records;
     dns.txt(ownership.fqdn, "<img src=x onerror=alert(1)>\u202e");
     await looked(own, 1);
@@ -89,7 +89,7 @@ describe("the pages of domains", () => {
     expect(page).to.match(/Next: \d+ \w+ \d{4}|Next: now/);
   });
 
-  it("become verified when the records are there and somebody has them looked up", async () => {
+  it("a domain becomes verified when its records are published and a member starts the check", async () => {
     dns.publish((await stored(own)).dns_records);
     const before = (await stored(own)).verification_attempts;
     const { location } = await send(`/domains/${own}`, {}, `/domains/${own}/verify`);
@@ -100,7 +100,7 @@ describe("the pages of domains", () => {
     expect(page).to.include("All records were found.").and.not.to.include("already receives mail elsewhere");
   });
 
-  it("cannot be deleted while an identity is at it, and say which one", async () => {
+  it("a domain with an identity cannot be deleted, and the page names the identity", async () => {
     const identity = await service.identity(workspace.id, { domainId: own, localPart: "support" });
     const { page, text } = await owner.get(`/domains/${own}/delete`);
     expect(page).to.include("cannot be deleted while identities").and.to.include("support@customer.example");
@@ -112,7 +112,7 @@ describe("the pages of domains", () => {
     expect((await owner.get(`/domains/${own}`)).status).to.equal(404);
   });
 
-  it("show an auditor everything and nothing to press, and an approver none", async () => {
+  it("an auditor sees the domain pages without forms; an approver and another workspace see none of them", async () => {
     const { id } = (await workspace.ask("POST /v1/domains", { json: { domain_name: "other.example" } })).json;
     const auditor = await deskOf(service, workspace.id, { role: "auditor" });
     for (const path of ["/domains", `/domains/${id}`]) {

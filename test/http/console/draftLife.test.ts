@@ -6,7 +6,7 @@ import { runHere } from "#test/support/commandHere.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-describe("console: a draft's life", () => {
+describe("the console's history of a draft", () => {
   let service: InProcess;
   let workspace: Workspace;
   let auditor: Desk;
@@ -72,7 +72,7 @@ describe("console: a draft's life", () => {
   const answerIn = (text: string): string => /<p class="answer">(.*?)<\/p>/s.exec(text)![1]!.replace(/<[^>]+>/g, "");
   const plain = (text: string) => text.replace(/&#39;/g, "'").replace(/&quot;/g, '"');
 
-  describe("a draft that was submitted, edited, asked about, approved and sent", () => {
+  describe("a draft that was submitted, edited, notified, approved and sent", () => {
     let id: string;
     let sent: any;
     before(async () => {
@@ -90,7 +90,7 @@ describe("console: a draft's life", () => {
       sent = await draftOf(id);
     });
 
-    it("answers at the top by whose word, about which version, to whom, and says the same on the command line", async () => {
+    it("the history page says at its top who approved which version and to whom it went, as the audit command does", async () => {
       const { status, text } = await auditor.get(`/drafts/${id}`);
       expect(status).to.equal(200);
       const answer = plain(answerIn(text));
@@ -104,7 +104,7 @@ describe("console: a draft's life", () => {
       expect(await audit(id)).to.equal(answer);
     });
 
-    it("tells every event of its history as a step, with who exactly behind it", async () => {
+    it("the history page shows every event of the draft as a step, with the IP address and browser that approved it", async () => {
       const { data } = (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json;
       const { text, page } = await auditor.get(`/drafts/${id}`);
       expect([...text.matchAll(/<li id="step-(\d+)"/g)].map(([, n]) => Number(n))).to.deep.equal(
@@ -114,14 +114,14 @@ describe("console: a draft's life", () => {
       expect(page).to.include("192.0.2.9").and.to.include("A Browser/1.0");
     });
 
-    it("shows what the edit changed", async () => {
+    it("the history page shows what an edit changed", async () => {
       const { text } = await auditor.get(`/drafts/${id}`);
       expect(text).to.include('<del><span class="unseen">removed: </span>It left yesterday.</del>');
       expect(text).to.include('<ins><span class="unseen">added: </span>It leaves tomorrow.</ins>');
       expect(text).to.include("The warehouse said so.");
     });
 
-    it("can be walked from the first step to the last one by links alone, each as it stood then", async () => {
+    it("a reader can follow links from the first step of a draft to the last one, each as the draft was then", async () => {
       let path: string | undefined = `/drafts/${id}/at/1`;
       const told: string[] = [];
       while (path !== undefined) {
@@ -138,14 +138,14 @@ describe("console: a draft's life", () => {
       for (const text of told.slice(1)) expect(text).to.include('rel="prev"');
     });
 
-    it("says that what left is what was approved, and how to check it", async () => {
+    it("the history page of a sent draft says that the approved content was sent, and how to verify it", async () => {
       const { page } = await auditor.get(`/drafts/${id}`);
       expect(page).to.include("Yes. What was approved, what was queued and what was handed over is the same version");
       expect(page.split(sent.content_sha256).length - 1).to.be.at.least(4);
       expect(page).to.include(`GET /v1/drafts/${id}/content?version=2`).and.to.include("audit -- export");
     });
 
-    it("gives the very mail that was handed over, byte for byte, and in words", async () => {
+    it("the hand-over step shows the mail that the provider received and offers its exact bytes for download", async () => {
       const { data } = (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json;
       const n = data.findIndex(({ type }: any) => type === "DeliveryStarted") + 1;
       const { mime_sha256 } = data[n - 1].data;
@@ -162,7 +162,7 @@ describe("console: a draft's life", () => {
       expect(createHash("sha256").update(bytes).digest("hex")).to.equal(mime_sha256);
     });
 
-    it("prints with everything unfolded, under the draft, the workspace, the time and the log position", async () => {
+    it("the printed history is unfolded and names the draft, the workspace, the time and the log position", async () => {
       const { data } = (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json;
       const { text, page } = await auditor.get(`/drafts/${id}/print`);
       expect(page).to.include(`Draft ${id}`).and.to.include(`Test ( ${workspace.id} )`);
@@ -173,7 +173,7 @@ describe("console: a draft's life", () => {
       expect(page).to.include(`/drafts/${id}`).and.to.include("It leaves tomorrow.");
     });
 
-    it("shows the times in the reader's own zone, UTC on hover", async () => {
+    it("the history page shows times in the reader's zone, and UTC on hover", async () => {
       auditor.cookies.set("countersign_zone", encodeURIComponent("Asia/Kathmandu"));
       const { text } = await auditor.get(`/drafts/${id}`);
       auditor.cookies.delete("countersign_zone");
@@ -188,7 +188,7 @@ describe("console: a draft's life", () => {
     });
   });
 
-  it("compares a page's versions up to 2,000 lines, and links the versions whose changes it does not show", async () => {
+  it("a history page compares up to 2,000 lines of versions, and links the versions whose changes it leaves out", async () => {
     const { draft } = await submitted({}, { body_text: "a\n".repeat(1_500) });
     await edit(draft.id, { body_text: "b\n".repeat(1_500) });
     await edit(draft.id, { body_text: "c\n".repeat(100) });
@@ -206,7 +206,7 @@ describe("console: a draft's life", () => {
     }
   });
 
-  it("names the message that a draft went stale for", async () => {
+  it("the history page of a stale draft names the newer message", async () => {
     const { draft, identity, answered } = await submitted();
     await service.deliver(
       identity.address,
@@ -221,7 +221,7 @@ describe("console: a draft's life", () => {
     expect(await audit(draft.id)).to.equal(answer);
   });
 
-  it("names who rejected it, and the reason", async () => {
+  it("the history page of a rejected draft names who rejected it, and the reason", async () => {
     const { draft } = await submitted(askedByMail());
     await press(await linkOf(draft.id, 1), "reject", "Wrong price");
     await ends(draft.id, "rejected");
@@ -233,7 +233,7 @@ describe("console: a draft's life", () => {
     expect(await audit(draft.id)).to.equal(plain(answerIn(text)));
   });
 
-  it("names everybody of a quorum", async () => {
+  it("the history page of a draft that needs two approvals names both approvers", async () => {
     const { draft } = await submitted({ ...askedByMail(), approvalsRequired: 2 });
     await workspace.ask(`POST /v1/drafts/${draft.id}/approve`);
     const waiting = plain(answerIn((await auditor.get(`/drafts/${draft.id}`)).text));
@@ -247,7 +247,7 @@ describe("console: a draft's life", () => {
     expect(await audit(draft.id)).to.equal(answer);
   });
 
-  it("names somebody signed in who approved it, took that back, and rejected it", async () => {
+  it("the history page names the signed-in owner who approved a draft, took the approval back and rejected it", async () => {
     const desk = await deskOf(service, workspace.id, {
       role: "owner",
       name: "Joan Owner",
@@ -269,7 +269,7 @@ describe("console: a draft's life", () => {
     );
   });
 
-  it("says that a rule approved it, and no person", async () => {
+  it("the history page of a draft that a rule approved says that no person approved it", async () => {
     const identity = await service.identity(workspace.id);
     const conditions = { operator: "AND", conditions: [{ field: "identity.id", op: "equals", value: identity.id }] };
     const rule = {
@@ -290,8 +290,8 @@ describe("console: a draft's life", () => {
     expect(answerIn(text)).to.match(/version 1 was approved on .* by the rule “All of &lt;these&gt;”, not by a person/);
   });
 
-  describe("who may see what", () => {
-    it("an approver sees the sentence and the draft, and who can see its history", async () => {
+  describe("who may see the history of a draft", () => {
+    it("an approver sees the summary and the draft, and reads which roles may see its history", async () => {
       const desk = await deskOf(service, workspace.id, { role: "approver" });
       const { draft } = await submitted(askedByMail(), { rationale: "They asked." });
       expect((await auditor.get(`/drafts/${draft.id}`)).text).not.to.include("/review?draft=");
@@ -309,7 +309,7 @@ describe("console: a draft's life", () => {
       }
     });
 
-    it("nobody sees a draft of another workspace, or one that is none, or a step it has not", async () => {
+    it("a draft of another workspace, an unknown draft and a step that does not exist are not found", async () => {
       const stranger = await deskOf(service, (await service.workspace()).id, { role: "owner" });
       const { draft } = await submitted();
       for (const path of ["", "/at/1", "/print"]) {
@@ -322,7 +322,7 @@ describe("console: a draft's life", () => {
     });
   });
 
-  it("lists drafts by status, identity and conversation, and says what is wrong with a filter", async () => {
+  it("the page of drafts filters by status, identity and conversation, and says what is wrong with a filter", async () => {
     const { draft, identity } = await submitted();
     const { page, text } = await auditor.get(`/drafts?status=pending&identity_id=${identity.id}`);
     expect(page).to.include("1 draft, the newest first.").and.to.include("Waiting for a decision");

@@ -62,14 +62,14 @@ async function wireDraft(events: readonly LifeEvent[]) {
 
 const told = (events: readonly LifeEvent[]) => toPlainText(explainDraft(foldLife(events)));
 
-describe("console: a draft's life in words", () => {
-  it("answers from the history that the API tells as from the log itself", async () => {
+describe("the words of a draft's history", () => {
+  it("the summary is the same from the API's history as from the log", async () => {
     for (const [name, [events, sentence]] of Object.entries(lives)) {
       expect(told(await overTheWire(events)), name).to.equal(sentence);
     }
   });
 
-  it("answers from the draft alone no more than its history does", async () => {
+  it("the summary from the draft alone claims no more than the draft's history does", async () => {
     for (const [name, [events]] of Object.entries(lives)) {
       for (const [index] of events.entries()) {
         const until = events.slice(0, index + 1);
@@ -87,7 +87,7 @@ describe("console: a draft's life in words", () => {
     }
   });
 
-  it("tells every event as a step, and what the draft said then", () => {
+  it("every event of a draft is a step with the draft's version at that time", () => {
     for (const [name, [events]] of Object.entries(lives)) {
       const steps = stepsOf(events);
       expect(
@@ -101,7 +101,7 @@ describe("console: a draft's life in words", () => {
     }
   });
 
-  it("says plainly when the hashes differ: at the queueing, at the hand-over, or of the content itself", async () => {
+  it("the history page says plainly that hashes differ: of the queued, the handed-over or the approved content", async () => {
     const [sentEvents] = lives["sent by the link of an approval mail"]!;
     const draft = await wireDraft(sentEvents);
     const page = (events: LifeEvent[]) =>
@@ -117,7 +117,7 @@ describe("console: a draft's life in words", () => {
     expect(page(sentEvents)).to.include("No: these hashes are not the same.");
   });
 
-  it("says so when the stored bytes are not those that were handed over", () => {
+  it("the view of a sent mail says that the stored bytes are not those that were handed over", () => {
     const parsed = unreadableMail("no");
     const page = mimeView({
       messageId: draftId,
@@ -129,7 +129,7 @@ describe("console: a draft's life in words", () => {
     expect(page.markup).to.include("These are not the bytes that were handed over.");
   });
 
-  it("reads a head with folded fields, and one that is broken", () => {
+  it("the header reader unfolds folded fields and shows a header without a colon", () => {
     expect(headOf(Buffer.from("A: 1\r\n 2\r\nB:3\r\n\r\nC: 4"))).to.deep.equal([
       { name: "A", value: "1 2" },
       { name: "B", value: "3" },
@@ -137,7 +137,7 @@ describe("console: a draft's life in words", () => {
     expect(headOf(Buffer.from("no colon"))).to.deep.equal([{ name: "", value: "no colon" }]);
   });
 
-  describe("under hostile words in every field", () => {
+  describe("history pages with hostile words in every field", () => {
     const hostile = [
       "<script>alert(1)</script>",
       `"><img src=x onerror=alert(1)>`,
@@ -160,7 +160,7 @@ describe("console: a draft's life in words", () => {
       return seen.size > before;
     });
 
-    it("keeps every page's elements and attributes as they are", async () => {
+    it("hostile words change no element and no attribute of a draft's history pages", async () => {
       let compared = 0;
       for (const events of all) {
         const plain = await pagesOf(replaced(events, (n) => `word ${n}`));
@@ -173,7 +173,7 @@ describe("console: a draft's life in words", () => {
       expect(compared).to.be.above(100);
     });
 
-    it("shows HTML in frames alone, whatever it is", async () => {
+    it("history pages show the HTML of a draft only in sandboxed frames", async () => {
       const body_html = hostile.join("<p>");
       const [first, ...rest] = mails as [Extract<LifeEvent, { type: "DraftSubmitted" }>, ...LifeEvent[]];
       const content = { ...first.data.content!, body_html, signature_html: body_html };

@@ -20,7 +20,7 @@ import { browserAt, deskOf } from "#test/support/desk.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 /** The frame that every page stands in, tried on pages of the test's own. */
-describe("console: the frame", () => {
+describe("the console's framework", () => {
   let service: InProcess;
   let workspace: Workspace;
   let url: string;
@@ -103,7 +103,7 @@ describe("console: the frame", () => {
   const desk = (options: Parameters<typeof deskOf>[2] = {}) => deskOf({ ...service, url }, workspace.id, options);
   const nameNow = async () => (await workspace.ask("GET /v1/workspaces/me")).json.name;
 
-  it("shows a page to who is signed in, leads others to sign in, and leaves what is no page to the API", async () => {
+  it("a signed-in member gets a page, others are sent to sign in, and requests for JSON are left to the API", async () => {
     const ann = await desk({ name: "Ann <b>" });
     const seen = await ann.get("/review");
     expect(seen.status).to.equal(200);
@@ -117,7 +117,7 @@ describe("console: the frame", () => {
     expect((await ann.get("/review/nothing")).page).to.contain("Page not found");
   });
 
-  it("does what a form says, under the route's own rules, and says so once", async () => {
+  it("a posted form runs its route's rules, and the next page confirms it", async () => {
     const ann = await desk();
     await ann.get("/review");
     const done = await ann.post("/review/rename", { name: "Desk" });
@@ -128,7 +128,7 @@ describe("console: the frame", () => {
     expect([refused.status, await nameNow()]).to.deep.equal([422, "Desk"]);
   });
 
-  it("does not do what the role does not allow", async () => {
+  it("a form that the member's role does not allow is refused", async () => {
     const auditor = await desk({ role: "auditor" });
     await auditor.get("/review");
     const { status, page } = await auditor.post("/review/rename", { name: "Auditor's" });
@@ -137,7 +137,7 @@ describe("console: the frame", () => {
     expect(await nameNow()).to.equal("Desk");
   });
 
-  it("takes no form that is another site's, another session's or nobody's", async () => {
+  it("a form from another site, with another session's token or without a token is refused", async () => {
     const ann = await desk();
     const ben = await desk();
     await ben.get("/review");
@@ -157,7 +157,7 @@ describe("console: the frame", () => {
     expect(await service.store.head()).to.equal(before);
   });
 
-  it("ends with the right: a member who was removed is told so, also by the page that was under way", async () => {
+  it("a removed member's sessions end, including for a page that is being loaded", async () => {
     const ann = await desk();
     const ben = await desk({ role: "admin" });
     let release = () => {};
@@ -178,14 +178,14 @@ describe("console: the frame", () => {
     expect([after.status, after.page.includes("You are not a member of a workspace")]).to.deep.equal([403, true]);
   });
 
-  it("reads the form of nobody who is not signed in", async () => {
+  it("the form of a stranger who is not signed in is not read", async () => {
     const large = { name: "x".repeat(1_100_000) };
     const stranger = await browserAt(url, "x".repeat(43)).post("/review/rename", large, { Referer: `${url}/review` });
     expect([stranger.status, stranger.location]).to.deep.equal([303, "/sign-in?next=%2Freview"]);
     expect((await (await desk()).post("/review/rename", large)).status).to.equal(413);
   });
 
-  it("does nothing for a form whose session ended while it came in", async () => {
+  it("a form whose session ends while it is being received changes nothing", async () => {
     const ann = await desk();
     const { text } = await ann.get("/review");
     const formToken = /form_token" value="([^"]+)"/.exec(text)![1]!;
@@ -215,7 +215,7 @@ describe("console: the frame", () => {
     expect(await service.store.head()).to.equal(before);
   });
 
-  it("gives a session whose rights changed a new cookie, and knows the old one for a moment only", async () => {
+  it("a session whose rights changed gets a new cookie, and its old cookie works for 30 seconds more", async () => {
     const ann = await desk({ role: "admin" });
     const old = ann.cookies.get("countersign")!;
     await service.deps.accounts.sessions.renew(ann.user.id, workspace.id);
@@ -227,7 +227,7 @@ describe("console: the frame", () => {
     expect((await ann.get("/review")).status).to.equal(200);
   });
 
-  it("gives requests that come together one session, whose forms are taken", async () => {
+  it("concurrent requests of a renewed session get one session, whose forms are accepted", async () => {
     const ann = await desk({ role: "admin" });
     const { sessions } = service.deps.accounts;
     const { rotate } = sessions;
@@ -242,14 +242,14 @@ describe("console: the frame", () => {
     expect((await ann.post("/review/rename", { name: "Together" })).status).to.equal(303);
   });
 
-  it("asks for the password again before what is sensitive", async () => {
+  it("a sensitive page asks for the password again after ten minutes", async () => {
     const ann = await desk();
     expect((await ann.get("/review/secret")).page).to.contain("Secret");
     service.clock.advance(11 * 60_000);
     expect((await ann.get("/review/secret")).location).to.equal("/settings/confirm?next=%2Freview%2Fsecret");
   });
 
-  it("ends after 12 hours without a request, and after 14 days in any case", async () => {
+  it("a session ends after 12 hours without a request, and after 14 days in any case", async () => {
     const ann = await desk();
     for (let hour = 0; hour < 14 * 24; hour += 11) {
       expect((await ann.get("/review")).status, `${hour} h`).to.equal(200);
@@ -267,7 +267,7 @@ describe("console: the frame", () => {
     expect((await ben.get("/review")).status).to.equal(303);
   });
 
-  it("serves its style and scripts by their content, and nothing else", async () => {
+  it("the console's styles and scripts are immutable files, and its policy allows no unsafe script", async () => {
     const { text, headers } = await (await desk()).get("/review");
     expect(headers.get("content-security-policy")).to.contain("script-src 'self';").and.not.contain("unsafe");
     const files = [...text.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map((match) => match[1]!);
@@ -280,7 +280,7 @@ describe("console: the frame", () => {
     }
   });
 
-  it("leads on within this service alone", () => {
+  it("a redirect after a form leads only to a path of this service", () => {
     for (const own of ["/review", "/threads?q=a%20b", "/drafts/1#step-2"]) expect(ownPath(own)).to.equal(own);
     const others = [
       "",

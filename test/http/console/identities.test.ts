@@ -22,7 +22,7 @@ async function deskOf(...given: Parameters<typeof plainDesk>): Promise<Desk> {
   return { ...desk, get: inOrder(desk.get), post: inOrder(desk.post) };
 }
 
-describe("the pages of identities", () => {
+describe("the console's identity pages", () => {
   let service: InProcess;
   let workspace: Workspace;
   let owner: Desk;
@@ -60,7 +60,7 @@ describe("the pages of identities", () => {
     return /^\/identities\/([0-9a-f-]{36})/.exec(location!)![1]!;
   };
 
-  it("lead an empty workspace from a domain to a key", async () => {
+  it("the identity pages lead an empty workspace from a domain to an API key", async () => {
     const empty = await service.workspace();
     const desk = await deskOf(service, empty.id);
     const { page, text } = await desk.get("/identities");
@@ -73,7 +73,7 @@ describe("the pages of identities", () => {
     );
   });
 
-  it("make an identity with every field, once", async () => {
+  it("the form for a new identity stores every field, and a second press creates no second identity", async () => {
     const { text } = await owner.get("/identities/new");
     const fields = {
       ...formIn(text, "/identities/new"),
@@ -122,7 +122,7 @@ describe("the pages of identities", () => {
     expect(shown).not.to.include(botToken);
   });
 
-  it("keep what was typed where it is refused, and say at which field", async () => {
+  it("a refused form for a new identity keeps what was typed and shows the error at its field", async () => {
     const refused = await create({
       local_part: "Not Possible",
       display_name: "Typed <b>name</b>",
@@ -145,7 +145,7 @@ describe("the pages of identities", () => {
     );
   });
 
-  it("change only what was touched, and keep a secret that is sent back masked", async () => {
+  it("an identity's form changes only the edited field, and keeps a secret that is sent back masked", async () => {
     const secret = "https://hooks.slack.com/services/T0/B0/secretsecret";
     const id = await made({
       "approval_channel.type": "slack",
@@ -164,7 +164,7 @@ describe("the pages of identities", () => {
     expect([webhook_url, channel]).to.deep.equal([secret, "#two"]);
   });
 
-  it("change every field, and take each away again", async () => {
+  it("an identity's forms change every field, and clear those that may be empty", async () => {
     const id = await made();
     const [page, approval] = [`/identities/${id}`, `/identities/${id}/approval`];
     const mail = { thread_history_depth: "3", signature_text: "Text", signature_html: "<p>Text</p>" };
@@ -201,7 +201,7 @@ describe("the pages of identities", () => {
     });
   });
 
-  it("refuse a mask of nothing that is stored, at its field", async () => {
+  it("an identity's form refuses a masked secret that matches nothing stored, at its field", async () => {
     const id = await made({ "approval_channel.type": "email", "approval_channel.email.to": "ann@office.example" });
     const answer = await send(owner, `/identities/${id}/approval`, {
       "approval_channel.type": "slack",
@@ -212,7 +212,7 @@ describe("the pages of identities", () => {
     expect((await stored(id)).approval_channel).to.deep.equal(email("ann@office.example"));
   });
 
-  it("bring together what two people change, and show where both changed the same", async () => {
+  it("concurrent changes of different fields are merged; a change of the same field is shown as a conflict", async () => {
     const id = await made();
     const page = `/identities/${id}`;
     const mine = formIn((await owner.get(page)).text, page);
@@ -234,7 +234,7 @@ describe("the pages of identities", () => {
     });
   });
 
-  it("preview a signature without saving it", async () => {
+  it("the preview of a signature saves nothing", async () => {
     const id = await made();
     const typed =
       '<p onclick="x">Kind <b>regards</b></p><img src="https://pictures.example/a.png" alt="logo"><script>alert(1)</script>';
@@ -256,7 +256,7 @@ describe("the pages of identities", () => {
     expect((await stored(id)).signature_text).to.equal("Typed");
   });
 
-  it("disable, enable and delete, and say what that means", async () => {
+  it("an identity can be disabled, enabled and deleted, and the pages say what that means", async () => {
     const id = await made();
     const page = `/identities/${id}`;
     await send(owner, page, { action: `${page}/status` });
@@ -271,7 +271,7 @@ describe("the pages of identities", () => {
     expect((await owner.get(page)).status).to.equal(404);
   });
 
-  it("show a test while it is tried again, with the provider's words and no markup of theirs", async () => {
+  it("a test notification that is retried is shown with the provider's words and without their markup", async () => {
     const id = await made({
       "approval_channel.type": "slack",
       "approval_channel.slack.webhook_url": "https://hooks.slack.com/services/T/B/X",
@@ -292,7 +292,7 @@ describe("the pages of identities", () => {
     expect((await owner.get(location!)).text).not.to.include("hx-trigger");
   });
 
-  it("show hostile words as words, in values, forms and sentences", async () => {
+  it("identity pages show hostile words as text in values, forms and sentences", async () => {
     const words = `"><img src=x onerror=alert(1)><script>alert(1)</script>\u202e`;
     const { id } = await service.identity(workspace.id, {
       displayName: words,
@@ -314,7 +314,7 @@ describe("the pages of identities", () => {
     expect(await stored(id)).to.include({ display_name: words, reply_to_email: "x@customer.example" });
   });
 
-  it("ask for the password before who approves, the display name or the Reply-To is changed", async () => {
+  it("an identity's form asks for the password before it changes approvers, display name or Reply-To", async () => {
     const id = await made({ require_human_approval: "false" });
     const desk = await deskOf(service, workspace.id);
     const page = `/identities/${id}/approval`;
@@ -338,7 +338,7 @@ describe("the pages of identities", () => {
   });
 
   for (const role of ["approver", "auditor"] as const) {
-    it(`show everything to an ${role}, and change nothing for them`, async () => {
+    it(`an ${role} sees an identity's page and can change nothing`, async () => {
       const id = await made({ display_name: "Unchanged" });
       const desk = await deskOf(service, workspace.id, { role });
       const list = await desk.get("/identities");
@@ -369,7 +369,7 @@ describe("the pages of identities", () => {
     });
   }
 
-  it("are nobody else's", async () => {
+  it("an identity of another workspace is not found and not changed", async () => {
     const id = await made();
     const stranger = await deskOf(service, (await service.workspace()).id);
     for (const path of ["", "/approval", "/delete"])

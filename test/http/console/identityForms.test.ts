@@ -60,7 +60,7 @@ const withValues = (form: URLSearchParams, values: Record<string, string>) => {
 };
 
 describe("the forms of an identity", () => {
-  it("have every field that the API takes, and no other", () => {
+  it("the identity forms have exactly the fields that the API accepts", () => {
     const creation = fieldsOf("new").map(({ name }) => name);
     expect(creation).to.have.members(Object.keys(CreateIdentity.properties));
     const changes = [...fieldsOf("mail"), ...fieldsOf("approval")].map(({ name }) => name);
@@ -68,7 +68,7 @@ describe("the forms of an identity", () => {
     expect(fields.map(({ name }) => name)).to.deep.equal([...new Set(creation)]);
   });
 
-  it("have every field of each channel that the API knows", () => {
+  it("the identity forms have exactly the fields of each approval channel that the API accepts", () => {
     const { oneOf } = ApprovalChannel as unknown as { oneOf: { properties: Record<string, any> }[] };
     for (const { properties } of oneOf) {
       const { label, fields } = channelTypes[properties.type.const as keyof typeof channelTypes];
@@ -82,7 +82,7 @@ describe("the forms of an identity", () => {
     expect(Object.keys(channelTypes)).to.have.members(oneOf.map(({ properties }) => properties.type.const));
   });
 
-  it("mark as secret what the API masks", async () => {
+  it("the identity forms mark as secret exactly the channel fields that the API masks", async () => {
     const { secretFields } = await import("#src/commands/approvals/approvalChannels.ts");
     const marked = Object.values(channelTypes).flatMap(({ fields }) => fields.filter(({ secret }) => secret));
     expect([...new Set(marked.map(({ name }) => name))]).to.have.members(secretFields);
@@ -90,7 +90,7 @@ describe("the forms of an identity", () => {
     expect(open.filter(({ name }) => secretFields.includes(name))).to.deep.equal([]);
   });
 
-  it("are taken by the API's own schema, as they come and with every channel", () => {
+  it("the form for a new identity passes the API's schema, empty and with every channel", () => {
     const check = compileCheck(CreateIdentity);
     const values = { domain_id: identity.domain_id, local_part: "support", display_name: "Support" };
     check(bodyOf(withValues(emptyForm(), values), "new"));
@@ -102,7 +102,7 @@ describe("the forms of an identity", () => {
     }
   });
 
-  it("say nothing of what nobody touched, whatever it is", () => {
+  it("an untouched identity form sends no changes, whatever its values are", () => {
     for (const different of [
       {},
       { approval_channel: slack, secondary_approval_channel: bob, escalation_delay_minutes: 90 },
@@ -128,7 +128,7 @@ describe("the forms of an identity", () => {
     ["thread_history_depth", { thread_history_depth: "3" }, { thread_history_depth: 3 }],
     ["what is no number", { thread_history_depth: "three" }, { thread_history_depth: "three" }],
   ] as [string, Record<string, string>, object][]) {
-    it(`send ${name} when it was changed`, () => {
+    it(`the form of an identity's mail sends ${name} when it was changed`, () => {
       expect(changesOf(withValues(filledIn(identity, "mail"), typed), baseOf(identity, "mail"), "mail")).to.deep.equal(
         wanted,
       );
@@ -167,14 +167,14 @@ describe("the forms of an identity", () => {
       { secondary_approval_channel: { type: "email", config: { to: "cy@office.example" } } },
     ],
   ] as [string, Record<string, string>, object][]) {
-    it(`send ${name} when it was changed, and nothing else`, () => {
+    it(`the form of an identity's approval sends only ${name} when it was changed`, () => {
       expect(
         changesOf(withValues(filledIn(identity, "approval"), typed), baseOf(identity, "approval"), "approval"),
       ).to.deep.equal(wanted);
     });
   }
 
-  it("send a channel with its masked secrets when another field of it changes", () => {
+  it("the form sends a channel with its masked secrets when another field of the channel changes", () => {
     const before = { ...identity, approval_channel: bob };
     const form = withValues(filledIn(before, "approval"), { "approval_channel.telegram.chat_id": "7" });
     expect(changesOf(form, baseOf(before, "approval"), "approval")).to.deep.equal({
@@ -182,7 +182,7 @@ describe("the forms of an identity", () => {
     });
   });
 
-  it("come back with what they said before, and find what somebody else has changed meanwhile", () => {
+  it("the form returns its base values, and finds the fields that were changed by another member meanwhile", () => {
     const base = baseOf(identity, "approval");
     const form = withValues(filledIn(identity, "approval"), { display_name: "Mine", base: JSON.stringify(base) });
     expect(readBase(form)).to.deep.equal(base);
@@ -196,7 +196,7 @@ describe("the forms of an identity", () => {
     expect(conflictsOf(changes, base, now({ display_name: "Theirs" }))).to.deep.equal(["display_name"]);
   });
 
-  it("show a refusal at its input, in the type of channel that was chosen", () => {
+  it("the form shows a refusal at its input, in the chosen channel type", () => {
     const refused = (field: string) => ({ field, message: `${field}: expected something else` });
     const form = filled({ approval_channel: slack });
     const placed = (field: string) => errorPlace(form, refused(field))?.input;
@@ -209,7 +209,7 @@ describe("the forms of an identity", () => {
   });
 });
 
-describe("the way of a mail through an identity", () => {
+describe("the sentence about a mail's way through an identity", () => {
   const around = {
     domain: { id: "d", name: "example.com", status: "verified" as const },
     workspace: { sending_paused: false, require_human_approval: false },
@@ -219,7 +219,7 @@ describe("the way of a mail through an identity", () => {
   const fault = (different: object = {}, more: object = {}) =>
     firstFault(storyOf({ ...identity, ...different }, { ...around, ...more }))?.text;
 
-  it("is one sentence", () => {
+  it("the way of a mail through an identity is one sentence", () => {
     expect(told()).to.equal(
       "Mail to support@example.com → the agent drafts → ann@office.example (mail) approves → it leaves",
     );
@@ -251,7 +251,7 @@ describe("the way of a mail through an identity", () => {
     ["approval without sending", { send_on_channel_approval: false }, {}, "approves → a member sends it"],
     ["an assistant", {}, { assistant: { name: "Robin", status: "active" } }, "→ Robin drafts →"],
   ] as [string, object, object, string][]) {
-    it(`names ${what}`, () => {
+    it(`the sentence about a mail's way names ${what}`, () => {
       expect(told(different, more)).to.include(words);
     });
   }
@@ -278,14 +278,14 @@ describe("the way of a mail through an identity", () => {
       /will try again\.$/,
     ],
     ["in a paused workspace", {}, { workspace: { sending_paused: true, require_human_approval: false } }, /paused/],
-    ["of a disabled assistant", {}, { assistant: { name: "Robin", status: "disabled" } }, /assistant is disabled/],
+    ["run by a disabled assistant", {}, { assistant: { name: "Robin", status: "disabled" } }, /assistant is disabled/],
   ] as [string, object, object, RegExp][]) {
-    it(`says what is wrong with one ${what}`, () => {
+    it(`the identity page warns about an identity that is ${what}`, () => {
       expect(fault(different, more)).to.match(words);
     });
   }
 
-  it("has no markup and nothing unseen of what others wrote", () => {
+  it("the sentence about a mail's way shows no markup, hidden characters or secrets of stored words", () => {
     const error = `<b>gone</b>\u202e${"x".repeat(500)}`;
     const found = fault({}, { notified: { state: "failed", channel: "slack", error } })!;
     expect(found).to.include("[U+202E]").and.to.have.length.below(400);
@@ -298,12 +298,12 @@ describe("the way of a mail through an identity", () => {
   });
 });
 
-describe("what settings come to together", () => {
+describe("warnings about an identity's settings", () => {
   const around = { workspace: { sending_paused: false, require_human_approval: false } };
   const found = (different: object, more: object = around) =>
     dangersOf({ ...identity, covered_recipients: [], ...different }, more as any).map(({ text }) => text);
 
-  it("is nothing to warn of where a person decides who is asked", () => {
+  it("an identity whose drafts a person approves has no warning", () => {
     expect(found({})).to.deep.equal([]);
   });
 
@@ -326,7 +326,7 @@ describe("what settings come to together", () => {
     ["a code that nobody is asked for", { approval_channel: slack, confirm_code: true }, /code has no effect/],
     ["one approver twice", { secondary_approval_channel: ann }, /same approver/],
   ] as [string, object, RegExp][]) {
-    it(`names ${what}`, () => {
+    it(`a warning about an identity's settings names ${what}`, () => {
       expect(found(different).join("\n")).to.match(words);
     });
   }

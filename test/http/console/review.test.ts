@@ -7,7 +7,7 @@ import { type Desk, type DeskPage, deskOf } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** Where people decide, as it is without a script: over plain HTTP. */
-describe("console: review", () => {
+describe("the console's review page", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: { id: string; address: string };
@@ -47,7 +47,7 @@ describe("console: review", () => {
   const shownBy = (desk: Desk, id: string) => desk.get(`/review?draft=${id}`);
   const listed = ({ text }: DeskPage) => [...text.matchAll(/id="waits-([^"]+)"/g)].map(([, id]) => id);
 
-  it("says in a friendly sentence that nothing waits", async () => {
+  it("the review page says that nothing waits, and tells an owner without identities to set one up", async () => {
     const nobody = await service.workspace();
     const page = await (await deskOf(service, nobody.id, { role: "approver" })).get("/review");
     expect(page.status).to.equal(200);
@@ -59,7 +59,7 @@ describe("console: review", () => {
     expect((await owner.get("/review")).page).not.to.contain("Set one up");
   });
 
-  it("lists what waits, the most urgent first: by priority, then who is asked soonest, then who waited longest", async () => {
+  it("the review page lists drafts by priority, then by time until escalation, then by waiting time", async () => {
     const escalating = await service.identity(workspace.id, {
       displayName: "Escalating",
       approvalChannel: { type: "email", config: { to: "first@people.example" } },
@@ -83,7 +83,7 @@ describe("console: review", () => {
       await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("approves and sends what was shown, goes on to the next one, and can be undone before it leaves", async () => {
+  it("an approval sends the shown draft, opens the next one, and can be undone until the draft is sent", async () => {
     const first = await waits("first");
     const second = await waits("second");
     const page = await shownBy(ben, first.id);
@@ -121,7 +121,7 @@ describe("console: review", () => {
     expect(said(late)).to.contain("It could not be undone").and.to.contain("Approved and sent by Ben");
   });
 
-  it("asks again about a draft that was approved, and whose customer was answered by hand before it was sent", async () => {
+  it("an approved draft becomes pending again if its customer was answered by hand before it was sent", async () => {
     const { id, threadId } = await waits("answered by hand");
     await ben.post(`/review/${id}/approve`, { version: "1" });
     service.clock.advance(-120_000);
@@ -148,7 +148,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${asked.id}/reject`, { json: {} });
   });
 
-  it("says that nothing is sent before the decision only where no key and no rule may send", async () => {
+  it("the review page promises that nothing is sent before the decision only if no API key and no rule may send", async () => {
     const guarded = await service.identity(workspace.id, { requireHumanApproval: true });
     const [free, kept] = [await waits("free"), await waits("guarded", guarded)];
     expect(said(await shownBy(ben, kept.id))).to.contain("Nothing is sent before you decide.");
@@ -160,7 +160,7 @@ describe("console: review", () => {
     expect((await workspace.ask(`DELETE /v1/identities/${guarded.id}`)).status).to.equal(200);
   });
 
-  it("says what is certain about the answered message as a warning, and not as a hint", async () => {
+  it("a certain note about the answered message is a warning, and not a hint", async () => {
     const raw = [
       ...["Message-ID: <hidden@customer.example>", "From: ann@customer.example", "Subject: hidden"],
       ...["MIME-Version: 1.0", "Content-Type: text/html", "", '<p>Hello</p><p style="display:none">Unseen words</p>'],
@@ -177,7 +177,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${draft.id}/reject`, { json: {} });
   });
 
-  it("decides once where the button is pressed twice", async () => {
+  it("a button that is pressed twice decides once", async () => {
     const { id } = await waits("twice");
     await shownBy(ben, id);
     const presses = await Promise.all([1, 2].map(() => ben.post(`/review/${id}/approve`, { version: "1" })));
@@ -192,7 +192,7 @@ describe("console: review", () => {
     expect(rejections.map(({ status }) => status)).to.deep.equal([303, 303]);
   });
 
-  it("decides nothing about a version that was not shown, keeps what was typed, and shows what changed", async () => {
+  it("a decision about a version that was not shown is refused, and the page keeps the reason and shows the change", async () => {
     const { id } = await waits("changing");
     await shownBy(ben, id);
     await workspace.ask(`PATCH /v1/drafts/${id}`, { json: { body_text: "It comes tomorrow." } });
@@ -212,7 +212,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("says who was faster, and with what", async () => {
+  it("an approver whose colleague decided first is told who decided, and what", async () => {
     const { id } = await waits("contested");
     await shownBy(ben, id);
     await shownBy(joan, id);
@@ -228,7 +228,7 @@ describe("console: review", () => {
     expect(said(edited)).to.contain("Rejected by Joan");
   });
 
-  it("offers the reasons that were given before; what is typed counts more", async () => {
+  it("the review page offers earlier reasons for a rejection, and a typed reason wins", async () => {
     const first = await waits("a reason");
     await shownBy(ben, first.id);
     const done = await ben.post(`/review/${first.id}/reject`, { version: "1", reason: "The tone is <wrong>." });
@@ -244,7 +244,7 @@ describe("console: review", () => {
     expect((await historyOf(third.id)).at(-1)?.data.reason).to.equal("Mine.");
   });
 
-  it("stops a draft whose customer has written again, and says so", async () => {
+  it("a draft whose customer has written again is not sent when it is approved, and the page says so", async () => {
     const { id, subject } = await waits("stale");
     const { json: draft } = await workspace.ask(`GET /v1/drafts/${id}`);
     await shownBy(ben, id);
@@ -266,7 +266,7 @@ describe("console: review", () => {
     expect(await statusOf(id)).to.equal("stale");
   });
 
-  it("edits and approves in one act: what was written is a version of its own, HTML is made anew from the text", async () => {
+  it("an edit with approval stores a new version whose HTML is made from the text, and approves it", async () => {
     const { id } = await waits("edited", identity, { body_html: "<p>It <b>comes</b>.</p>" });
     const page = await ben.get(`/review/${id}/edit`);
     expect(page.text).to.contain("It comes.</textarea>").and.to.contain("&lt;b&gt;comes&lt;/b&gt;");
@@ -286,7 +286,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("keeps both texts where somebody else edits at the same time", async () => {
+  it("concurrent edits of a draft keep both texts", async () => {
     const { id } = await waits("both");
     await ben.get(`/review/${id}/edit`);
     await joan.get(`/review/${id}/edit`);
@@ -307,7 +307,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("tells beforehand why a draft would not leave, who paused sending and why; only who may do so resumes it", async () => {
+  it("the review page says that sending is paused, by whom and why, and only an admin may resume it", async () => {
     const { id } = await waits("paused");
     await joan.get("/review");
     const paused = await joan.post("/review/pause", { pause_reason: "The prices are <wrong>" });
@@ -325,7 +325,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("tells who has approved and how many lack; each may take their own approval back", async () => {
+  it("the review page shows who has approved and how many are missing, and an approver can undo their approval", async () => {
     const two = await service.identity(workspace.id, { displayName: "Two", approvalsRequired: 2 });
     const { id } = await waits("votes", two);
     expect(said(await shownBy(ben, id))).to.contain("0 of 2 approvals given, 2 are missing.");
@@ -339,7 +339,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("names who else has the draft open, only within the workspace, and no longer than they have", async () => {
+  it("the review page names members of the workspace who have the draft open, until they close it", async () => {
     const { id } = await waits("seen");
     await shownBy(ben, id);
     const told = await ben.post(`/review/${id}/looking`);
@@ -366,7 +366,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("shows another workspace's draft to nobody, and does nothing to it", async () => {
+  it("a draft of another workspace is neither shown nor changed", async () => {
     const { id } = await waits("secret plans");
     const stranger = await deskOf(service, (await service.workspace()).id, { role: "owner" });
     for (const path of [`/review?draft=${id}`, `/review?decided=${id}`, `/review?identity=${identity.id}`]) {
@@ -385,7 +385,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  it("offers an auditor no decision, and takes none", async () => {
+  it("an auditor is offered no decision, and every decision of an auditor is refused", async () => {
     const { id } = await waits("audited");
     const auditor = await deskOf(service, workspace.id, { role: "auditor" });
     const page = await shownBy(auditor, id);
@@ -399,7 +399,7 @@ describe("console: review", () => {
     await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
 
-  describe("live", () => {
+  describe("the console's event stream", () => {
     /** What a page's script hears. */
     async function listen(desk: Desk) {
       const cookie = [...desk.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -425,7 +425,7 @@ describe("console: review", () => {
       expect(heard.text).to.contain(words);
     };
 
-    it("tells the others at once that something was decided, by its name alone", async () => {
+    it("the event stream notifies other members of a decision by the kind of change alone, and ends at sign-out", async () => {
       const { id } = await waits("confidential");
       const dora = await deskOf(service, workspace.id, { role: "admin", name: "Dora" });
       const stream = await listen(dora);
@@ -448,7 +448,7 @@ describe("console: review", () => {
       expect((await listen(dora)).response.status).to.equal(401);
     });
 
-    it("goes by the newest event, however many digits its position has", async () => {
+    it("the change mark of drafts is the newest event's position, however many digits it has", async () => {
       const { rows } = await service.database.reads
         .of(workspace.id)
         .query<{ ends: string }>("select max(changed_position)::text as ends from drafts where workspace_id = $1", [
@@ -457,7 +457,7 @@ describe("console: review", () => {
       expect((await changeMarks(service.deps.reads, workspace.id)).drafts).to.equal(rows[0]?.ends);
     });
 
-    it("ends for who is removed, and is refused to a sixth page of one session", async () => {
+    it("the event stream of a removed member ends, and a sixth page of one session is refused", async () => {
       const carl = await deskOf(service, workspace.id, { role: "approver", name: "Carl" });
       const streams = await Promise.all([1, 2, 3, 4, 5].map(() => listen(carl)));
       for (const { heard } of streams) await hears(heard, "event: hello");
@@ -469,13 +469,13 @@ describe("console: review", () => {
       expect(owner.user.memberId).not.to.equal(carl.user.memberId);
     });
 
-    it("gives an API key nothing", async () => {
+    it("the console's event stream is not found for an API key", async () => {
       const answer = await workspace.ask("GET /console/events", { headers: { Accept: "text/event-stream" } });
       expect(answer.status).to.equal(404);
     });
   });
 
-  describe("in a real browser", () => {
+  describe("the review page in a real browser", () => {
     let browser: Browser;
 
     before(async function () {
@@ -498,7 +498,7 @@ describe("console: review", () => {
       return { page, complaints };
     }
 
-    it("refreshes the list by itself, and neither loses what is typed nor moves the focus", async () => {
+    it("the review page refreshes its list without losing typed text or moving the focus", async () => {
       const shown = await waits("shown in a window");
       const other = await waits("decided elsewhere");
       const { page, complaints } = await openedBy(ben, `/review?draft=${shown.id}`);
@@ -535,7 +535,7 @@ describe("console: review", () => {
       await page.context().close();
     });
 
-    it("hears keys: none decides, none does anything while somebody types, and they can be switched off", async () => {
+    it("keyboard shortcuts decide nothing, do nothing while a field is typed in, and can be switched off", async () => {
       const first = await waits("by keys");
       const second = await waits("by keys, too");
       const { page, complaints } = await openedBy(ben, `/review?draft=${first.id}`);
@@ -573,7 +573,7 @@ describe("console: review", () => {
       await page.context().close();
     });
 
-    it("tells the server the reader's zone, and who is looking", async () => {
+    it("the browser sends the reader's time zone, and that the reader has the draft open", async () => {
       const { id } = await waits("looked at");
       const { page } = await openedBy(joan, `/review?draft=${id}`);
       await until(async () => said(await shownBy(ben, id)).includes("Joan is looking at this too."));

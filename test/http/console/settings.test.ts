@@ -5,7 +5,7 @@ import { type InProcess, startInProcess, type Workspace } from "#test/support/in
 
 const password = "a long enough secret";
 
-describe("console: settings", () => {
+describe("the console's settings", () => {
   let service: InProcess;
   let workspace: Workspace;
   before(async () => {
@@ -18,7 +18,7 @@ describe("console: settings", () => {
   /** Follows what a form leads to. */
   const follow = (browser: Desk, { location }: { location: string | null }) => browser.get(location as string);
 
-  it("lead to their parts", async () => {
+  it("the settings page links its parts, and only those that the member's role may open", async () => {
     const { status, text } = await (await desk()).get("/settings");
     expect(status).to.equal(200);
     for (const path of ["/settings/keys", "/settings/workspace", "/settings/sessions", "/settings/members", "/billing"])
@@ -30,7 +30,7 @@ describe("console: settings", () => {
   });
 
   describe("API keys", () => {
-    it("are made by an owner with full access, and shown once, with a call that works [d15 keys]", async () => {
+    it("an owner creates an API key with full access, which is shown once with a call that works [d15 keys]", async () => {
       const owner = await desk();
       await owner.get("/settings/keys/new");
       const made = await owner.post("/settings/keys/new", { name: "My <b>agent</b>", access: "all" });
@@ -47,7 +47,7 @@ describe("console: settings", () => {
       expect(list.page).to.contain(key.slice(0, 13)).and.contain("Full access");
     });
 
-    it("are offered for an agent first, with what it needs ticked, and neither choice is made for the owner", async () => {
+    it("the form for an API key offers an agent's scopes first, ticked, and preselects neither kind of access", async () => {
       const owner = await desk();
       const { text, page } = await owner.get("/settings/keys/new");
       expect(page.indexOf("For an agent")).to.be.within(1, page.indexOf("Full access"));
@@ -70,7 +70,7 @@ describe("console: settings", () => {
       expect(made.scopes).to.have.members(allScopes);
     });
 
-    it("are made with the scopes that are ticked, and with no others; none ticked is refused", async () => {
+    it("an API key gets exactly the ticked scopes, and a form without a ticked scope is refused", async () => {
       const owner = await desk();
       await owner.get("/settings/keys/new");
       const none = await owner.post("/settings/keys/new", { name: "Empty", access: "chosen" });
@@ -88,7 +88,7 @@ describe("console: settings", () => {
       expect([nameless.status, /aria-describedby="[^"]*name-error"/.test(nameless.text)]).to.deep.equal([422, true]);
     });
 
-    it("are revoked after a question, and are dead at once", async () => {
+    it("an API key is revoked after a confirmation, and stops working at once", async () => {
       const key = await workspace.keyOf(["read:threads"]);
       await service.caughtUp();
       const [{ id }] = (await workspace.ask("GET /v1/api-keys")).json.data;
@@ -102,7 +102,7 @@ describe("console: settings", () => {
       expect((await owner.get(`/settings/keys/${id}/revoke`)).status).to.equal(404);
     });
 
-    it("are an owner's alone: an admin sees them, and can neither make nor revoke one", async () => {
+    it("an admin sees API keys and can neither create nor revoke one; an approver does not see them", async () => {
       const admin = await desk({ role: "admin" });
       const list = await admin.get("/settings/keys");
       expect(list.status).to.equal(200);
@@ -117,7 +117,7 @@ describe("console: settings", () => {
       expect((await (await desk({ role: "approver" })).get("/settings/keys")).status).to.equal(403);
     });
 
-    it("ask for the password again, for making one and for revoking one", async () => {
+    it("creating and revoking an API key ask for the password again", async () => {
       const owner = await desk();
       await owner.get("/settings/keys");
       const [{ id }] = (await workspace.ask("GET /v1/api-keys")).json.data;
@@ -131,8 +131,8 @@ describe("console: settings", () => {
     });
   });
 
-  describe("the workspace", () => {
-    it("is renamed; what is refused stays in the field, with the reason", async () => {
+  describe("the workspace's settings", () => {
+    it("a workspace is renamed, and a refused name stays in its field with the reason", async () => {
       const admin = await desk({ role: "admin" });
       await admin.get("/settings/workspace");
       const done = await admin.post("/settings/workspace", { name: "Night shift" });
@@ -147,7 +147,7 @@ describe("console: settings", () => {
       expect((await workspace.ask("GET /v1/workspaces/me")).json.name).to.equal("Night shift");
     });
 
-    it("requires a person from a question on, and stops requiring one only for who gives the password", async () => {
+    it("a workspace starts to require a person after a question, and stops only after the password is given", async () => {
       const admin = await desk({ role: "admin" });
       await admin.get("/settings/workspace/require-approval");
       const required = async () => (await workspace.ask("GET /v1/workspaces/me")).json.require_human_approval;
@@ -167,7 +167,7 @@ describe("console: settings", () => {
       expect(await required()).to.equal(false);
     });
 
-    it("pauses sending, says who did and why, and resumes it", async () => {
+    it("sending is paused and resumed, and the page says who paused it and why", async () => {
       const admin = await desk({ role: "admin", name: "Joan" });
       await admin.get("/settings/workspace");
       const back = { back: "/settings/workspace" };
@@ -178,7 +178,7 @@ describe("console: settings", () => {
       expect(resumed.page).to.contain("Pause all sending").and.not.contain("Sending is paused");
     });
 
-    it("offers an auditor nothing to change", async () => {
+    it("an auditor sees the workspace's settings and can change nothing", async () => {
       const auditor = await desk({ role: "auditor" });
       const { status, text } = await auditor.get("/settings/workspace");
       expect(status).to.equal(200);
@@ -187,8 +187,8 @@ describe("console: settings", () => {
     });
   });
 
-  describe("the password, asked for again", () => {
-    it("leads on within the service alone, and not with a wrong one", async () => {
+  describe("the page that asks for the password again", () => {
+    it("a confirmed password leads only to a page of this service, and a wrong password to none", async () => {
       const owner = await desk();
       await service.deps.accounts.passwords.set(owner.user.id, password);
       service.clock.advance(11 * 60_000);
@@ -210,7 +210,7 @@ describe("console: settings", () => {
       expect((await owner.get("/settings/keys/new")).location).to.match(/^\/settings\/confirm/);
     });
 
-    it("can be guessed as often as at sign-in, and then not even the right one helps [d12 rates]", async () => {
+    it("wrong passwords have the limit of sign-in, after which even the right one is refused [d12 rates]", async () => {
       const owner = await desk();
       await service.deps.accounts.passwords.set(owner.user.id, password);
       await owner.get("/settings/confirm");
@@ -225,14 +225,14 @@ describe("console: settings", () => {
     });
   });
 
-  describe("sign-ins", () => {
+  describe("a member's sign-ins", () => {
     const another = async (owner: Desk, agent: string) => {
       const of = { userId: owner.user.id, workspaceId: workspace.id, agent };
       const { token, session } = await service.deps.accounts.sessions.start(of);
       return { ...browserAt(service.url, token), id: session.id };
     };
 
-    it("are listed with what the browser calls itself, and end one by one", async () => {
+    it("sign-ins are listed by browser, and each can be ended", async () => {
       const owner = await desk();
       const phone = await another(owner, "Mozilla/5.0 (Linux; Android 15) <script>Chrome/150.0 Mobile Safari/537.36");
       const { page, text } = await owner.get("/settings/sessions");
@@ -246,7 +246,7 @@ describe("console: settings", () => {
       expect((await owner.get("/settings")).status).to.equal(200);
     });
 
-    it("are not said to have ended where one goes on under another id", async () => {
+    it("the page does not say that a sign-in has ended if it continues under another id", async () => {
       const owner = await desk();
       const phone = await another(owner, "phone");
       await owner.get("/settings/sessions");
@@ -258,7 +258,7 @@ describe("console: settings", () => {
       expect((await phone.get("/settings")).status).to.equal(200);
     });
 
-    it("end all together, but for this one", async () => {
+    it("a member can end all other sign-ins at once", async () => {
       const owner = await desk();
       const others = [await another(owner, "one"), await another(owner, "two")];
       await owner.get("/settings/sessions");
@@ -267,7 +267,7 @@ describe("console: settings", () => {
       expect((await owner.get("/settings/sessions")).status).to.equal(200);
     });
 
-    it("of others are neither shown nor ended", async () => {
+    it("the sign-ins of other members are neither shown nor ended", async () => {
       const owner = await desk();
       const colleague = await desk({ role: "admin", email: "colleague@people.example" });
       const { text } = await owner.get("/settings/sessions");
@@ -280,8 +280,8 @@ describe("console: settings", () => {
     });
   });
 
-  describe("billing", () => {
-    it("shows a signed-in person the plan and what is used of it, and others the plans, as before", async () => {
+  describe("the console's billing page", () => {
+    it("the billing page shows a member the plan and its usage, and a stranger the plans", async () => {
       const { status, page } = await (await desk()).get("/billing");
       expect(status).to.equal(200);
       expect(page).to.contain("Your plan: Business (agency)").and.contain("Mails sent");
@@ -293,7 +293,7 @@ describe("console: settings", () => {
       );
     });
 
-    it("says that there is no such checkout, and that nobody takes money here", async () => {
+    it("the billing page refuses an unknown checkout, and a checkout without a payment processor", async () => {
       const owner = await desk();
       const unknown = await owner.get("/billing?session_id=cs_test_made_up_by_somebody");
       expect([unknown.status, unknown.page.includes("Checkout not found")]).to.deep.equal([404, true]);

@@ -17,7 +17,7 @@ import { createCostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
 import { sharedThreads } from "#test/support/sharedThreads.ts";
 
-describe("the steps until an agent can answer", () => {
+describe("the setup checklist of a workspace", () => {
   const none = { ownDomain: "none", sandbox: true, identity: undefined, reached: false, keys: 0 } as const;
   const identity = { id: "i", hasChannel: true };
   const open = (have: object) =>
@@ -46,13 +46,13 @@ describe("the steps until an agent can answer", () => {
     ["the reader may not see keys", { identity, keys: undefined }, ["A test"]],
     ["all is done", { identity, reached: true, keys: 1 }, undefined],
   ] as [string, object, string[] | undefined][]) {
-    it(`are those that are left where ${what}`, () => {
+    it(`the setup checklist lists the remaining steps when ${what}`, () => {
       expect(open(have)).to.deep.equal(left);
     });
   }
 });
 
-describe("what stands around an identity", () => {
+describe("the surroundings of an identity", () => {
   const drafts = [
     { identity_id: "a", notification_status: { state: "none", channel: null, error: null } },
     { identity_id: "a", notification_status: { state: "failed", channel: "email", error: "550" } },
@@ -73,7 +73,7 @@ describe("what stands around an identity", () => {
     }) as unknown as PageContext;
   const identity = { id: "a", domain_id: "d", assistant_id: null };
 
-  it("is its domain, its workspace, and how the approver was reached last", async () => {
+  it("the surroundings of an identity are its domain, its workspace and its last notification", async () => {
     const all = ["read:domains", "read:assistants", "read:workspace", "read:threads"];
     const around = aroundOf(await surroundingsOf(visitWith(all)), identity);
     expect(around.domain).to.deep.equal({ id: "d", name: "mail.x.example", status: "failed" });
@@ -81,18 +81,18 @@ describe("what stands around an identity", () => {
     expect(around.notified).to.include({ state: "failed", error: "550" });
   });
 
-  it("is nothing that the reader may not know", async () => {
+  it("the surroundings of an identity contain nothing that the reader may not see", async () => {
     const around = aroundOf(await surroundingsOf(visitWith([])), identity);
     expect(Object.values(around).filter((each) => each !== undefined)).to.deep.equal([]);
   });
 });
 
-describe("what deleting an identity comes to", () => {
+describe("the consequences of deleting an identity", () => {
   const counts = { pending: 0, approved: 0, sending: 0, held: 0 };
   const words = (status: "active" | "disabled", different: object = {}) =>
     consequencesOf({ status }, { ...counts, ...different }).join("\n");
 
-  it("names what waits, what is on its way and what is held back", () => {
+  it("the page that deletes an identity names its waiting drafts, its mail on the way and its held mail", () => {
     expect(words("active")).not.to.match(/draft waits|being sent|held/);
     expect(words("active", { pending: 1, approved: 1 })).to.include("2 drafts wait and can no longer be sent");
     expect(words("active", { sending: 1 }))
@@ -103,8 +103,8 @@ describe("what deleting an identity comes to", () => {
   });
 });
 
-describe("how a test notification stands", () => {
-  it("is told with the provider's words, and none of their markup", () => {
+describe("the outcome of a test notification", () => {
+  it("the outcome of a test notification shows the provider's words without their markup", () => {
     expect(outcomeOf({ status: "running", error: null }).title).to.equal("The test is on its way");
     const again = outcomeOf({ status: "running", error: "Slack: <b>busy</b>" });
     expect([again.tone, String(again.says)]).to.deep.equal([
@@ -115,7 +115,7 @@ describe("how a test notification stands", () => {
     expect(outcomeOf({ status: "succeeded", error: null }).tone).to.equal("good");
   });
 
-  it("is a sentence, cut where a provider says too much", () => {
+  it("a provider's error becomes one sentence of at most 600 characters", () => {
     expect(asSentence("busy\nnow")).to.equal("Busy now.");
     expect(asSentence("x".repeat(900))).to.have.length(600);
     expect(inPageWords("approvals_required is 3, and some_thing too")).to.equal(
@@ -128,7 +128,7 @@ describe("the preview of a signature", () => {
   const previewOf = (typed: string) =>
     signaturePreview({ costlyWork: createCostlyWork(sharedThreads()) }, "workspace", typed);
 
-  it("is what would be kept, names what would go, and refuses what is not taken", async () => {
+  it("the preview of a signature shows what would be stored, names what would be removed, and refuses empty results", async () => {
     const preview = String(await previewOf('<p style="color:red">Hi</p><script>x</script>'));
     expect(preview).to.include("element “script”").and.to.include('sandbox=""');
     expect(preview).not.to.match(/<script|&lt;script/);
@@ -139,9 +139,9 @@ describe("the preview of a signature", () => {
   });
 });
 
-describe("how a domain stands, in words", () => {
+describe("the status of a domain in words", () => {
   const domain = { domain_name: "x.example", inbound_subdomain: null, has_existing_mx: true } as any;
-  it("has its records counted and its addresses named", () => {
+  it("a domain's status counts its found records and names its receiving address", () => {
     const records = ["verified", "failed", "temporary_failure"].map((status) => ({ status })) as any;
     expect(foundInWords(records)).to.equal("1 of 3 records found");
     expect(receivingName({ ...domain, inbound_subdomain: "mail" })).to.equal("mail.x.example");
@@ -151,7 +151,7 @@ describe("how a domain stands, in words", () => {
     ).to.deep.equal([true, false, false]);
   });
 
-  it("has the host of its MX record named where no other mail server can reach it", () => {
+  it("a domain whose MX record no other mail server can reach is shown with that record's host", () => {
     const mx = (value: string) => [{ type: "TXT", value: "localhost" } as const, { type: "MX", value } as const];
     expect(["localhost", "127.0.0.1", "mx.service.example"].map((host) => unreachableHost(mx(host)))).to.deep.equal([
       "localhost",

@@ -7,7 +7,7 @@ import { formsOf } from "../../attacks/console/pages.ts";
 const password = "a long enough secret";
 
 /** Two people at their browsers, without script: everything by the links and forms that the pages themselves show. */
-describe("console: the whole story, without script", () => {
+describe("the console from invitation to sent mail, without script", () => {
   let service: InProcess;
   let workspace: Workspace;
   before(async () => {
@@ -45,7 +45,7 @@ describe("console: the whole story, without script", () => {
     return seen.status === 303 ? follow(browser, seen) : seen;
   }
 
-  it("invitation, sign-in, identity, mail in, review, edit and approve, sent, and the history says who", async () => {
+  it("two people set up an identity, edit and approve a draft without script, and the history names the approver", async () => {
     // The operator's link makes Ada the first owner, under the address that she names.
     const ada = browserAt(service.url);
     const link = (await firstOwnerLink(service.deps, workspace.id)) as string;

@@ -16,7 +16,7 @@ const looks: readonly WindowOptions[] = [
 const mostStops = 200;
 
 /** The story at the desk in a real browser, by the keyboard alone: with script on a desktop, without on a phone. */
-(inFull ? describe : describe.skip)("console: the whole story in a browser, by keyboard alone", () => {
+(inFull ? describe : describe.skip)("the console from invitation to sent mail, in a browser by keyboard", () => {
   let service: InProcess;
   let browser: Browser;
   before(async function () {
@@ -67,7 +67,7 @@ const mostStops = 200;
 
   for (const look of looks) {
     const name = `${look.size}, ${look.colours}, ${look.script === false ? "without" : "with"} script`;
-    it(name, async () => {
+    it(`an owner signs in, creates an identity, edits and approves a draft by keyboard: ${name}`, async () => {
       const workspace = await service.workspace();
       const window = await openWindow(browser, look);
       const page = await window.newPage();

@@ -180,21 +180,21 @@ const sameShape = (words: Words): Partial<Words> =>
 const withoutFrames = (page: string): string => page.replace(/<iframe[^>]*>/g, "<iframe>");
 
 describe("pages of conversations", () => {
-  describe("the list", () => {
-    it("shows who, about what, the newest words, the status in words, and leads to the conversation", () => {
+  describe("the list of conversations", () => {
+    it("the list shows a conversation's sender, subject, newest words and status, and links to it", () => {
       const page = threadsPage(listOf(plainWords), reader);
       expect(wordsOf(page)).to.match(/Ann Example.*My order.*Where is it\?.*Open Needs review Urgent Attachment/);
       expect(page.markup).to.contain(`href="/threads/${threadId}"`);
       expect(wordsOf(page)).to.contain("1 conversation");
     });
 
-    it("shows times in the reader's zone, with UTC beside them", () => {
+    it("the list of conversations shows times in the reader's zone, with UTC as their title", () => {
       expect(threadsPage(listOf(plainWords), reader).markup).to.match(
         /<time datetime="2026-11-20T10:00:00.000Z" title="20 Nov 2026, 10:00 UTC">20 Nov 2026, 11:00/,
       );
     });
 
-    it("says what to do where nothing has come in, and where nothing fits", () => {
+    it("an empty list of conversations says what to do, both without any mail and without a match", () => {
       const list = { threads: [], total: 0, ways: nowhere };
       expect(wordsOf(threadsPage(listOf(plainWords, { list }), reader))).to.contain(
         "Write a mail to ann@customer.example",
@@ -206,7 +206,7 @@ describe("pages of conversations", () => {
       expect(wordsOf(filtered)).to.contain("No conversation matches");
     });
 
-    it("shows a refused filter at its field, with what was typed", () => {
+    it("a refused filter of the list of conversations is shown at its field, with what was typed", () => {
       const refused = { message: "from_date: expected a date", field: "from_date" };
       const page = threadsPage(
         listOf(plainWords, { refused, list: undefined, filters: { from_date: "yesterday", status: "opne" } }),
@@ -217,11 +217,11 @@ describe("pages of conversations", () => {
     });
   });
 
-  describe("the way through older pages", () => {
+  describe("the links to older and newer pages", () => {
     const ways = (query: string, next: string | null = "n") =>
       waysFrom("/threads", { query: new URLSearchParams(query), next, kept: new URLSearchParams("q=a") });
 
-    it("leads on, and back by the way it came", () => {
+    it("the links of a page lead to older pages, and back through the pages that were visited", () => {
       expect(ways("")).to.deep.equal({ newest: null, newer: null, older: "/threads?q=a&cursor=n" });
       expect(ways("cursor=n", "m")).to.deep.equal({
         newest: "/threads?q=a",
@@ -235,7 +235,7 @@ describe("pages of conversations", () => {
       });
     });
 
-    it("keeps addresses short", () => {
+    it("the links of a page remember at most eight earlier pages", () => {
       const long = Array.from({ length: 30 }, (_, n) => `c${n}`).join(".");
       expect(
         new URLSearchParams(ways(`cursor=x&trail=${long}`).older!.split("?")[1]).get("trail")!.split("."),
@@ -243,23 +243,23 @@ describe("pages of conversations", () => {
     });
   });
 
-  describe("a conversation", () => {
+  describe("the page of a conversation", () => {
     const page = threadPage(threadOf(plainWords), reader);
 
-    it("unfolds the newest message, and folds the older ones", () => {
+    it("a conversation shows its newest message unfolded, and folds the older ones", () => {
       const open = (id: string) => new RegExp(`id="letter-${id}"([^>]*)>`).exec(page.markup)?.[1];
       expect(open(messageIds[2])).to.contain("open");
       expect(open(messageIds[0])).not.to.contain("open");
     });
 
-    it("puts drafts and held mail where they belong", () => {
+    it("a conversation shows drafts and held mail in the order of time", () => {
       const order = [...page.markup.matchAll(/<li class="(message|draft|held)/g)].map(([, kind]) => kind);
       expect(order).to.deep.equal(["message", "message", "message", "draft", "held"]);
       expect(wordsOf(page)).to.contain("Rejected by “Ann Example”: “Where is it?”");
       expect(page.markup).to.contain(`href="/drafts/${draftId}"`);
     });
 
-    it("leaves a draft that became a message to that message, and to each page what is of its time", () => {
+    it("a conversation omits a sent draft in favour of its message, and each page shows the drafts of its time span", () => {
       const entries = (span: { from: string | null; until: string | null }) =>
         timeline(
           { messages: [], drafts: [wireDraft(plainWords), wireDraft(plainWords, { status: "sent" })], held: [] },
@@ -270,7 +270,7 @@ describe("pages of conversations", () => {
       expect(entries({ from: null, until: "2026-11-20T10:01:00.000Z" })).to.have.length(0);
     });
 
-    it("offers to undo what the reader approved a moment ago, and nobody else's", () => {
+    it("a conversation offers to undo a recent approval only to the reader who gave it", () => {
       const by = (id: string) =>
         wireDraft(plainWords, {
           status: "approved",
@@ -285,7 +285,7 @@ describe("pages of conversations", () => {
       expect(undo("u2")).not.to.contain("/undo");
     });
 
-    it("folds what a reply of ours quotes, and what theirs quotes of an earlier message", () => {
+    it("a conversation folds the quoted text of a reply if it repeats an earlier message", () => {
       expect(page.markup.match(/class="quoted"/g)).to.have.length(1);
       const quoting = messageViews(
         ["Old.", "New.\n\n> Old.", "New.\n\n> Other."].map((text) => wireMessage({ ...plainWords, text })),
@@ -298,7 +298,7 @@ describe("pages of conversations", () => {
       ]);
     });
 
-    it("says in words what is known of the sender, the mail and its delivery", () => {
+    it("a conversation says in words what is known of the sender, the mail and its delivery", () => {
       expect(wordsOf(page)).to.contain("The sender is verified (SPF pass, DKIM pass, DMARC pass).");
       expect(wordsOf(page)).to.contain("The sender has not been checked yet.");
       expect(wordsOf(page)).to.contain("Delivered");
@@ -317,14 +317,14 @@ describe("pages of conversations", () => {
       expect(wordsOf(odd)).to.contain("This message may be forged");
     });
 
-    it("warns of files, and offers them for download alone", () => {
+    it("a conversation warns of dangerous files, and offers files only as downloads", () => {
       const words = { ...plainWords, filename: "invoice.pdf.exe" };
       const files = threadPage(threadOf(words), reader);
       expect(wordsOf(files)).to.contain("It is a program: it runs when it is opened.");
       expect(files.markup).to.match(/<a class="press" href="\/messages\/[^"]+\/attachments\/a-1" download>/);
     });
 
-    it("shows text first, and HTML in a frame of its own for who asks", () => {
+    it("a conversation shows text first, and HTML on request in a sandboxed frame", () => {
       expect(page.markup).not.to.contain("<iframe");
       const words = {
         ...plainWords,
@@ -340,7 +340,7 @@ describe("pages of conversations", () => {
         .and.not.to.match(/script|onclick|t\.example/);
     });
 
-    it("shows the beginning of a very long message, and all of it for who asks", () => {
+    it("a conversation shows the first 20,000 characters of a very long message, and all of it on request", () => {
       const words = { ...plainWords, text: "x".repeat(50_000) };
       const longestRun = (page: string) => Math.max(...(page.match(/x+/g) ?? []).map(({ length }) => length));
       const short = threadPage(threadOf(words, { reply: null }), reader).markup;
@@ -350,29 +350,29 @@ describe("pages of conversations", () => {
       expect(longestRun(whole)).to.equal(50_000);
     });
 
-    it("says at the top why it was not answered", () => {
+    it("a conversation says at its top why it was not answered", () => {
       expect(wordsOf(page)).to.contain("Not answered yet: “Ann Example” rejected the draft");
       expect(threadPage(threadOf(plainWords, { why: undefined }), reader).markup).not.to.contain('id="why"');
     });
 
-    it("says that it was merged into another", () => {
+    it("a merged conversation says that it was merged into another one", () => {
       const merged = wireThread(plainWords, { merged_into: "00000000-0000-7000-8000-000000000041" });
       expect(wordsOf(threadPage(threadOf(plainWords, { thread: merged }), reader))).to.contain(
         "was merged into another one",
       );
     });
 
-    it("offers no form to who may only read", () => {
+    it("a conversation offers no form to a member who may only read", () => {
       const read = threadPage(threadOf(plainWords, { mayChange: false, reply: null }), reader).markup;
       expect(read).not.to.match(/<form|<textarea|<button/);
     });
   });
 
-  describe("a reply of the reader's own", () => {
+  describe("the reply form of a conversation", () => {
     const pageOf = (change: Partial<ReplyView>) =>
       threadPage(threadOf(plainWords, { reply: replyTo(plainWords, change) }), reader);
 
-    it("says from whom and to whom it goes, and which message it answers", () => {
+    it("the reply form names the sender, the recipients and the message that it answers", () => {
       const page = pageOf({});
       expect(wordsOf(page)).to.match(
         /From Ann Example &lt; support@agents\.example &gt; To ann@customer\.example Reply to all adds/,
@@ -380,13 +380,13 @@ describe("pages of conversations", () => {
       expect(page.markup).to.contain(`name="based_on_message_id" value="${messageIds[0]}"`);
     });
 
-    it("keeps what was written where a newer message came, and says so", () => {
+    it("the reply form keeps the written text when a newer message arrived, and says so", () => {
       const page = pageOf({ isOvertaken: true, written: { ...nothingWritten, body_text: "\nMy words" } });
       expect(wordsOf(page)).to.contain("Nothing was sent: a newer message arrived while you were writing.");
       expect(page.markup).to.match(/<textarea[^>]*>\n\nMy words<\/textarea>/);
     });
 
-    it("says why there is nothing to reply to", () => {
+    it("the reply form says why a reply is not possible", () => {
       expect(wordsOf(pageOf({ preview: undefined }))).to.contain(
         "There is no message in this conversation to reply to",
       );
@@ -395,7 +395,7 @@ describe("pages of conversations", () => {
     });
   });
 
-  describe("with hostile words", () => {
+  describe("pages with hostile words", () => {
     const source = (words: Words): Markup =>
       sourcePage({ messageId: messageIds[0], threadId, subject: words.subject, bytes: Buffer.from(words.text) });
     const everything = (words: Words): Markup =>
@@ -416,7 +416,7 @@ describe("pages of conversations", () => {
       "quotes and brackets": `"'\`<>&;{{x}}\${x}]]>--><!--`,
     };
     for (const [name, word] of Object.entries(hostile)) {
-      it(`has only our elements: ${name}`, () => {
+      it(`hostile words add no element to the pages of conversations: ${name}`, () => {
         for (const pageOf of [list, everything, source]) expectOnlyOurs(pageOf, hostileEverywhere(word));
       });
     }
@@ -435,7 +435,7 @@ describe("pages of conversations", () => {
       };
     }
 
-    it("has only our elements with mail as it comes", async () => {
+    it("real mails add no element or script of theirs to the pages of conversations", async () => {
       const mails = fixtureNames().map(fixture);
       const every = sized(12, 1);
       if (hasCorpus("mime"))

@@ -31,7 +31,7 @@ const rich = (id: string, { subject = "Files", filename = "x.svg", html = "<p>Hi
     "",
   ].join("\r\n");
 
-describe("console: conversations", () => {
+describe("the console's conversations", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
@@ -77,15 +77,15 @@ describe("console: conversations", () => {
       })
     ).json;
 
-  describe("the list", () => {
-    it("says what to do while it is empty, and shows nothing of others", async () => {
+  describe("the list of conversations", () => {
+    it("an empty list of conversations says that no mail has arrived, and shows nothing of other workspaces", async () => {
       const { status, page, text } = await stranger.get("/threads");
       expect(status).to.equal(200);
       expect(page).to.contain("No mail has arrived yet.");
       expect(text).not.to.contain(filed.id);
     });
 
-    it("shows each conversation, and finds those that the filters name", async () => {
+    it("the list shows each conversation, and finds those that match the filters", async () => {
       const { id } = await conversation(
         mail({ id: "parrot@x.example", subject: "My parrot", text: "It is dead, my parrot." }),
       );
@@ -102,7 +102,7 @@ describe("console: conversations", () => {
       expect(await found("to_date=2020-01-01")).to.equal(false);
     });
 
-    it("shows the API's error at its field for a mistyped filter, and no list", async () => {
+    it("a mistyped filter shows the API's error at its field, and no list", async () => {
       const date = await owner.get("/threads?from_date=yesterday");
       expect(date.status).to.equal(422);
       expect(date.text)
@@ -113,7 +113,7 @@ describe("console: conversations", () => {
       expect(unknown.page).to.contain("colour");
     });
 
-    it("leads to older pages by the API's cursor, and back", async () => {
+    it("the list of conversations links to older pages by the API's cursor, and back", async () => {
       await conversation(mail({ id: "new@x.example", subject: "The newest" }));
       const first = await owner.get("/threads?status=open&limit=1");
       expect(first.page).to.contain("The newest").and.not.to.contain("My parrot");
@@ -126,8 +126,8 @@ describe("console: conversations", () => {
     });
   });
 
-  describe("a conversation", () => {
-    it("shows messages and drafts in their order, and why it was not answered", async () => {
+  describe("the page of a conversation", () => {
+    it("a conversation's page links its draft, and says why the conversation was not answered", async () => {
       const asked = await conversation();
       expect((await owner.get(`/threads/${asked.id}`)).page).to.contain(
         "Not answered yet: No draft has been written since this message.",
@@ -143,7 +143,7 @@ describe("console: conversations", () => {
         .and.to.contain("“Too short”");
     });
 
-    it("is unknown to others, like everything that belongs to it", async () => {
+    it("a conversation, its messages and its files are not found from another workspace", async () => {
       const { id, messageId, message } = filed;
       const [attachment] = message.attachments;
       const paths = [
@@ -170,7 +170,7 @@ describe("console: conversations", () => {
       }
     });
 
-    it("hands files out as downloads that no browser shows or runs", async () => {
+    it("attachments and sources of mail are downloads that no browser shows or runs", async () => {
       const { messageId, message } = filed;
       const { headers, text } = await owner.get(`/messages/${messageId}/attachments/${message.attachments[0].id}`);
       expect(text).to.equal(svg);
@@ -182,7 +182,7 @@ describe("console: conversations", () => {
       expect(raw.headers.get("content-disposition")).to.match(/^attachment/);
     });
 
-    it("keeps the source of a mail with approval links from roles that may not decide who approves", async () => {
+    it("the source of a mail that may hold approval links is refused to an approver", async () => {
       // More runs of characters that might be a link's token than are looked up.
       const decoys = Array.from({ length: 1_001 }, () => randomBytes(32).toString("base64url")).join("\r\n\r\n");
       const { messageId } = await conversation(mail({ id: `${randomUUID()}@x.example`, text: decoys }));
@@ -194,7 +194,7 @@ describe("console: conversations", () => {
       }
     });
 
-    it("has only our elements whatever was written", async () => {
+    it("hostile mail adds no element to the pages of a conversation", async () => {
       const word = payload(markOf(3)).replace(/[^\x20-\x7e]/g, "");
       const { id, messageId } = await conversation(
         rich(`${randomUUID()}@x.example`, {
@@ -219,7 +219,7 @@ describe("console: conversations", () => {
       );
     });
 
-    it("is changed by its form, and not by who may only read", async () => {
+    it("a conversation is changed by its form, and a member who may only read cannot change it", async () => {
       const { id } = await conversation();
       const read = await auditor.get(`/threads/${id}`);
       expect(read.text).not.to.contain(`action="/threads/${id}`);
@@ -239,7 +239,7 @@ describe("console: conversations", () => {
       expect(json).to.include({ status: "closed", priority: "urgent", needs_review: true });
     });
 
-    it("pages through many messages, newest first", async () => {
+    it("a conversation with many messages has pages, the newest first", async () => {
       const { id, message } = await conversation(mail({ id: "first@x.example", text: "The very first." }));
       await again(message.rfc_message_id, "The second.");
       const newest = await owner.get(`/threads/${id}?limit=1`);
@@ -251,7 +251,7 @@ describe("console: conversations", () => {
     });
   });
 
-  it("shows two conversations that became one, under either address", async () => {
+  it("two merged conversations are shown under either address", async () => {
     const first = await conversation(mail({ id: "left@x.example", text: "On the left." }));
     const second = await conversation(mail({ id: "right@x.example", text: "On the right." }));
     const both = mail({ id: "both@x.example", inReplyTo: "left@x.example", text: "To both." });
@@ -270,8 +270,8 @@ describe("console: conversations", () => {
       .and.not.to.contain("was merged");
   });
 
-  describe("a reply of one's own", () => {
-    it("leaves as the person's word, to those that the page named", async () => {
+  describe("a reply that a member writes", () => {
+    it("a member's reply goes to the recipients that the page named, is approved by the member, and can be undone", async () => {
       const { id, messageId } = filed;
       const page = await owner.get(`/threads/${id}`);
       expect(page.page).to.contain(`From Support desk < ${identity.address} > To ann@customer.example`);
@@ -301,7 +301,7 @@ describe("console: conversations", () => {
       expect((await workspace.ask(`GET /v1/drafts/${json.data[0].id}`)).json.status).to.equal("pending");
     });
 
-    it("waits for others if several have to approve, and says so", async () => {
+    it("a member's reply waits for other approvers if the identity needs two approvals, and the page says so", async () => {
       const { id, messageId } = await conversation();
       await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 2 } });
       await owner.get(`/threads/${id}`);
@@ -312,7 +312,7 @@ describe("console: conversations", () => {
       await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 1 } });
     });
 
-    it("says so where the identity approves every draft by itself", async () => {
+    it("the page says that a kept reply was approved at once if the identity approves replies automatically", async () => {
       const { id, messageId } = await conversation();
       await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { auto_approve_replies: true } });
       await owner.get(`/threads/${id}`);
@@ -321,7 +321,7 @@ describe("console: conversations", () => {
       await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { auto_approve_replies: false } });
     });
 
-    it("keeps what was written where a newer message has come, and sends nothing", async () => {
+    it("a reply to a conversation with a newer message is not sent, and the form keeps the text", async () => {
       const { id, messageId, message } = await conversation(mail({ id: `${randomUUID()}@x.example` }));
       await owner.get(`/threads/${id}`);
       await again(message.rfc_message_id, "Wait, something else!");
@@ -341,7 +341,7 @@ describe("console: conversations", () => {
       expect(json.data).to.deep.equal([]);
     });
 
-    it("shows what was refused at its field, with all that was typed", async () => {
+    it("a refused reply shows its error at its field, with all that was typed", async () => {
       const { id, messageId } = await conversation();
       await owner.get(`/threads/${id}`);
       const typed = { based_on_message_id: messageId, body_text: "My words.", cc: "nobody", how: "send" };
@@ -354,7 +354,7 @@ describe("console: conversations", () => {
         .and.to.contain('value="nobody"');
     });
 
-    it("is kept as a draft to be decided where that was pressed", async () => {
+    it("a reply is kept as a pending draft if the member pressed that button; an auditor may write none", async () => {
       const { id, messageId } = await conversation();
       const typed = { based_on_message_id: messageId, body_text: "An approver's words.", how: "draft" };
       await approver.get(`/threads/${id}`);
@@ -367,7 +367,7 @@ describe("console: conversations", () => {
     });
   });
 
-  it("marks held mail, says why nothing leaves, and takes no reply before it is released", async () => {
+  it("a conversation marks held mail, says why nothing is sent, and refuses a reply until the mail is released", async () => {
     const { id, messageId, message } = await conversation();
     await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
     await again(message.rfc_message_id, "Not to be seen yet.");

@@ -45,13 +45,13 @@ const said = (why: Why | undefined): string | undefined =>
 
 const withDraft = (change: Partial<DraftFacts>) => whyUnanswered({ ...facts, drafts: [{ ...draft, ...change }] });
 
-describe("why a conversation was not answered", () => {
-  it("has nothing to say where nobody wrote, or where an answer has left since", () => {
+describe("the reason why a conversation was not answered", () => {
+  it("a conversation has no reason if nobody wrote, or if it was answered since", () => {
     expect(whyUnanswered({ ...facts, newestWord: null })).to.equal(undefined);
     expect(whyUnanswered({ ...facts, answeredAt: "2026-11-20T10:05:00.000Z" })).to.equal(undefined);
   });
 
-  it("speaks again when somebody writes after the answer", () => {
+  it("a conversation whose customer writes again after the answer has a reason again", () => {
     const why = whyUnanswered({
       ...facts,
       answeredAt: "2026-11-20T09:00:00.000Z",
@@ -61,19 +61,19 @@ describe("why a conversation was not answered", () => {
     expect(why?.link).to.deep.equal({ href: "#reply", label: "Write a reply" });
   });
 
-  it("passes over drafts of before the last answer", () => {
+  it("drafts that are older than the last answer do not count as a reason", () => {
     const rejected = { ...draft, status: "rejected" as const, created_at: "2026-11-20T08:00:00.000Z" };
     const why = whyUnanswered({ ...facts, answeredAt: "2026-11-20T09:00:00.000Z", drafts: [rejected] });
     expect(said(why)).to.equal("No draft has been written since this message.");
   });
 
-  it("says since when a draft waits, and leads to it", () => {
+  it("a waiting draft is the reason, with its time and a link to it", () => {
     const why = withDraft({});
     expect(said(why)).to.equal("A draft has been waiting for a decision since <10:01>.");
     expect(why?.link?.href).to.equal("/drafts/d1");
   });
 
-  it("says how many approvals are given, and that nobody could be reached", () => {
+  it("a waiting draft's reason counts the approvals, and says that the approver could not be reached", () => {
     const why = withDraft({
       approvals: { required: 2, given: [{}] },
       notification_status: { state: "failed", error: "chat not found" },
@@ -83,14 +83,14 @@ describe("why a conversation was not answered", () => {
     );
   });
 
-  it("says that a waiting or approved draft answers an older message", () => {
+  it("a waiting or approved draft's reason says that the draft answers an older message", () => {
     for (const status of ["pending", "approved"] as const) {
       const why = withDraft({ status, based_on_message_id: "m1", newer_message_id: "m2" });
       expect(said(why)).to.contain("answers an older message, so it cannot be sent");
     }
   });
 
-  it("names who rejected it, and why", () => {
+  it("a rejected draft's reason names who rejected it, and why", () => {
     const why = withDraft({
       status: "rejected",
       decided_by: { kind: "session", name: "Ben" },
@@ -103,19 +103,19 @@ describe("why a conversation was not answered", () => {
     );
   });
 
-  it("says that a draft became stale", () => {
+  it("a stale draft's reason says that it became stale", () => {
     expect(said(withDraft({ status: "stale", based_on_message_id: "m1" }))).to.match(
       /^A draft became stale <10:02> because a newer/,
     );
   });
 
-  it("says why sending failed", () => {
+  it("a failed draft's reason says why sending failed", () => {
     expect(said(withDraft({ status: "failed", failure_message: "550 no such user" }))).to.contain(
       "“550 no such user” (<10:02>)",
     );
   });
 
-  it("says what holds an approved draft", () => {
+  it("an approved draft's reason says what holds the draft", () => {
     const approved = { status: "approved" as const, decided_at: "2026-11-20T10:30:00.000Z" };
     expect(said(withDraft({ ...approved, held_code: "sending_paused" }))).to.contain("sending is paused");
     expect(said(withDraft({ ...approved, held_code: "plan_limit_reached" }))).to.contain("the plan's quota");
@@ -126,11 +126,11 @@ describe("why a conversation was not answered", () => {
     expect(said(withDraft(approved))).to.equal("A draft was approved <10:30>. It has not been sent yet.");
   });
 
-  it("says that a reply is on its way", () => {
+  it("a draft that is being sent has the reason that a reply is on its way", () => {
     expect(said(withDraft({ status: "sending" }))).to.equal("A reply is on its way since <10:02>.");
   });
 
-  it("explains machines' mail and blocked senders, unless somebody wrote a draft all the same", () => {
+  it("an automatic mail or a blocked sender is the reason, unless there is a draft all the same", () => {
     const of = (change: Partial<NewestMessage>, drafts: DraftFacts[] = []) =>
       said(whyUnanswered({ ...facts, newestWord: { ...word, ...change }, drafts }));
     expect(of({ classification: "auto_reply" })).to.contain("automatic reply");
@@ -140,7 +140,7 @@ describe("why a conversation was not answered", () => {
     expect(of({ fromBlockedContact: true }, [draft])).to.contain("waiting for a decision");
   });
 
-  it("says that mail is held before anything else", () => {
+  it("held mail is the reason before any other", () => {
     const of = (because: "quota" | "identity_disabled" | "unknown") =>
       whyUnanswered({ ...facts, newestWord: { ...word, held: { because } }, drafts: [draft] });
     expect(said(of("quota"))).to.contain("plan's quota of incoming mail");
@@ -149,7 +149,7 @@ describe("why a conversation was not answered", () => {
     expect(said(of("unknown"))).to.equal("The newest message is held. Nothing is sent until it is released.");
   });
 
-  it("says that the identity cannot send", () => {
+  it("a disabled or deleted identity is the reason", () => {
     expect(said(whyUnanswered({ ...facts, identityStatus: "disabled" }))).to.contain("identity is disabled");
     expect(said(whyUnanswered({ ...facts, identityStatus: "deleted" }))).to.contain("was deleted");
   });

@@ -33,7 +33,7 @@ function told() {
 }
 
 describe("the documentation of the event feed", () => {
-  it("names, for every kind, exactly the fields that its data has", () => {
+  it("the documentation of the event feed names exactly the fields of every kind of event", () => {
     const events = told();
     // Only an approval that can be taken back says until when.
     const always = (names: readonly string[]) => names.filter((name) => name !== "undo_until");

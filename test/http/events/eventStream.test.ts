@@ -23,7 +23,7 @@ describe("the event stream [d11 stream]", () => {
   const sequencesIn = (frames: { data?: any }[]): number[] => frames.map(({ data }) => data.sequence);
   const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-  it("begins with what happens from now on, and names that place before anything happens", async () => {
+  it("the event stream begins with new events, and names its position before the first of them", async () => {
     await begunDraft(service.deps, workspace.id);
     await service.caughtUp();
     const stream = await openStream(service.url, workspace.key);
@@ -43,7 +43,7 @@ describe("the event stream [d11 stream]", () => {
     await again.close();
   });
 
-  it("gives everything that was there before, page after page, and then what happens", async () => {
+  it("the event stream gives all earlier events, page after page, and then new ones", async () => {
     const count = 250;
     const draft = await begunDraft(service.deps, workspace.id);
     await draft.all(
@@ -60,7 +60,7 @@ describe("the event stream [d11 stream]", () => {
     await stream.close();
   });
 
-  it("misses nothing and repeats nothing over reconnects by Last-Event-ID, under load", async () => {
+  it("the event stream misses and repeats nothing over reconnects by Last-Event-ID, under load", async () => {
     const count = sized(250, 400);
     const draft = await begunDraft(service.deps, workspace.id);
     const writing = (async () => {
@@ -86,7 +86,7 @@ describe("the event stream [d11 stream]", () => {
     expect(seen).to.deep.equal(upTo(count));
   });
 
-  it("gives only the kinds asked for, and goes on past the others", async () => {
+  it("the event stream gives only the requested kinds, and continues past the others", async () => {
     const stream = await openStream(service.url, workspace.key, { path: "/v1/events/stream?types=draft.stale" });
     const draft = await begunDraft(service.deps, workspace.id);
     await draft.all(
@@ -102,7 +102,7 @@ describe("the event stream [d11 stream]", () => {
     await stream.close();
   });
 
-  it("waits for a client that does not read, and loses nothing of what it then reads", async () => {
+  it("the event stream waits for a client that does not read, and loses nothing of what it reads later", async () => {
     const count = 3_000;
     const draft = await begunDraft(service.deps, workspace.id);
     const lazy = await fetch(`${service.url}/v1/events/stream?after=MC4w`, {
@@ -125,7 +125,7 @@ describe("the event stream [d11 stream]", () => {
     expect(sequences).to.deep.equal(upTo(count));
   });
 
-  it("ends when its key is revoked, and does not hold up the DELETE [4 DELETE /v1/api-keys/{key_id}]", async () => {
+  it("the event stream ends when its key is revoked, without delaying the DELETE [4 DELETE /v1/api-keys/{key_id}]", async () => {
     const key = await workspace.keyOf(["read:events"]);
     await service.caughtUp();
     const streams = await Promise.all(Array.from({ length: 5 }, () => openStream(service.url, key)));
@@ -144,7 +144,7 @@ describe("the event stream [d11 stream]", () => {
     await mine.close();
   });
 
-  it("[7 429 rate_limited] has room for 5 of a key and 50 of a workspace; a HEAD request keeps none", async () => {
+  it("[7 429 rate_limited] a key has room for 5 event streams, a workspace for 50; a HEAD request keeps none", async () => {
     const tenant = await service.workspace();
     const keys = [tenant.key, ...(await Promise.all(Array.from({ length: 10 }, () => tenant.keyOf(["read:events"]))))];
     await service.caughtUp();
@@ -171,7 +171,7 @@ describe("the event stream [d11 stream]", () => {
     await Promise.all([...open, again].map((stream) => stream.close()));
   });
 
-  it("five clients that went without a word keep nobody out for longer than a minute, and who is replaced misses nothing", async () => {
+  it("five vanished clients block a key's streams for at most a minute, and a replaced client misses nothing", async () => {
     const first = await openStream(service.url, workspace.key);
     await first.until(() => first.frames.length > 0);
     // Their ends are never seen: they stay open, and take nothing.
@@ -193,7 +193,7 @@ describe("the event stream [d11 stream]", () => {
     await Promise.all([sixth.close(), again.close()]);
   });
 
-  it("ends in order when the service stops, also for a client that does not read", async () => {
+  it("the event stream ends cleanly when the service stops, also for a client that does not read", async () => {
     const other = await startBeside(service.urls, { ROLES: "api" });
     const parked = await openStream(other.url, workspace.key);
     await parked.until(() => parked.frames.length > 0);

@@ -95,7 +95,7 @@ describe("the event feed [d11 feed]", () => {
     return { ...draft, domainId };
   }
 
-  it("[6 operation to event ties] has each kind once it happened, in order, numbered from 1", async () => {
+  it("[6 operation to event ties] the event feed has each kind once per event, in order, numbered from 1", async () => {
     const { draftId, threadId, identityId, messageId, domainId } = await everyKind();
     const events = await all();
     expect(events.map(({ type }) => type)).to.deep.equal([
@@ -147,7 +147,7 @@ describe("the event feed [d11 feed]", () => {
     expect(approved.id).not.to.equal(created.id);
   });
 
-  it("is read page by page without a gap, of all kinds or of some [d11 cursor]", async () => {
+  it("the event feed is read page by page without a gap, of all kinds or of some [d11 cursor]", async () => {
     const drafts = await Promise.all(Array.from({ length: 20 }, () => begunDraft(service.deps, workspace.id)));
     await Promise.all(drafts.map(({ next }) => next("DraftMarkedStale", { newMessageId: randomUUID() })));
     await service.caughtUp();
@@ -162,7 +162,7 @@ describe("the event feed [d11 feed]", () => {
     expect(empty.json).to.deep.equal({ data: [], next_cursor: last, has_more: false });
   });
 
-  it("[7 422 invalid_request] refuses a cursor that is none, and kinds that do not exist [d11 cursor]", async () => {
+  it("[7 422 invalid_request] the event feed refuses an invalid cursor and unknown kinds [d11 cursor]", async () => {
     for (const cursor of ["x", "MTI", "LTEuMA", "MS4wLjA", "MS4xMA", "%00", "17", randomUUID()]) {
       const { status, json } = await workspace.ask(`GET /v1/events?after=${cursor}`);
       expect([cursor, status, json.error, json.message.startsWith("after:")]).to.deep.equal([
@@ -181,7 +181,7 @@ describe("the event feed [d11 feed]", () => {
     expect(bad.json.message).to.match(/^Last-Event-ID:/);
   });
 
-  it("[5 scopes] shows each workspace its own, under read:events alone", async () => {
+  it("[5 scopes] the event feed shows each workspace its own events, under read:events alone", async () => {
     await begunDraft(service.deps, workspace.id);
     const other = await service.workspace();
     await begunDraft(service.deps, other.id);
@@ -199,7 +199,7 @@ describe("the event feed [d11 feed]", () => {
     }
   });
 
-  it("is the same after a rebuild", async () => {
+  it("the event feed is the same after a rebuild", async () => {
     await everyKind();
     await begunDraft(service.deps, workspace.id, { autoApproved: true });
     await service.caughtUp();

@@ -6,7 +6,7 @@ import { createOpenStreams } from "#src/http/events/openStreams.ts";
 import { Rejected } from "#streams/decider.ts";
 import { adjustableClock } from "#test/support/adjustableClock.ts";
 
-describe("places for streams of events [d11 stream]", () => {
+describe("places for event streams [d11 stream]", () => {
   function places() {
     const clock = adjustableClock();
     const streams = createOpenStreams({ clock });
@@ -36,7 +36,7 @@ describe("places for streams of events [d11 stream]", () => {
     return { clock, open, refusal, replaced };
   }
 
-  it("a stream keeps its own for a minute; then one more of its key takes the place of the oldest", () => {
+  it("a stream keeps its place for a minute; then one more stream of its key replaces the oldest", () => {
     const { clock, open, refusal, replaced } = places();
     open("first");
     clock.advance(20_000);
@@ -52,7 +52,7 @@ describe("places for streams of events [d11 stream]", () => {
     expect(replaced).to.deep.equal(["first", "second", "third"]);
   });
 
-  it("of a workspace too, and nobody is sent away for one that is then refused", () => {
+  it("a full workspace replaces its oldest stream too, and a refused stream replaces none", () => {
     const { clock, open, refusal, replaced } = places();
     open("a1");
     open("a2");
@@ -68,7 +68,7 @@ describe("places for streams of events [d11 stream]", () => {
     expect(replaced).to.deep.equal(["a1", "a2"]);
   });
 
-  it("a stream that is closed leaves its place at once", async () => {
+  it("a stream that is closed frees its place at once", async () => {
     const { open, refusal, replaced } = places();
     const first = open("first");
     open("second");
@@ -79,7 +79,7 @@ describe("places for streams of events [d11 stream]", () => {
     expect(replaced).to.deep.equal([]);
   });
 
-  it("a client that does not take what is there for it is let go of", async () => {
+  it("a stream whose client does not read what is ready for it is closed", async () => {
     async function* frames() {
       for (;;) yield "x".repeat(10_000);
     }

@@ -13,7 +13,7 @@ import type { McpRequest } from "#src/http/mcp/request.ts";
 import { type McpOptions, mcpRouter } from "#src/http/mcp/router.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
-describe("mcp: the door", () => {
+describe("mcp: access", () => {
   let service: InProcess;
   let workspace: Workspace;
   before(async () => {
@@ -29,7 +29,7 @@ describe("mcp: the door", () => {
     return client;
   }
 
-  it("offers what the key may use, and answers under its rights", async () => {
+  it("mcp offers the tools that the key's scopes allow, and answers for the key's workspace", async () => {
     const client = await clientOf(workspace.key);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).to.include("whoami");
@@ -44,7 +44,7 @@ describe("mcp: the door", () => {
     await narrow.close();
   });
 
-  it("says that it cannot tell yet, to any key, while no key can be looked up", async () => {
+  it("mcp answers 503 to any key while keys cannot be looked up", async () => {
     let asked: readonly string[] = [];
     const options = {
       deps: {
@@ -69,7 +69,7 @@ describe("mcp: the door", () => {
     await server.close();
   });
 
-  it("answers nothing under a key that was revoked elsewhere while this instance was suspended", async () => {
+  it("mcp refuses a key that was revoked elsewhere while this instance was suspended", async () => {
     const inFlight = createInFlight();
     const options = {
       deps: { ...service.deps, requireReadable: () => {} },
@@ -89,7 +89,7 @@ describe("mcp: the door", () => {
     await server.close();
   });
 
-  it("tells no news to a key that was revoked elsewhere while this instance was suspended", async () => {
+  it("mcp sends no news to a key that was revoked elsewhere while this instance was suspended", async () => {
     const requests: McpRequests = new AsyncLocalStorage();
     const place = { position: 1, part: 0 };
     const ended = new AbortController();
@@ -120,7 +120,7 @@ describe("mcp: the door", () => {
     expect(heard).to.deep.equal([]);
   });
 
-  it("lets nobody in without a live key, and no page of elsewhere", async () => {
+  it("mcp refuses a request without a key, and a request from a page of another origin", async () => {
     const post = (headers: Record<string, string>) =>
       fetch(new URL("/mcp", service.url), {
         method: "POST",

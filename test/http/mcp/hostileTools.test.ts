@@ -138,14 +138,14 @@ const runOf = (name: string, call: ToolCall): Promise<ToolResult> =>
 
 describe("mcp: fifty hostile mails through every tool", () => {
   for (const { trick, words } of hostileWords) {
-    it(`${trick}: nothing of it outside of a fence, nothing unseen, nothing too long`, async () => {
+    it(`hostile words stay within fences, visible and bounded in every tool: ${trick}`, async () => {
       for (const [name, args] of ways) requireFenced(name, await runOf(name, callWith(words, args, { own: "Ours." })));
       const { content, structuredContent } = errorResult(new Rejected("sending_paused", `paused (${words})`), id);
       requireFenced("an error", { text: content[0]!.text, structured: structuredContent });
     });
   }
 
-  it("an approver's reason and the agent's own words are outside of fences, behind bars, and make no line of ours", async () => {
+  it("an approver's reason and the agent's own words are quoted by bars outside of fences", async () => {
     for (const { words } of hostileWords) {
       for (const [name, args] of ways) {
         const { text } = await runOf(name, callWith("Theirs.", args, { own: words }));
@@ -162,7 +162,7 @@ describe("mcp: fifty hostile mails through every tool", () => {
     expect(structured.draft).to.include({ reason: "Please be kinder.", text: "Please be kinder." });
   });
 
-  it("shows them all the same: a reader of data misses nothing", async () => {
+  it("the tools show every hostile word as data", async () => {
     const shows = [
       "list_threads",
       "read_thread",
@@ -179,7 +179,7 @@ describe("mcp: fifty hostile mails through every tool", () => {
     }
   });
 
-  it("stays below the bounds where all that is read is as long as it can be", async () => {
+  it("the tools' answers stay below their bounds if everything that is read is as long as possible", async () => {
     const longest = { text: 0, structured: 0 };
     for (const words of [
       "\n|".repeat(6_500),
@@ -197,7 +197,7 @@ describe("mcp: fifty hostile mails through every tool", () => {
     expect(longest.structured).to.be.within(maxStructured / 4, maxStructured);
   });
 
-  it("passes no bytes of a file on that is no text", async () => {
+  it("read_attachment passes on no bytes of a file that is no text", async () => {
     const call = callWith("", allArgs);
     const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]);
     const askRaw: ToolCall["askRaw"] = async () =>

@@ -75,7 +75,7 @@ describe("mcp: tools × scopes × foreign ids", () => {
   const openTo = (scopes: readonly Scope[]) =>
     tools.filter((tool) => tool.scopes.every((scope) => scopes.includes(scope))).map(({ name }) => name);
 
-  it("a tool is listed exactly if the key has its scopes, and a hidden one cannot be called", async () => {
+  it("a tool is listed exactly if the key has its scopes, and a hidden tool cannot be called", async () => {
     const sets = allScopes.flatMap((scope) => [[scope], allScopes.filter((each) => each !== scope)]);
     const keys = [];
     for (const scopes of sets) keys.push({ scopes, key: await keyOf(scopes) });
@@ -95,7 +95,7 @@ describe("mcp: tools × scopes × foreign ids", () => {
     }
   });
 
-  it("needs the scopes of the routes that it asks, no fewer and no more", async () => {
+  it("a tool needs exactly the scopes of the routes that it calls", async () => {
     const routes = new Map(realRoutes().map((route) => [`${route.method} ${route.path}`, route]));
     const deps = httpDependencies(service.deps, {
       database: service.database,
@@ -165,7 +165,7 @@ describe("mcp: tools × scopes × foreign ids", () => {
     expect(asked.foreign).to.be.above(12);
   });
 
-  it("nothing was done where nothing may be", async () => {
+  it("calls with foreign ids and missing scopes changed nothing", async () => {
     const draft = (await tenant.ask(`GET /v1/drafts/${tenant.ids.drafts}`)).json;
     expect([draft.status, draft.version]).to.deep.equal(["pending", 1]);
     const { json } = await tenant.ask(`GET /v1/threads/${tenant.ids.threads}`);

@@ -20,7 +20,7 @@ const clientSettings = (): [string, any][] =>
     },
   );
 
-describe("mcp: the story, by the official client", () => {
+describe("mcp: the documented story, by the official client", () => {
   let service: InProcess;
   let workspace: Workspace;
   before(async () => {
@@ -36,7 +36,7 @@ describe("mcp: the story, by the official client", () => {
     return client;
   }
 
-  it("is what the page about it says, over HTTP (npm run documents -- story writes it)", async () => {
+  it("the story over HTTP is what its page says (npm run documents -- story writes it)", async () => {
     const told = await mcpStory(service, (key) => overHttp(key));
     const written = readFileSync(page, "utf8");
     if (process.env.WRITE_STORY)
@@ -47,12 +47,12 @@ describe("mcp: the story, by the official client", () => {
     else expect(between.exec(written)?.[0]).to.equal(told);
   });
 
-  it("is the same over the stdio bridge, for a client of the older revisions", async () => {
+  it("the story over the stdio bridge is the same, for a client of the older revisions", async () => {
     const told = await mcpStory(service, (key) => clientOverBridge({ url: service.url, key }));
     expect(told).to.equal(between.exec(readFileSync(page, "utf8"))?.[0]);
   });
 
-  it("is reached by the settings of five clients as the page has them", async () => {
+  it("the documented settings of five clients reach the service", async () => {
     const settings = clientSettings();
     expect(settings.map(([title]) => title)).to.deep.equal([
       ...["Claude Code", "Cursor", "VS Code", "Claude Desktop", "Any other"],
@@ -71,7 +71,7 @@ describe("mcp: the story, by the official client", () => {
     }
   });
 
-  describe("errors of the contract are errors of the tools", () => {
+  describe("errors of the tools", () => {
     const missing = "00000000-0000-7000-8000-000000000001";
     let identity: Identity;
     let client: Client;
@@ -107,14 +107,14 @@ describe("mcp: the story, by the official client", () => {
       ["version_mismatch", "revise_draft", () => ({ draft_id: draft.id, version: 7, body_text: "x" }), /get_draft/],
     ];
     for (const [error, tool, given, says] of cases)
-      it(`${error} of ${tool} says what to do next`, async () => {
+      it(`the error ${error} of ${tool} says what to do next`, async () => {
         const result = await failed(tool, given());
         expect([result.error, result.text.startsWith(`Error ${error}`)]).to.deep.equal([error, true]);
         expect(result.text).to.match(says);
         expect(result).to.include.keys("message", "request_id");
       });
 
-    it("rate_limited says how long to wait, and counts with REST", async () => {
+    it("the error rate_limited says how long to wait, and a tool's calls are limited", async () => {
       let result = await failed("send_draft", { draft_id: missing });
       for (let calls = 0; result.error === "not_found" && calls < 70; calls += 1)
         result = await failed("send_draft", { draft_id: missing });
@@ -123,13 +123,13 @@ describe("mcp: the story, by the official client", () => {
     });
   });
 
-  describe("the bridge", () => {
+  describe("the stdio bridge", () => {
     const initialize = {
       ...{ jsonrpc: "2.0", id: 1, method: "initialize" },
       params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "plain", version: "1" } },
     };
 
-    it("says what the service said, survives what is no message, and ends with its client", async () => {
+    it("the bridge returns the service's error, survives a line that is no message, and ends with its client", async () => {
       const bridge = await startedBridge({ url: service.url, key: `svc_live_${"a".repeat(32)}` });
       bridge.say("this is no message");
       bridge.say(initialize);
@@ -142,14 +142,14 @@ describe("mcp: the story, by the official client", () => {
       expect(bridge.said()).to.include("401 unauthorized").and.not.include("svc_live_a");
     });
 
-    it("says how it is used where it has no key", async () => {
+    it("the bridge without a key prints its usage", async () => {
       const bridge = await startedBridge({ url: service.url, key: "" });
       expect([await bridge.ended, await bridge.hear()]).to.deep.equal([1, undefined]);
       expect(bridge.said()).to.include("COUNTERSIGN_API_KEY").and.include("--url");
     });
   });
 
-  it("is found from /llms.txt, each link of which leads somewhere", async () => {
+  it("/llms.txt links the mcp pages, and each of its links works", async () => {
     const response = await fetch(`${service.url}/llms.txt`);
     expect(response.headers.get("content-type")).to.equal("text/plain; charset=utf-8");
     const text = await response.text();

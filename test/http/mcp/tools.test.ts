@@ -7,7 +7,7 @@ import { answerOf, type Called, call, connect } from "./client.ts";
 import { outsideFences, requireFenced } from "./fenceSupport.ts";
 import { hostileWords, mark } from "./hostileWords.ts";
 
-describe("mcp: the tools, through the official client", () => {
+describe("mcp: the tools, by the official client", () => {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
@@ -65,7 +65,7 @@ describe("mcp: the tools, through the official client", () => {
   const rejected = (id: string, reason: string) => workspace.ask(`POST /v1/drafts/${id}/reject`, { json: { reason } });
 
   describe("reading", () => {
-    it("finds a thread by its words, and reads what is new in it and what an answer is based on", async () => {
+    it("a thread is found by its words, and read with its new text and the message to answer", async () => {
       const first = await received({ text: "Where is my teapot?", subject: "A teapot" });
       const quoted = "Please hurry.\r\n\r\nOn Mon, 23 Nov 2026 at 10:12 Support wrote:\r\n> Where is my teapot?";
       await received({ text: quoted, subject: "Re: A teapot", inReplyTo: first.mailId });
@@ -85,7 +85,7 @@ describe("mcp: the tools, through the official client", () => {
       expect(whole.message.untrusted.text).to.include("> Where is my teapot?");
     });
 
-    it("reads a long message to its end, piece by piece", async () => {
+    it("a long message is read to its end in pieces", async () => {
       const long = Array.from({ length: 2_500 }, (_, n) => `line ${n}`).join("\r\n");
       const thread = await received({ text: long });
       const pieces = [thread.messages[0].untrusted.text];
@@ -99,13 +99,13 @@ describe("mcp: the tools, through the official client", () => {
       expect(pieces.join("").replace(/\s+/g, "")).to.equal(long.replace(/\s+/g, ""));
     });
 
-    it("tells identities, rights and what is left of the plan", async () => {
+    it("whoami returns the identities, the workspace and what is left of the plan", async () => {
       const { identities, workspace: plan } = await used("whoami");
       expect(identities.map(({ id }: any) => id)).to.include(identity.id);
       expect(plan).to.include({ id: workspace.id, emails_left_this_period: null });
     });
 
-    it("shows a thread as a resource as read_thread does, and hides a foreign one", async () => {
+    it("a thread's resource shows what read_thread shows, and a foreign thread is not found", async () => {
       const thread = await received();
       const { contents } = await client.readResource({ uri: `countersign://threads/${thread.thread_id}` });
       expect((contents[0] as any).text).to.include(`message_id ${thread.newest_message_id}`);
@@ -119,7 +119,7 @@ describe("mcp: the tools, through the official client", () => {
   });
 
   describe("writing", () => {
-    it("submits once for one word, revises the version that was read, and says what to do next", async () => {
+    it("a draft is submitted once per idempotency key, and only the version that was read can be revised", async () => {
       const thread = await received();
       const args = { ...answerTo(thread), rationale: "asked", idempotency_key: "once" };
       const { draft } = await used("submit_draft", args);
@@ -133,7 +133,7 @@ describe("mcp: the tools, through the official client", () => {
       expect((await used("get_draft", { draft_id: draft.id })).draft.text).to.equal("It left today.");
     });
 
-    it("tells the reason of a rejection as the approver's, outside of what strangers wrote", async () => {
+    it("an approver's reason for a rejection is shown outside of the fences", async () => {
       const { draft } = await submitted();
       await rejected(draft.id, `${mark} be kinder`);
       const { text, structured } = await use("get_draft", { draft_id: draft.id });
@@ -143,7 +143,7 @@ describe("mcp: the tools, through the official client", () => {
       expect(text).to.include("Next: read the reason");
     });
 
-    it("sends what was approved, once, and answers in one call", async () => {
+    it("an approved draft is sent once per idempotency key, and reply drafts and sends in one call", async () => {
       const { draft } = await submitted();
       await workspace.ask(`POST /v1/drafts/${draft.id}/approve`);
       const args = { draft_id: draft.id, version: 1, idempotency_key: "send it" };
@@ -158,7 +158,7 @@ describe("mcp: the tools, through the official client", () => {
       expect(accepted.status).to.equal("sending");
     });
 
-    it("never sends around a person, nor past a newer message", async () => {
+    it("a draft is not sent without a required person, nor after a newer message", async () => {
       const careful = await service.identity(workspace.id, {
         requireHumanApproval: true,
         approvalChannel: { type: "email", config: { to: "boss@example.com" } },
@@ -193,7 +193,7 @@ describe("mcp: the tools, through the official client", () => {
       return { answer };
     }
 
-    it("ends with the decision, having told that it waits", async () => {
+    it("wait_for_decision ends with the decision, and reports progress before", async () => {
       const { draft } = await submitted();
       const { answer } = await waiting(client, { draft_id: draft.id, timeout_seconds: 60 });
       await rejected(draft.id, "no");
@@ -202,7 +202,7 @@ describe("mcp: the tools, through the official client", () => {
       expect(structured.draft.status).to.equal("rejected");
     });
 
-    it("ends when a newer message comes in, and at its time limit", async () => {
+    it("wait_for_decision ends when a newer message arrives, and at its time limit", async () => {
       const { draft, thread } = await submitted();
       const short = await used("wait_for_decision", { draft_id: draft.id, timeout_seconds: 1 });
       expect(short).to.include({ decided: false, timed_out: true });
@@ -213,7 +213,7 @@ describe("mcp: the tools, through the official client", () => {
       expect(text).to.include("the other side wrote again");
     });
 
-    it("has room for five calls of a key: a sixth is refused until the oldest has waited for a minute, and then ends that one", async () => {
+    it("a key has five waiting calls: a sixth is refused until the oldest has waited a minute, and then ends that one", async () => {
       const { draft } = await submitted();
       const wait = () => use("wait_for_decision", { draft_id: draft.id, timeout_seconds: 300 });
       const waiting = Array.from({ length: 5 }, wait);
@@ -229,7 +229,7 @@ describe("mcp: the tools, through the official client", () => {
       expect(ended.map(({ structured }) => structured.decided).sort()).to.deep.equal([false, ...Array(5).fill(true)]);
     });
 
-    it("ends when its key is revoked", async () => {
+    it("wait_for_decision ends when its key is revoked", async () => {
       const { draft } = await submitted();
       const doomed = (await workspace.ask("POST /v1/api-keys", { json: { name: "doomed", scopes: ["read:threads"] } }))
         .json;
@@ -245,7 +245,7 @@ describe("mcp: the tools, through the official client", () => {
   });
 
   describe("news of a thread", () => {
-    it("comes to who subscribed to it, and never of a foreign one", async () => {
+    it("news of a thread is sent to a subscriber of its workspace, and not to one of another workspace", async () => {
       const thread = await received();
       const foreign = await service.workspace();
       const mode = { versionNegotiation: { mode: "auto" as const } };
@@ -270,7 +270,7 @@ describe("mcp: the tools, through the official client", () => {
   });
 
   describe("bad input", () => {
-    it("refuses tools and arguments that there are not, by name", async () => {
+    it("unknown tools, unknown arguments and missing arguments are refused by name", async () => {
       expect(await use("approve_draft").catch(String)).to.match(/approve_draft not found/);
       const unknown = await use("list_threads", { approve: true });
       expect([unknown.structured.error, unknown.structured.field]).to.deep.equal(["invalid_request", "approve"]);
@@ -284,7 +284,7 @@ describe("mcp: the tools, through the official client", () => {
       expect([none.structured.error, none.text.includes("list_threads")]).to.deep.equal(["not_found", true]);
     });
 
-    it("refuses 1 MB of arguments, and any depth of them", async () => {
+    it("1 MB of arguments is refused, and deeply nested arguments cause no internal error", async () => {
       const large = await use("list_threads", { q: "a".repeat(1_100_000) }).catch(String);
       expect(String(large)).to.match(/413|too large/i);
       const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_threads","arguments":{"q":${"[".repeat(100_000)}${"]".repeat(100_000)}}}}`;
@@ -297,7 +297,7 @@ describe("mcp: the tools, through the official client", () => {
       expect((await used("whoami")).identities).to.not.have.length(0);
     });
 
-    it("serves many clients at once, and goes on beside one that never reads", async () => {
+    it("mcp serves many clients at once while one client never reads", async () => {
       const { draft } = await submitted();
       const gone = new AbortController();
       const headers = { Accept: "application/json, text/event-stream", "Content-Type": "application/json" };
@@ -316,7 +316,7 @@ describe("mcp: the tools, through the official client", () => {
     });
   });
 
-  it("hostile mail, as it really comes in, stays within the fences of every tool and of the resource", async () => {
+  it("real hostile mail stays within the fences of every reading tool and of the resource", async () => {
     const some = hostileWords.filter((_, index) => index % sized(25, 1) === 0);
     for (const { trick, words } of some) {
       const text = words.toWellFormed();
