@@ -10,44 +10,80 @@ export type WaitingDraft = {
   identity_name: string;
   identity_address: string;
   thread_subject: string;
+  /** Sender of the answered message; without one, the conversation's first participant. */
+  customer_name: string | null;
+  customer_address: string | null;
+  /** First characters of the answered message; null if the draft answers none. */
+  first_words: string | null;
   priority: string;
   pending_since: Date;
   /** Time when the secondary channel is asked; null if it was, or never will be. */
   escalates_at: Date | null;
   approvals_given: GivenApproval[];
   approvals_required_now: number;
+  /** Place in the queue, from 0, and the drafts next to it. */
+  rank: number;
+  previous_id: string | null;
+  next_id: string | null;
 };
+
+/** Limits the queue to drafts of one identity, of conversations with one priority, or that wait since a time or longer. */
+export type QueueFilter = {
+  identityId?: string | undefined;
+  priority?: string | undefined;
+  waitingSince?: Date | undefined;
+};
+
+/** At most `limit` drafts after the first `offset`. If `draftId` is in the queue but not among them: the page of the queue that has it. */
+export type QueueWindow = { limit: number; offset?: number; draftId?: string | undefined };
+
+/** `from`: number of drafts before the first of `data`. `total`: drafts in the whole queue, under this filter. */
+export type ReviewQueue = { data: WaitingDraft[]; total: number; from: number };
 
 /** SQL for when the secondary channel is asked (processes/escalateUnanswered.ts); null if it was, or never will be. */
 const escalatesAt = `case when i.secondary_approval_channel is not null and i.approvals_required = 1 and not d.escalated
   then d.pending_since + make_interval(mins => i.escalation_delay_minutes) end`;
 
+const firstCharacters = 160;
+
+/** SQL for the first characters of a message, without quotations if there is other text. */
+const firstWords = `coalesce(nullif(btrim(left(m.extracted_text, ${firstCharacters})), ''), left(m.body_text, ${firstCharacters}))`;
+
 /**
  * Returns the drafts of a workspace that wait for a decision, the most urgent first: by the conversation's priority, then by when the
- * secondary channel will be asked, then by waiting time. At most `limit`, and the number of all. Only ids are sorted; only the rows shown
- * are read in full.
+ * secondary channel will be asked, then by waiting time. Only ids are sorted; only the rows shown are read in full.
  */
 export async function reviewQueue(
   reads: Reads,
   workspaceId: string,
-  { identityId, limit, offset = 0 }: { identityId?: string | undefined; limit: number; offset?: number },
-): Promise<{ data: WaitingDraft[]; total: number }> {
+  { identityId, priority, waitingSince, limit, offset = 0, draftId }: QueueFilter & QueueWindow,
+): Promise<ReviewQueue> {
   const { rows } = await reads.of(workspaceId).query<WaitingDraft & { total: number }>(
     `with waiting as materialized (
        select d.id, t.urgency, ${escalatesAt} as escalates_at, d.pending_since
        from drafts d join threads t on t.id = d.thread_id join identities i on i.id = d.identity_id
        where d.workspace_id = $1 and d.status = 'pending' and ($2::uuid is null or d.identity_id = $2)
-     ), shown as (
-       select * from waiting order by urgency desc, escalates_at nulls last, pending_since, id limit $3 offset $4
+         and ($3::text is null or t.priority = $3) and ($4::timestamptz is null or d.pending_since <= $4)
+     ), placed as materialized (
+       select id, escalates_at, (row_number() over queue)::int - 1 as rank, lag(id) over queue as previous_id,
+         lead(id) over queue as next_id
+       from waiting window queue as (order by urgency desc, escalates_at nulls last, pending_since, id)
+     ), start as (
+       select coalesce((select case when rank >= $6::int and rank < $6::int + $5::int then $6::int else rank / $5::int * $5::int end
+         from placed where id = $7::uuid), $6::int) as rank
      )
      select d.id, d.version, d.thread_id, d.identity_id, d.approvals_given, d.pending_since,
        i.display_name as identity_name, i.email_address as identity_address, i.approvals_required as approvals_required_now,
-       t.subject as thread_subject, t.priority, s.escalates_at, (select count(*)::int from waiting) as total
-     from shown s join drafts d on d.id = s.id join threads t on t.id = d.thread_id join identities i on i.id = d.identity_id
-     order by t.urgency desc, s.escalates_at nulls last, d.pending_since, d.id`,
-    [workspaceId, identityId ?? null, limit, offset],
+       t.subject as thread_subject, t.priority, s.escalates_at, s.rank, s.previous_id, s.next_id,
+       m.from_name as customer_name, coalesce(m.from_email, t.participants->>0) as customer_address, ${firstWords} as first_words,
+       (select count(*)::int from placed) as total
+     from start join placed s on s.rank >= start.rank and s.rank < start.rank + $5::int
+     join drafts d on d.id = s.id join threads t on t.id = d.thread_id join identities i on i.id = d.identity_id
+     left join messages m on m.id = d.based_on_message_id
+     order by s.rank`,
+    [workspaceId, identityId ?? null, priority ?? null, waitingSince ?? null, limit, offset, draftId ?? null],
   );
-  return { data: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 };
+  return { data: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0, from: rows[0]?.rank ?? offset };
 }
 
 /** Returns the identities with waiting drafts, with their number, by name. */

@@ -15,10 +15,15 @@ const fileNameLength = 300;
 /** More addresses than an answer to a person usually has. */
 const manyRecipients = 5;
 
+/** `about`: the part of the card that the sentence is about: the whole draft, the answered message, or the text that would be sent. */
+export type ApprovalWarning = { about: "draft" | "message" | "letter"; sentence: string };
+
 /** Lists what an approver should know before deciding, most important first: warnings derived from the view, then the view's own. */
-export function approvalWarnings(view: ApprovalView, letter: Letter, links: readonly Link[]): string[] {
-  const found = rules.map((rule) => rule(view, letter, links)).filter((warning) => warning !== undefined);
-  return [...new Set([...found, ...view.warnings.map(visibleLine)])];
+export function approvalWarnings(view: ApprovalView, letter: Letter, links: readonly Link[]): ApprovalWarning[] {
+  const found = rules.map(([about, rule]) => ({ about, sentence: rule(view, letter, links) }));
+  const own = view.warnings.map((warning) => ({ about: "draft" as const, sentence: visibleLine(warning) }));
+  const all = [...found, ...own].filter((warning): warning is ApprovalWarning => warning.sentence !== undefined);
+  return all.filter(({ sentence }, index) => all.findIndex((each) => each.sentence === sentence) === index);
 }
 
 type WarningRule = (view: ApprovalView, letter: Letter, links: readonly Link[]) => string | undefined;
@@ -125,21 +130,21 @@ const unseenCharacters: WarningRule = ({ content }, { html, text }) => {
     : undefined;
 };
 
-const rules: WarningRule[] = [
-  answeredInWords,
-  newerMessage,
-  othersInWords,
-  unverifiedSender,
-  notTheSender,
-  repliesLeave,
-  newcomers,
-  recipients,
-  hiddenRecipients,
-  lookalikes,
-  misleadingLinks,
-  filesWithWarnings,
-  twoVersions,
-  unseenCharacters,
+const rules: readonly (readonly [ApprovalWarning["about"], WarningRule])[] = [
+  ["draft", answeredInWords],
+  ["draft", newerMessage],
+  ["draft", othersInWords],
+  ["message", unverifiedSender],
+  ["letter", notTheSender],
+  ["letter", repliesLeave],
+  ["letter", newcomers],
+  ["letter", recipients],
+  ["letter", hiddenRecipients],
+  ["letter", lookalikes],
+  ["letter", misleadingLinks],
+  ["letter", filesWithWarnings],
+  ["letter", twoVersions],
+  ["letter", unseenCharacters],
 ];
 
 /** Lists every address: approval covers only what was shown. */

@@ -1,7 +1,7 @@
 import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import { type AnsweredMessage, type ApprovalView, approveLabel, type NewerMessage } from "../approvalView.ts";
-import { approvalWarnings } from "../approvalWarnings.ts";
+import { type ApprovalWarning, approvalWarnings } from "../approvalWarnings.ts";
 import { type Letter, letterOf } from "../letter.ts";
 import { approvalsInWords } from "./approvalsSoFar.ts";
 import { type Attachment, attachmentsShown } from "./attachments.ts";
@@ -57,6 +57,8 @@ export type ReviewCard = {
   threadSubject: string;
   /** Most important first. */
   warnings: string[];
+  /** The same warnings, with the part of the card that each is about. */
+  placedWarnings: ApprovalWarning[];
   /** Possibly mistaken remarks about the answered message. */
   hints: string[];
   newer: ShownMessage | null;
@@ -75,6 +77,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
   const letter = letterOf(view.content, view);
   const noun = view.answers ? "reply" : "mail";
   const links = linksOf(letter);
+  const placedWarnings = approvalWarnings(view, letter, links);
   return {
     noun,
     question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
@@ -82,7 +85,8 @@ export function reviewCard(view: ApprovalView): ReviewCard {
     approvals: view.approvals ? approvalsInWords(view.approvals) : null,
     approve: approveLabel(view),
     threadSubject: visibleLine(view.threadSubject),
-    warnings: approvalWarnings(view, letter, links),
+    warnings: placedWarnings.map(({ sentence }) => sentence),
+    placedWarnings,
     hints: view.hints.map(visibleLine),
     newer: view.newerMessage && messageSaid(view.newerMessage),
     changes: changesSince(view, letter),

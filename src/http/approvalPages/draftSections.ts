@@ -9,9 +9,14 @@ import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 
-/** The exact mail that would be sent, and its recipients. */
-export const letterSection = (letter: CardLetter, title: string): Markup => html`<section aria-labelledby="letter">
+/** The exact mail that would be sent, and its recipients. `warnings`: those about it, shown above it. */
+export const letterSection = (
+  letter: CardLetter,
+  title: string,
+  warnings: Markup | false = false,
+): Markup => html`<section aria-labelledby="letter">
 <h2 id="letter">${title}</h2>
+${warnings}
 <dl>${letter.fields.map(({ label, values }) => html`<dt>${label}</dt><dd class="${label === "Subject" && "subject"}">${values.map(markedValue)}</dd>`)}</dl>
 ${attachmentList(letter.attachments)}
 ${letterBodies(letter)}
@@ -87,12 +92,14 @@ export const rationaleSection = ({ rationale }: ReviewCard): Markup => html`<sec
 ${rationale ? html`<div class="writing" dir="auto" lang="">${paragraphs(rationale)}</div>` : html`<p class="soft">The agent gave no reason.</p>`}
 </section>`;
 
-export function answersSection({ answers }: ReviewCard): Markup {
+/** The message that the draft answers. `warnings`: those about it, shown above it. */
+export function answersSection({ answers }: ReviewCard, warnings: Markup | false = false): Markup {
   if (answers === null) {
     return html`<section aria-labelledby="answers"><h2 id="answers">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;
   }
   return html`<section aria-labelledby="answers">
 <h2 id="answers">The message it answers</h2>
+${warnings}
 ${messageHead(answers)}
 <p class="meta">${answers.proof.sentences.join(" ")}</p>
 ${writing(answers)}

@@ -502,6 +502,7 @@ describe("the console's review page", () => {
       const shown = await waits("shown in a window");
       const other = await waits("decided elsewhere");
       const { page, complaints } = await openedBy(ben, `/review?draft=${shown.id}`);
+      await page.keyboard.press("r");
       await page.fill("textarea.reason", "half a sen");
       await page.focus("textarea.reason");
       await page.evaluate("document.querySelector('textarea.reason').setSelectionRange(4, 4)");
@@ -535,11 +536,11 @@ describe("the console's review page", () => {
       await page.context().close();
     });
 
-    it("keyboard shortcuts decide nothing, do nothing while a field is typed in, and can be switched off", async () => {
+    it("keyboard shortcuts do nothing while a field is typed in, and can be switched off", async () => {
       const first = await waits("by keys");
       const second = await waits("by keys, too");
       const { page, complaints } = await openedBy(ben, `/review?draft=${first.id}`);
-      await page.focus("textarea.reason");
+      await page.keyboard.press("r");
       await page.keyboard.type("a jar, really");
       expect(await page.inputValue("textarea.reason")).to.equal("a jar, really");
       await page.fill("textarea.reason", "");
@@ -564,6 +565,7 @@ describe("the console's review page", () => {
       await page.click("#keys summary");
       await page.click("[data-keys-switch]");
       await page.evaluate("document.activeElement.blur()");
+      await page.waitForTimeout(700);
       await page.keyboard.press("a");
       await page.keyboard.press("Enter");
       await page.waitForURL(`**decided=${first.id}*`);

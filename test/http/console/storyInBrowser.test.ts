@@ -111,7 +111,7 @@ const mostStops = 200;
       await service.caughtUp();
 
       await press(page, /^Review$/);
-      await press(page, /^Edit and approve$/);
+      await press(page, /^Edit$/);
       await type(page, [[/^Text/, "It comes tomorrow."]]);
       await press(page, /^Save, approve/);
       await until(async () => {

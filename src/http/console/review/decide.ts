@@ -4,7 +4,7 @@ import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, seeOther } from "../framework/page.ts";
 import type { PageContext, Refused } from "../framework/visit.ts";
 import { reviewPage } from "./page.ts";
-import { placeOf, type ReviewQuery, reviewPath } from "./place.ts";
+import { nextIn, placeOf, type ReviewQuery, reviewPath } from "./place.ts";
 
 /** The version that the form was shown for; undefined if it names none. */
 export function versionOf({ form }: PageContext): number | undefined {
@@ -13,13 +13,7 @@ export function versionOf({ form }: PageContext): number | undefined {
 }
 
 /** The page after a draft's form: the next draft, if the form names one. */
-export function onward({ form }: PageContext): ReviewQuery {
-  const next = form.get("next");
-  const given = new URLSearchParams(form);
-  if (next) given.set("draft", next);
-  else given.delete("draft");
-  return placeOf(given);
-}
+export const onward = ({ form }: PageContext): ReviewQuery => ({ ...placeOf(form), draft: nextIn(form) });
 
 /**
  * `work`: the person's decision about a draft. If done, redirects to the next draft; if refused, shows the draft as it is now and why

@@ -3,7 +3,7 @@ import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { PageContext } from "../framework/visit.ts";
-import { type ReviewQuery, reviewPath } from "./place.ts";
+import { placeFields, type ReviewQuery } from "./place.ts";
 
 /** A draft that was just decided. `undoUntil`: time (ISO) until which this person can undo their approval; null if they cannot. */
 export type Decided = {
@@ -24,7 +24,7 @@ ${
   html`<div data-until="${undoUntil}" data-seconds="${secondsTo(undoUntil, now)}">${form(
     visit,
     { action: `/review/${row.id}/undo`, className: "inline" },
-    place.identity !== undefined && html`<input type="hidden" name="identity" value="${place.identity}">`,
+    placeFields(place),
     button("Undo", { id: "undo" }),
   )} <span class="meta">within <span data-left>${secondsTo(undoUntil, now)}</span> seconds</span></div>`
 }${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}</div>`;
@@ -74,7 +74,3 @@ function whoOf(visit: PageContext, { decided_by: by }: Decided["row"]): Markup {
 
 const recipients = (to: readonly string[]): Markup =>
   html`${to.slice(0, 3).map((address, index) => html`${index > 0 && ", "}<bdi>${shortLine(address, 100)}</bdi>`)}${to.length > 3 && ` and ${to.length - 3} more`}`;
-
-/** The path after a decision: the next draft, with a notice about the decided one. */
-export const afterDecision = (decided: string, { draft, identity, from }: ReviewQuery): string =>
-  reviewPath({ draft, identity, from, decided });

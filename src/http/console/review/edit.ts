@@ -6,13 +6,15 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { answersSection, changesSection, letterSection } from "../../approvalPages/draftSections.ts";
 import type { PageContext } from "../framework/visit.ts";
-import { type ReviewQuery, reviewPath } from "./place.ts";
+import { placeFields, type ReviewQuery, reviewPath } from "./place.ts";
 
 /** The text that a person typed, as submitted. */
 export type TypedBodies = { text: string; html: string };
 
 export type EditOptions = {
   place: ReviewQuery;
+  /** The draft to show after this one was decided. */
+  next: string | undefined;
   /** Typed text of a submission that was not saved; absent: the draft's own. */
   written?: TypedBodies | undefined;
   /**
@@ -22,7 +24,7 @@ export type EditOptions = {
 };
 
 /** The form to edit a draft's text, next to the message it answers. Works without script. */
-export function editMain(visit: PageContext, view: CardedView, { place, written, notDone }: EditOptions): Markup {
+export function editMain(visit: PageContext, view: CardedView, { place, next, written, notDone }: EditOptions): Markup {
   const { card, content, version, draftId } = view;
   const text = written?.text ?? content.body_text;
   const bodyHtml = written?.html ?? content.body_html ?? "";
@@ -35,7 +37,7 @@ ${notDone?.isChanged && html`${card.changes && changesSection(card.changes)}${le
 ${form(
   visit,
   { action: `/review/${draftId}/edit` },
-  html`<input type="hidden" name="version" value="${version}">${place.identity !== undefined && html`<input type="hidden" name="identity" value="${place.identity}">`}`,
+  html`<input type="hidden" name="version" value="${version}">${placeFields(place, next)}`,
   area({
     name: "text",
     label: "Text",

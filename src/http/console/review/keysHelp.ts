@@ -1,11 +1,11 @@
 import { html, type Markup } from "#src/html/html.ts";
 
 const keys: readonly (readonly [string, string])[] = [
-  ["j", "the next draft"],
+  ["j", "the next draft, without a decision"],
   ["k", "the previous draft"],
-  ["a", "go to the Approve button, then press Enter to approve"],
-  ["r", "go to the reason for rejecting"],
-  ["e", "edit and approve"],
+  ["a", "approve; if there is a warning or several approvals are required, Enter confirms it"],
+  ["e", "edit"],
+  ["r", "reject: go to the reason"],
   ["?", "show these shortcuts"],
 ];
 
@@ -13,5 +13,5 @@ const keys: readonly (readonly [string, string])[] = [
 export const keysHelp = (): Markup => html`<details id="keys" class="keys" data-keys hidden><summary>Keys</summary>
 <dl>${keys.map(([key, does]) => html`<dt><kbd>${key}</kbd></dt><dd>${does}</dd>`)}</dl>
 <p><button type="button" class="button plain" data-keys-switch aria-pressed="true">Turn shortcuts off</button></p>
-<p class="meta">Shortcuts do nothing while you type. No shortcut approves or rejects directly.</p>
+<p class="meta">Shortcuts do nothing while you type, and decide only about the draft that is shown.</p>
 </details>`;

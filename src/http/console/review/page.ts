@@ -1,4 +1,5 @@
 import { draftById, reviewQueue, waitingByIdentity } from "#projections/drafts/queries.ts";
+import { numberInThread } from "#projections/messages/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
 import { sendObstacle } from "#src/commands/approvals/sendObstacle.ts";
 import { signedInView } from "#src/commands/approvals/signedInView.ts";
@@ -11,10 +12,11 @@ import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/visit.ts";
 import { chosenSection, type SelectedDraft } from "./chosen.ts";
 import { type Decided, decidedNotice } from "./decidedNotice.ts";
-import type { Neighbours, NotDone } from "./decisionForms.ts";
+import type { Neighbours, NotDone } from "./decisionBar.ts";
 import { keysHelp } from "./keysHelp.ts";
 import { type Pause, pauseIn, pauseSwitch } from "./pause.ts";
-import { type ReviewQuery, reviewPath } from "./place.ts";
+import { choiceOf, type ReviewQuery, reviewPath } from "./place.ts";
+import { queueFilter } from "./queueFilter.ts";
 import { type Queue, queueSection } from "./queueList.ts";
 
 /** Drafts per page of the list. */
@@ -34,36 +36,49 @@ export async function reviewPage(
 ): Promise<ConsoleAnswer> {
   requireScope(visit.principal, "read:threads");
   const { workspaceId } = visit.principal;
-  const { identity: identityId, from: offset = 0 } = place;
+  const now = deps.clock.now();
   const chosenOf = async (draftId: string | undefined) =>
     draftId === undefined ? undefined : chosenDraft(deps, visit, { draftId, since: notDone?.since });
   const [waiting, identities, named, decided, pause] = await Promise.all([
-    reviewQueue(deps.reads, workspaceId, { identityId, limit: listed, offset }),
+    reviewQueue(deps.reads, workspaceId, { ...queryOf(place, now), limit: listed }),
     waitingByIdentity(deps.reads, workspaceId),
     chosenOf(place.draft),
     place.decided === undefined ? undefined : decidedDraft(deps, visit, place.decided),
     pauseOf(visit),
   ]);
-  const queue = { drafts: waiting.data, total: waiting.total, identities };
-  const current = place.draft ?? queue.drafts.find(({ id }) => id !== place.decided)?.id;
-  const chosen = place.draft === undefined ? await chosenOf(current) : named;
-  const options = { place, neighbours: neighboursOf(queue, current), notDone };
+  const queue = { drafts: waiting.data, total: waiting.total, from: waiting.from, identities };
+  // After a decision, the next draft may have been decided by another member meanwhile: show the first one that waits.
+  const isPassed = place.decided !== undefined && named !== undefined && named.view.decided !== null;
+  const first = queue.drafts.find(({ id }) => id !== place.decided)?.id;
+  const current = isPassed ? (first ?? place.draft) : (place.draft ?? first);
+  const chosen = current === place.draft ? named : await chosenOf(current);
+  const neighbours = neighboursOf(queue, current);
   const isNew = !chosen && (await isToBeSetUp(visit, queue));
-  const now = deps.clock.now();
   const userId = visit.principal.user.id;
   const refresh = refreshPath(visit, { ...place, draft: current }, chosen);
   return shown({
     title: titleOf(queue.total, notDone),
     ...(notDone && { status: notDone.status }),
     wide: true,
-    main: html`<h1>Review</h1>
+    main: html`<div class="review-head"><h1>Review</h1>${pauseSwitch(visit, pause, "/review")}</div>
 ${decidedNotice(visit, decided, place)}
-${pauseSwitch(visit, pause, "/review")}
-<div class="review">${queueSection({ queue, place, current, now, userId, refresh })}
-${chosen ? chosenSection(visit, chosen, options) : nothingWaits(queue, place, { isNew })}</div>
+<div class="review"><div id="list" class="list-view"><p class="back"><a class="press" href="#chosen">Back to the draft</a></p>
+${queueFilter(queue, place)}
+${queueSection({ queue, place, current, now, userId, refresh })}</div>
+${chosen ? chosenSection(visit, chosen, { place, neighbours, notDone }) : nothingWaits(queue, place, { isNew })}</div>
 ${keysHelp()}`,
   });
 }
+
+const hourMs = 3_600_000;
+
+const queryOf = ({ identity, priority, hours, from = 0, draft }: ReviewQuery, now: Date) => ({
+  identityId: identity,
+  priority,
+  waitingSince: hours === undefined ? undefined : new Date(now.getTime() - hours * hourMs),
+  offset: from,
+  draftId: draft,
+});
 
 function titleOf(total: number, notDone: NotDone | undefined): string {
   if (notDone) return "Nothing was decided · Review";
@@ -72,12 +87,12 @@ function titleOf(total: number, notDone: NotDone | undefined): string {
 
 const nothingWaits = (
   { total }: Queue,
-  { draft, identity }: ReviewQuery,
+  { draft, ...place }: ReviewQuery,
   { isNew }: { isNew: boolean },
 ): Markup => html`<section id="chosen" class="chosen empty"><h2>${draft !== undefined ? "Draft not found" : "All done"}</h2>
 ${
   draft !== undefined || total > 0
-    ? html`<p><a href="${reviewPath({ identity })}">Show the drafts to review</a></p>`
+    ? html`<p><a href="${reviewPath(choiceOf(place))}">Show the drafts to review</a></p>`
     : html`<p>There are no drafts to review. New drafts appear here automatically.</p>
 ${isNew && html`<p>Mail needs an address. <a href="/identities">Set one up for your agent</a>: that page lists every step.</p>`}`
 }</section>`;
@@ -101,14 +116,19 @@ async function chosenDraft(
   ]);
   if (!found) return undefined;
   const { view, draft } = found;
-  if (view.decided !== null) return { view, votes: { isMine: false }, obstacle: undefined, looking: [], reasons: [] };
+  const messageId = row?.based_on_message_id ?? null;
+  const number = messageId === null ? undefined : await numberInThread(deps.reads, workspaceId, messageId);
+  const message = messageId !== null && number ? { id: messageId, ...number } : undefined;
+  const about = { view, threadId: draft.threadId, message };
+  if (view.decided !== null)
+    return { ...about, votes: { isMine: false }, obstacle: undefined, looking: [], reasons: [] };
   const isMine = row?.approvals_given.some(({ by }) => by.kind === "session" && by.id === user.id) ?? false;
   const [obstacle, looking, reasons] = await Promise.all([
     sendObstacle(deps, draft),
     deps.presence.others({ workspaceId, draftId }, user.id),
     visit.may("decide:drafts") ? reasonsOf(visit, draft.identityId) : [],
   ]);
-  return { view, votes: { isMine }, obstacle, looking, reasons };
+  return { ...about, votes: { isMine }, obstacle, looking, reasons };
 }
 
 async function reasonsOf(visit: PageContext, identityId: string): Promise<string[]> {
@@ -149,10 +169,10 @@ function refreshPath({ query }: PageContext, place: ReviewQuery, chosen: Selecte
   return reviewPath({ ...place, shown, newer: newer === "no" ? "no" : "yes" });
 }
 
-function neighboursOf({ drafts }: Queue, current: string | undefined): Neighbours {
-  const index = drafts.findIndex(({ id }) => id === current);
-  if (index === -1) return { next: drafts.find(({ id }) => id !== current)?.id, previous: undefined };
-  return { next: drafts[index + 1]?.id, previous: drafts[index - 1]?.id };
+function neighboursOf({ drafts, total }: Queue, current: string | undefined): Neighbours {
+  const row = drafts.find(({ id }) => id === current);
+  if (!row) return { next: drafts[0]?.id, previous: undefined, rank: undefined, total };
+  return { next: row.next_id ?? undefined, previous: row.previous_id ?? undefined, rank: row.rank + 1, total };
 }
 
 /** The pause of the workspace's sending, if any. */

@@ -20,13 +20,18 @@ import { decide, onward, sentenceOf, versionOf } from "./decide.ts";
 import { changesOf, editMain, type TypedBodies } from "./edit.ts";
 import { lookingPart } from "./looking.ts";
 import { reviewPage } from "./page.ts";
-import { placeOf, reviewPath } from "./place.ts";
+import { nextIn, placeOf, reviewPath } from "./place.ts";
 
 /** Pages for deciding about drafts, and the switch that pauses all sending. */
 export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /review", (visit) => reviewPage(deps, visit, { place: placeOf(visit.query) })),
   consoleForm("POST /review/:id/approve", (visit) =>
-    decide(deps, visit, { work: (call) => visit.ask("POST /v1/drafts/:id/approve", call) }),
+    decide(deps, visit, {
+      work: async (call) => {
+        await requireShown(deps, visit, call.ifMatch);
+        return visit.ask("POST /v1/drafts/:id/approve", call);
+      },
+    }),
   ),
   consoleForm("POST /review/:id/reject", (visit) => reject(deps, visit)),
   consoleForm("POST /review/:id/undo", (visit) => undo(deps, visit)),
@@ -52,14 +57,19 @@ function reject(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleA
   });
 }
 
-/** Throws version_mismatch if the draft has another version than the one shown: rejecting through the route takes no version. */
+/**
+ * Throws version_mismatch if the draft has another version than the one shown, or another content hash, if the form names one: rejecting
+ * through the route takes neither.
+ */
 async function requireShown(
   deps: ConsoleDependencies,
-  { params, principal }: PageContext,
+  { params, principal, form }: PageContext,
   version: number,
 ): Promise<void> {
   const { state } = await deps.drafts.load(params.id ?? "");
-  if (!state.exists || state.workspaceId !== principal.workspaceId || state.version === version) return;
+  if (!state.exists || state.workspaceId !== principal.workspaceId) return;
+  const hash = form.get("hash") ?? state.contentSha256;
+  if (state.version === version && hash === state.contentSha256) return;
   throw new Rejected("version_mismatch", "this draft changed: review the new version");
 }
 
@@ -98,13 +108,14 @@ async function editPage(deps: ConsoleDependencies, visit: PageContext, state?: E
   const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
   const found = isUuid(draftId) ? await signedInView(deps, { workspaceId, draftId, downloadOf, since }) : undefined;
   if (!found) throw noDraft();
-  const place = placeOf(visit.query);
+  const given = visit.form.size > 0 ? visit.form : visit.query;
+  const place = placeOf(given);
   // Decided meanwhile: nothing to edit, and the draft's page shows who decided.
   if (found.view.decided !== null) {
     const notDone = { sentence: "Someone else got there first. See below.", status: 409, since: undefined };
     return reviewPage(deps, visit, { place: { ...place, draft: draftId }, ...(state && { notDone }) });
   }
-  const main = editMain(visit, found.view, { place, ...state });
+  const main = editMain(visit, found.view, { place, next: nextIn(given), ...state });
   return shown({ title: "Edit a draft · Review", main, wide: true, ...(state && { status: state.notDone.status }) });
 }
 

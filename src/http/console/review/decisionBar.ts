@@ -1,0 +1,133 @@
+import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
+import { area, button, choice, form } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { maxReasonBytes } from "../../approvalPages/form.ts";
+import type { PageContext } from "../framework/visit.ts";
+import type { SelectedDraft } from "./chosen.ts";
+import { lookingPart } from "./looking.ts";
+import { choiceOf, editPath, placeFields, type ReviewQuery, reviewPath } from "./place.ts";
+import { standing } from "./standing.ts";
+
+/** The drafts next to this one in the queue. `rank`: its own place, from 1; undefined if it is not in the queue. */
+export type Neighbours = {
+  next: string | undefined;
+  previous: string | undefined;
+  rank: number | undefined;
+  total: number;
+};
+
+/** An action that was not done: why, and the reason that was typed. */
+export type NotDone = { sentence: string; reason?: string };
+
+export type SelectedDraftOptions = { place: ReviewQuery; neighbours: Neighbours; notDone: NotDone | undefined };
+
+/** `isMine`: this person has approved this version already. */
+export type OwnVote = { isMine: boolean };
+
+type Decision = {
+  chosen: SelectedDraft;
+  card: ReviewCard;
+  options: SelectedDraftOptions;
+  /** Its key moves to the button instead of approving: there is a warning to read, or others have to approve too. */
+  needsConfirmation: boolean;
+};
+
+/**
+ * The forms for deciding about a pending draft, always in view. Each names the version and content hash shown, and can decide only about
+ * that version. Above them: what happened since the page was loaded.
+ */
+export function decisionBar(visit: PageContext, decision: Decision): Markup {
+  const { chosen, options } = decision;
+  return html`<section aria-labelledby="decision" class="decision">
+<h2 id="decision" class="unseen" tabindex="-1">Your decision</h2>
+${standing(visit, chosen.view)}
+${lookingPart(visit, chosen.view.draftId, chosen.looking)}
+<div class="bar">${visit.may("decide:drafts") ? choices(visit, decision) : html`<p>Your role in this workspace does not allow you to decide about drafts.</p>`}
+${walk(options)}</div>
+</section>`;
+}
+
+/** Links to the drafts before and after this one, and to the list where a narrow screen hides it. */
+export function walk({ neighbours, place }: SelectedDraftOptions): Markup {
+  const { next, previous, rank, total } = neighbours;
+  const link = (draft: string | undefined, key: string, label: string) =>
+    draft !== undefined &&
+    html`<a class="press" data-key="${key}" href="${reviewPath({ ...choiceOf(place), draft, from: place.from })}">${label}</a> `;
+  return html`<nav class="walk" aria-label="Queue">${link(previous, "k", "Previous")}
+<a class="press to-list" href="#list">${rank === undefined ? `${total} to review` : `${rank} of ${total}`}</a>
+${link(next, "j", "Skip")}</nav>`;
+}
+
+function choices(visit: PageContext, decision: Decision): Markup {
+  const { chosen, options } = decision;
+  const edit = editPath(chosen.view.draftId, options.place, options.neighbours.next);
+  return html`${approveForm(visit, decision)}
+<a class="button" data-key="e" href="${edit}">Edit</a>
+${rejectForm(visit, decision)}`;
+}
+
+const approveForm = (visit: PageContext, decision: Decision): Markup => {
+  const { chosen, card, needsConfirmation } = decision;
+  const { draftId } = chosen.view;
+  return chosen.votes.isMine
+    ? form(
+        visit,
+        { action: `/review/${draftId}/undo` },
+        html`<p>You have approved this version. Other approvers have to approve it too.</p>`,
+        hidden(decision),
+        button("Undo your approval", { id: "approve" }),
+      )
+    : form(
+        visit,
+        { action: `/review/${draftId}/approve`, className: "approve" },
+        hidden(decision),
+        html`<button class="button approve" id="approve" data-key="a"${!needsConfirmation && html` data-at-once`}>${card.approve}</button>`,
+      );
+};
+
+function rejectForm(visit: PageContext, decision: Decision): Markup {
+  const { chosen, options } = decision;
+  const { reasons } = chosen;
+  const typed = options.notDone?.reason;
+  return html`<details class="reject"${typed && html` open`}><summary class="button reject" data-key="r">Reject</summary>
+${form(
+  visit,
+  { action: `/review/${chosen.view.draftId}/reject`, className: "reject" },
+  hidden(decision),
+  reasons.length > 0 &&
+    choice({
+      name: "said",
+      label: "Use an earlier reason",
+      choices: [
+        { value: "", label: "Choose …" },
+        ...reasons.map((reason) => ({ value: reason, label: shortLine(reason, 100) })),
+      ],
+    }),
+  area({
+    name: "reason",
+    label: reasons.length > 0 ? "Or another reason" : "Reason",
+    hint: "The agent will see this.",
+    value: typed,
+    rows: 3,
+    maxlength: maxReasonBytes,
+    className: "reason",
+  }),
+  button("Reject this draft", { kind: "reject" }),
+)}</details>`;
+}
+
+/** The form that asks the approvers of the draft's channel again. */
+export const remindForm = (visit: PageContext, decision: Decision): Markup | false =>
+  visit.may("decide:drafts") &&
+  visit.may("write:drafts") &&
+  form(
+    visit,
+    { action: `/review/${decision.chosen.view.draftId}/ask-again`, className: "inline" },
+    hidden(decision),
+    button("Remind approvers", { kind: "quiet" }),
+  );
+
+/** Hidden inputs: the version and hash shown, and the next page. */
+const hidden = ({ card, options: { place, neighbours } }: Decision): Markup =>
+  html`<input type="hidden" name="version" value="${card.version}"><input type="hidden" name="hash" value="${card.contentSha256}">${placeFields(place, neighbours.next)}`;

@@ -1,0 +1,33 @@
+import { counted } from "#src/html/counted.ts";
+import { type Choice, choice } from "#src/html/forms.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { priorityWords } from "../threads/words.ts";
+import { priorities, type ReviewQuery, waitingHours } from "./place.ts";
+import type { Queue } from "./queueList.ts";
+
+/** The form that narrows the queue to an identity, a priority or a waiting time. It names the choices that apply now. */
+export function queueFilter({ identities }: Pick<Queue, "identities">, place: ReviewQuery): Markup {
+  const choices = {
+    identity: identities.map(({ id, name, address, count }) => [id, `${shortLine(name || address, 60)} (${count})`]),
+    priority: priorities.map((priority) => [priority, priorityWords[priority]]),
+    hours: waitingHours.map((hours) => [
+      String(hours),
+      `${hours < 48 ? counted(hours, "hour") : counted(hours / 24, "day")} or longer`,
+    ]),
+  };
+  const labels = { identity: "Identity", priority: "Priority", hours: "Waiting" };
+  const names = Object.keys(labels) as (keyof typeof labels)[];
+  const chosen = names.flatMap((name) => {
+    const value = place[name];
+    if (value === undefined) return [];
+    return [choices[name].find(([each]) => each === String(value))?.[1] ?? labels[name]];
+  });
+  return html`<details class="narrow"><summary>${chosen.length === 0 ? "Filter" : html`Filter: <bdi>${chosen.join(", ").toLowerCase()}</bdi>`}</summary>
+<form method="get" action="/review" aria-label="Filter the drafts">
+${names.map((name) => choice({ name, id: `only-${name}`, label: labels[name], required: true, value: String(place[name] ?? ""), choices: [{ value: "", label: "All" }, ...choices[name].map(asChoice)] }))}
+<div class="buttons"><button class="button plain">Show</button>${chosen.length > 0 && html` <a class="press" href="/review">Show all</a>`}</div>
+</form></details>`;
+}
+
+const asChoice = ([value = "", label = ""]: string[]): Choice => ({ value, label });
