@@ -79,6 +79,16 @@ describe("the console's review page", () => {
     const filtered = await ben.get(`/review?identity=${escalating.id}`);
     expect(listed(filtered)).to.deep.equal([soon.id]);
     expect(filtered.page).to.contain("another approver is asked in 29 minutes");
+    expect(listed(await ben.get("/review?priority=urgent"))).to.deep.equal([urgent.id]);
+    expect(listed(await ben.get("/review?hours=4"))).to.deep.equal([]);
+    // A draft that is not on the page of the list that was asked for is listed with its own page.
+    expect(listed(await ben.get(`/review?draft=${urgent.id}&from=50`))).to.contain(urgent.id);
+    // Each row says who wrote, about what, how it begins and to whom.
+    const row = filtered.text
+      .slice(filtered.text.indexOf(`id="waits-${soon.id}"`))
+      .replace(/<[^>]+>/g, " ")
+      .replace(/\s+/g, " ");
+    expect(row).to.contain("Ann Example just now soon Where is it? Escalating");
     for (const { id } of [older, newer, soon, urgent])
       await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
   });
@@ -104,7 +114,7 @@ describe("the console's review page", () => {
     }
     // The others see it at once, and who it was.
     const seen = await shownBy(joan, first.id);
-    expect(said(seen)).to.contain("Approved, and not sent yet by Ben");
+    expect(said(seen)).to.contain("Approved, and not sent yet by Ben").and.to.contain("Message 1 of 1.");
     expect(seen.text).not.to.contain(`action="/review/${first.id}/approve"`);
 
     await ben.get(pressed.location!);
@@ -196,6 +206,8 @@ describe("the console's review page", () => {
     const { id } = await waits("changing");
     await shownBy(ben, id);
     await workspace.ask(`PATCH /v1/drafts/${id}`, { json: { body_text: "It comes tomorrow." } });
+    const other = await ben.post(`/review/${id}/approve`, { version: "2", hash: "0".repeat(64) });
+    expect(other.status).to.equal(412);
     for (const decision of ["approve", "reject"]) {
       const refused = await ben.post(`/review/${id}/${decision}`, { version: "1", reason: "my words" });
       expect(refused.status, decision).to.equal(412);

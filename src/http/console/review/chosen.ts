@@ -2,7 +2,6 @@ import type { CardedView } from "#src/channels/approvalDecisions.ts";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { ApprovalWarning } from "#src/channels/approvalWarnings.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
-import type { SendObstacle } from "#src/commands/approvals/sendObstacle.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -14,23 +13,10 @@ import {
   rationaleSection,
 } from "../../approvalPages/draftSections.ts";
 import type { PageContext } from "../framework/visit.ts";
-import { decisionBar, type OwnVote, remindForm, type SelectedDraftOptions, walk } from "./decisionBar.ts";
+import { decisionBar, remindForm, walk } from "./decisionBar.ts";
 import { obstacleSentences } from "./obstacles.ts";
+import type { SelectedDraft, SelectedDraftOptions } from "./selectedDraft.ts";
 import { standing } from "./standing.ts";
-
-/** The selected draft with everything its section shows. */
-export type SelectedDraft = {
-  view: CardedView;
-  votes: OwnVote;
-  obstacle: SendObstacle | undefined;
-  /** Names of other people who are viewing it. */
-  looking: readonly string[];
-  /** Earlier rejection reasons of this workspace, to choose from. */
-  reasons: readonly string[];
-  threadId: string;
-  /** Place of the answered message among those of its conversation, from 1; undefined if the draft answers none. */
-  message: { id: string; number: number; count: number } | undefined;
-};
 
 /** The selected draft as it happened: the message, the text that would be sent and why; then the decision, which stays in view. */
 export function chosenSection(visit: PageContext, chosen: SelectedDraft, options: SelectedDraftOptions): Markup {

@@ -4,26 +4,10 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { maxReasonBytes } from "../../approvalPages/form.ts";
 import type { PageContext } from "../framework/visit.ts";
-import type { SelectedDraft } from "./chosen.ts";
 import { lookingPart } from "./looking.ts";
-import { choiceOf, editPath, placeFields, type ReviewQuery, reviewPath } from "./place.ts";
+import { choiceOf, editPath, placeFields, reviewPath } from "./place.ts";
+import type { SelectedDraft, SelectedDraftOptions } from "./selectedDraft.ts";
 import { standing } from "./standing.ts";
-
-/** The drafts next to this one in the queue. `rank`: its own place, from 1; undefined if it is not in the queue. */
-export type Neighbours = {
-  next: string | undefined;
-  previous: string | undefined;
-  rank: number | undefined;
-  total: number;
-};
-
-/** An action that was not done: why, and the reason that was typed. */
-export type NotDone = { sentence: string; reason?: string };
-
-export type SelectedDraftOptions = { place: ReviewQuery; neighbours: Neighbours; notDone: NotDone | undefined };
-
-/** `isMine`: this person has approved this version already. */
-export type OwnVote = { isMine: boolean };
 
 type Decision = {
   chosen: SelectedDraft;

@@ -10,14 +10,14 @@ import { requireScope } from "../../framework/principal.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/visit.ts";
-import { chosenSection, type SelectedDraft } from "./chosen.ts";
+import { chosenSection } from "./chosen.ts";
 import { type Decided, decidedNotice } from "./decidedNotice.ts";
-import type { Neighbours, NotDone } from "./decisionBar.ts";
 import { keysHelp } from "./keysHelp.ts";
 import { type Pause, pauseIn, pauseSwitch } from "./pause.ts";
 import { choiceOf, type ReviewQuery, reviewPath } from "./place.ts";
 import { queueFilter } from "./queueFilter.ts";
 import { type Queue, queueSection } from "./queueList.ts";
+import type { Neighbours, NotDone, SelectedDraft } from "./selectedDraft.ts";
 
 /** Drafts per page of the list. */
 const listed = 50;
