@@ -85,17 +85,24 @@ function titleOf(total: number, notDone: NotDone | undefined): string {
   return total === 0 ? "Review" : `(${total}) Review`;
 }
 
-const nothingWaits = (
-  { total }: Queue,
-  { draft, ...place }: ReviewQuery,
-  { isNew }: { isNew: boolean },
-): Markup => html`<section id="chosen" class="chosen empty"><h2>${draft !== undefined ? "Draft not found" : "All done"}</h2>
-${
-  draft !== undefined || total > 0
-    ? html`<p><a href="${reviewPath(choiceOf(place))}">Show the drafts to review</a></p>`
-    : html`<p>There are no drafts to review. New drafts appear here automatically.</p>
-${isNew && html`<p>Mail needs an address. <a href="/identities">Set one up for your agent</a>: that page lists every step.</p>`}`
-}</section>`;
+function nothingWaits({ total }: Queue, { draft, ...place }: ReviewQuery, { isNew }: { isNew: boolean }): Markup {
+  const isFiltered = Object.values(choiceOf(place)).some((value) => value !== undefined);
+  const part = (title: string, content: Markup) =>
+    html`<section id="chosen" class="chosen empty"><h2>${title}</h2>
+${content}
+</section>`;
+  if (draft !== undefined || total > 0)
+    return part(
+      draft !== undefined ? "Draft not found" : "All done",
+      html`<p><a href="${reviewPath(choiceOf(place))}">Show the drafts to review</a></p>`,
+    );
+  if (isFiltered) return part("No draft matches", html`<p><a href="/review">Show all drafts to review</a></p>`);
+  return part(
+    "All done",
+    html`<p>There are no drafts to review. New drafts appear here automatically.</p>
+${isNew && html`<p>Mail needs an address. <a href="/identities">Set one up for your agent</a>: that page lists every step.</p>`}`,
+  );
+}
 
 /** True if the workspace has no identity yet and this person may create one: the page then shows where to begin. */
 async function isToBeSetUp(visit: PageContext, { total }: Queue): Promise<boolean> {

@@ -23,7 +23,7 @@ export function queueFilter({ identities }: Pick<Queue, "identities">, place: Re
     if (value === undefined) return [];
     return [choices[name].find(([each]) => each === String(value))?.[1] ?? labels[name]];
   });
-  return html`<details class="narrow"><summary>${chosen.length === 0 ? "Filter" : html`Filter: <bdi>${chosen.join(", ").toLowerCase()}</bdi>`}</summary>
+  return html`<details class="narrow"><summary>${chosen.length === 0 ? "Filter" : html`Filter: <bdi>${chosen.join(", ")}</bdi>`}</summary>
 <form method="get" action="/review" aria-label="Filter the drafts">
 ${names.map((name) => choice({ name, id: `only-${name}`, label: labels[name], required: true, value: String(place[name] ?? ""), choices: [{ value: "", label: "All" }, ...choices[name].map(asChoice)] }))}
 <div class="buttons"><button class="button plain">Show</button>${chosen.length > 0 && html` <a class="press" href="/review">Show all</a>`}</div>
