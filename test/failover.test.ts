@@ -8,7 +8,7 @@ import { until } from "../scripts/support/client.ts";
 import { append, newEvent } from "./runtime/projections/support.ts";
 
 describe("a failover that loses the last event", () => {
-  it("ends an instance that knew it, though another has appended since and the log ends where it did", async () => {
+  it("an instance that knew an event lost in a failover ends, though the log has grown to the same end since", async () => {
     const database = await createTestDatabase({ readModels: true });
     const service = await startService({ database });
     const other = createPostgresEventStore({ connectionString: database.serviceUrl });

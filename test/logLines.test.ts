@@ -44,7 +44,7 @@ function loggedLines(): string[] {
 }
 
 describe("the page of log lines", () => {
-  it("has a row for every line that the service logs, and no other", () => {
+  it("the page of log lines has a row for every line that the service logs, and no other", () => {
     const rows = [...documentText("log-lines").matchAll(/^\| (fatal|error|warn|info) \| (`+)(.+?)\2 \| \S/gm)];
     const described = rows.map(([, level, , message]) => `${level}: ${message}`);
     const logged = loggedLines();

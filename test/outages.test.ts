@@ -244,7 +244,7 @@ function expectOnlyPromisedAnswers(seen: Seen): void {
   }
 }
 
-describe("Outages of the embedded PostgreSQL", function () {
+describe("outages of PostgreSQL", function () {
   this.timeout(600_000);
   let dataDir: string;
   let directory: string | undefined;
@@ -263,7 +263,7 @@ describe("Outages of the embedded PostgreSQL", function () {
     for (const path of [directory, dataDir]) if (path) await rm(path, { recursive: true, force: true });
   });
 
-  it("killed with kill -9 while everybody works, it is started again", async () => {
+  it("the embedded PostgreSQL is started again after kill -9 while all workers are busy", async () => {
     const world = await new World(service, apiKey).open();
     await world.survive(async () => {
       const place = await preparePlace(dataDir);
@@ -272,7 +272,7 @@ describe("Outages of the embedded PostgreSQL", function () {
     });
   });
 
-  describe("and of a configured one", () => {
+  describe("outages of a configured PostgreSQL", () => {
     let server: StoppableServer;
     let world: World;
 
@@ -329,7 +329,7 @@ describe("Outages of the embedded PostgreSQL", function () {
       await admin.end();
     });
 
-    it("that is stopped for 5 s", async () => {
+    it("the service survives a configured PostgreSQL that is stopped for 5 s", async () => {
       await world.survive(async () => {
         await server.stop();
         const past = sleep(5_000);
@@ -337,7 +337,7 @@ describe("Outages of the embedded PostgreSQL", function () {
       });
     });
 
-    it("that is there and answers nothing until everybody has been told", async () => {
+    it("the service survives a configured PostgreSQL that answers nothing until every worker has noticed", async () => {
       await world.survive(async () => {
         const stopped = await stopProcesses();
         await expectEverybodyNotices(async () => {

@@ -77,7 +77,7 @@ describe("a run of the tests", () => {
     return { code, last: said().trimEnd().split("\n").at(-1), failures };
   }
 
-  it("tells each failure at the end, with its file", async () => {
+  it("a test run reports each failure at the end, with its file", async () => {
     const { code, last, failures } = await outcome(start(["passing", "failing", "hook"]));
     expect([code, last]).to.deep.equal([1, "2 passed, 2 failed"]);
     expect(failures).to.match(
@@ -86,7 +86,7 @@ describe("a run of the tests", () => {
     expect(failures).to.match(/\d\) \S*hook\.test\.ts\n +hooked\n +"before all" hook[^\n]*:\n +TypeError: no hook/);
   });
 
-  it("counts as one failure each file whose process dies or that cannot be loaded, and runs all others", async () => {
+  it("a test run counts one failure for each file that dies or cannot be loaded, and runs all others", async () => {
     const dying = ["killed", "killedToo", "killedAsWell", "ended"];
     const { code, last, failures } = await outcome(start([...dying, "unfound", "throwing", "only", "passing"]));
     expect([code, last]).to.deep.equal([1, "2 passed, 7 failed"]);
@@ -97,11 +97,11 @@ describe("a run of the tests", () => {
     expect(failures).to.match(/only\.test\.ts\n[^\n]*\n[^\n]*`\.only` is not supported/);
   });
 
-  it("ends where a process dies after the last test", async () => {
+  it("a test run ends if a process dies after the last test", async () => {
     expect(await outcome(start(["late", "passing"]))).to.include({ code: 0, last: "3 passed, 0 failed" });
   });
 
-  it("ends well where nothing fails, and not where nothing runs", async () => {
+  it("a test run succeeds if nothing fails, and fails if nothing runs", async () => {
     expect(await outcome(start(["killed"], { args: ["--grep", "fine"] }))).to.include({
       code: 0,
       last: "1 passed, 0 failed",

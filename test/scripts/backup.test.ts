@@ -51,7 +51,7 @@ const backUp = ({ ownerUrl, serviceUrl }: DatabaseUrls, file: string, folder: st
     PATH: folder,
   });
 
-describe("a database that was restored", () => {
+describe("a database restored from a backup", () => {
   let database: TestDatabase;
   let folder: string;
   before(async () => {
@@ -63,7 +63,7 @@ describe("a database that was restored", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("without the rows that row level security hides from a dump makes its read models again", async () => {
+  it("a database restored without the rows that row level security hides makes its read models again", async () => {
     const apiKey = await firstStart(database);
     expect((await prepareDatabase(database)).remakesReadModels).to.equal(false);
     const hidden = await ask<{ name: string }>(
@@ -77,7 +77,7 @@ describe("a database that was restored", () => {
     expect(await statusOf(database, apiKey)).to.equal(200);
   });
 
-  it("comes from no backup where there is no pg_dump, or an older one than the server: the command says so", async () => {
+  it("the backup command refuses a missing pg_dump, or one older than the server", async () => {
     const file = join(folder, "backup");
     const without = await backUp(database, file, folder);
     expect(without.code).to.equal(1);
@@ -152,7 +152,7 @@ const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's program
     return Object.fromEntries((await ask<{ name: string; n: number }>(url, rows)).map(({ name, n }) => [name, n]));
   }
 
-  it("writes all there is, as the role that owns the tables; restored as the same role, the service runs from it", async () => {
+  it("a backup has all data and is written as the owner; the service runs from its restoration", async () => {
     const original = urlsOf("original");
     await prepareDatabase(original);
     const apiKey = await firstStart(original);
@@ -169,7 +169,7 @@ const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's program
     expect(await statusOf(restored, apiKey)).to.equal(200);
   });
 
-  it("leaves no file where pg_dump fails, and says what that said", async () => {
+  it("the backup command leaves no file if pg_dump fails, and repeats its message", async () => {
     const file = join(folder, "refused");
     const { code, err } = await backUp({ ...urlsOf("original"), ownerUrl: urlOf("service", "original") }, file, bin);
     expect(code).to.equal(1);

@@ -51,7 +51,7 @@ parentPort?.postMessage(\`thread knows \${word}\`);`,
 };
 const words = "first select 1 ✓ thread knows first";
 
-describe("the build that the service and its commands start from", () => {
+describe("the build from which the service and its commands start", () => {
   let root: string;
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), "countersign-build-"));
@@ -72,13 +72,13 @@ describe("the build that the service and its commands start from", () => {
   const folders = async (): Promise<string[]> =>
     (await readdir(join(root, "dist"))).map((name) => join(root, "dist", name));
 
-  it("does what the sources say, with threads and files that are read at run time, and is made once", async () => {
+  it("the build behaves like the sources, with threads and files read at run time, and is made once", async () => {
     expect(await said()).to.equal(words);
     expect(await said()).to.equal(words);
     expect(await folders()).to.deep.equal([await built({ root })]);
   });
 
-  it("says that it is made before it is, to who starts the service", async () => {
+  it("the start says that the build is being made before it is", async () => {
     const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start"]);
     const ended = once(child, "close");
     const [said] = await once(child.stderr, "data");
@@ -89,7 +89,7 @@ describe("the build that the service and its commands start from", () => {
     expect((await start()).stderr).to.equal("");
   });
 
-  it("is made again when a source changes, also one that keeps its length and time, and the older build still works", async () => {
+  it("the build is made again when a source changes, even in place, and the older build still works", async () => {
     const first = await built({ root });
     const time = new Date(1_700_000_000_000);
     await utimes(join(root, "src/word.ts"), time, time);
@@ -101,7 +101,7 @@ describe("the build that the service and its commands start from", () => {
     expect(stdout.trim()).to.equal(words);
   });
 
-  it("is made again when a source comes or goes, or a package changes", async () => {
+  it("the build is made again when a source is added or removed, or a package changes", async () => {
     const made = [await built({ root })];
     await write("src/more.ts", "export {};");
     made.push(await built({ root }));
@@ -114,7 +114,7 @@ describe("the build that the service and its commands start from", () => {
     expect(new Set(made).size).to.equal(4);
   });
 
-  it("stays for the three latest changes, then it is removed", async () => {
+  it("the three latest builds are kept, older ones removed", async () => {
     const made: string[] = [];
     for (let n = 0; n < 5; n++) {
       await write("src/word.ts", `export const word: string = "${n}";`);
@@ -125,19 +125,19 @@ describe("the build that the service and its commands start from", () => {
     expect((await folders()).sort()).to.deep.equal(made.slice(1).sort());
   });
 
-  it("is whole where two processes make it at the same moment", async () => {
+  it("the build is complete if two processes make it at the same moment", async () => {
     expect(await Promise.all([said(), said()])).to.deep.equal([words, words]);
     expect(await folders()).to.deep.equal([await built({ root })]);
   });
 
-  it("names the source, its line and column where the service fails", async () => {
+  it("a failure in the build names the source, its line and column", async () => {
     const { stderr } = await start("fail").catch((error) => error);
     expect(stderr)
       .to.include("Error: as asked")
       .and.to.include(`${join(root, "src/program.ts")}:8:30`);
   });
 
-  it("keeps what Node compiled from the first start on, also one that is killed, if this Node can", async () => {
+  it("the code that Node compiled is kept from the first start on, also a killed one, if this Node can", async () => {
     const child = spawn(process.execPath, [join(root, "scripts/run.mjs"), "start", "stay"]);
     await once(child.stdout, "data");
     const compiled = join(await built({ root }), "compiled");
@@ -150,14 +150,14 @@ describe("the build that the service and its commands start from", () => {
     expect((await files()).length > 1).to.equal(canKeep);
   });
 
-  it("is not needed: where it cannot be made, the sources run", async () => {
+  it("the sources run if the build cannot be made", async () => {
     await write("dist", "");
     const { stdout, stderr } = await start();
     expect(stdout.trim()).to.equal(words);
     expect(stderr).to.match(/^The service could not be built, so it runs from its sources: EEXIST/);
   });
 
-  it("lists the commands when it is given another name", async () => {
+  it("the start lists the commands when it is given an unknown name", async () => {
     const failed = await run(process.execPath, [join(root, "scripts/run.mjs"), "toString"]).catch((error) => error);
     expect(failed).to.include({ code: 1 });
     expect(failed.stderr).to.equal("Usage: node scripts/run.mjs start|build [ARGUMENT…]\n");

@@ -43,7 +43,7 @@ describe("npm run processes -- rewind", () => {
       })
     ).out;
 
-  it("loses no draft whose sending, and no request that lay between the backup and the end of the log, and tells no old news", async () => {
+  it("a rewind loses no sending draft and no request made since the backup, and notifies nobody again", async () => {
     await startWorker();
     const { id: workspaceId, ask } = await service.workspace();
     await webhook(ask, receiver.url, ["draft.created", "draft.sent"]);

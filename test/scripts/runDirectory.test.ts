@@ -39,7 +39,7 @@ describe("the directory of a run", () => {
     return { child, directory };
   }
 
-  it("goes when its process is killed, with what that left running", async () => {
+  it("a run's directory is removed when its process is killed, with what that left running", async () => {
     const { child, directory } = await start();
     const orphan = spawn("sleep", ["600"], { env: { ...process.env, RUN: directory } });
     const ended = once(orphan, "exit");
@@ -48,7 +48,7 @@ describe("the directory of a run", () => {
     await until(async () => !existsSync(directory));
   });
 
-  it("goes at the start of the next run where its process was killed together with what should have removed it", async () => {
+  it("the next run removes the directory of a run that was killed together with its cleaner", async () => {
     const directory = await left("killed");
     const orphan = spawn("sleep", ["600"], { env: { ...process.env, RUN: directory } });
     const ended = once(orphan, "exit");
@@ -57,7 +57,7 @@ describe("the directory of a run", () => {
     expect(existsSync(directory)).to.equal(false);
   });
 
-  it("stays while its process lives, where nobody has listened in it, and where it is no run's", async () => {
+  it("a run's directory stays while its process lives, and unclaimed and foreign ones stay", async () => {
     const { directory } = await start();
     const others = [join(folder, `${runPrefix}unclaimed`), join(folder, "other")];
     for (const other of others) await mkdir(other);

@@ -42,7 +42,7 @@ describe("npm run users", () => {
     return JSON.parse(out);
   };
 
-  it("lists who signs in, and where they are members", async () => {
+  it("npm run users lists who signs in, and where they are members", async () => {
     expect(await json("list")).to.deep.equal([
       {
         ...{ user_id: ann.user.id, email: "Ann@people.example", name: "Ann", disabled: false, operator: true },
@@ -51,7 +51,7 @@ describe("npm run users", () => {
     ]);
   });
 
-  it("takes nobody for an operator who only named the address", async () => {
+  it("npm run users lists nobody as an operator who only named the address", async () => {
     const [cause, userId] = [operator(tenant.id), service.deps.ids.uuid()];
     const email = "boss@people.example";
     await service.deps.users.handle(userId, { type: "RegisterUser", email, name: null, unconfirmed: true }, cause);
@@ -62,7 +62,7 @@ describe("npm run users", () => {
     expect(await isOperator()).to.equal(true);
   });
 
-  it("gives a link for a new password, of which the newest is good", async () => {
+  it("npm run users makes links for a new password, of which the newest is valid", async () => {
     const [older, newest] = [
       await json("reset-link", "--email", "ann@people.example"),
       await json("reset-link", "--email", "ann@people.example"),
@@ -74,7 +74,7 @@ describe("npm run users", () => {
     expect(fault).to.equal("replaced");
   });
 
-  it("disables a user, whose sessions end at once, and enables them again", async () => {
+  it("npm run users disables a user, whose sessions end at once, and enables them again", async () => {
     expect((await ann.get("/settings/members")).status).to.equal(200);
     const disabled = await json("disable", "--email", "ann@people.example");
     expect(disabled).to.include({ user_id: ann.user.id, disabled: true, sessions_ended: 1 });
@@ -85,7 +85,7 @@ describe("npm run users", () => {
     expect(await personOf(service.deps, "ann@people.example")).to.include({ disabled: false });
   });
 
-  it("says in a sentence what is typed wrongly, and that nobody has an address", async () => {
+  it("npm run users explains wrong arguments and an unknown address in a sentence", async () => {
     for (const [args, says] of [
       [[], "Give a command"],
       [["shout"], "Unknown command: shout"],
@@ -98,7 +98,7 @@ describe("npm run users", () => {
     }
   });
 
-  it("says in one sentence that an earlier version made the database", async () => {
+  it("npm run users refuses a database of an earlier version in one sentence", async () => {
     const database = await createTestDatabase();
     const client = new pg.Client({ connectionString: database.ownerUrl });
     await client.connect();

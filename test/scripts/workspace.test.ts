@@ -64,7 +64,7 @@ describe("npm run workspace", () => {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
 
-  it("works where no service has ever run", async () => {
+  it("npm run workspace works where no service has ever run", async () => {
     expect(await json("list")).to.deep.equal([]);
     const made = answerOf(await asProcess("create", "--name", "First"));
     expect(made).to.have.keys("workspace_id", "api_key");
@@ -79,7 +79,7 @@ describe("npm run workspace", () => {
     });
   });
 
-  it("works beside a running service, which knows the new key at once", async () => {
+  it("npm run workspace works next to a running service, which knows the new key at once", async () => {
     service = await startBeside(database, { DATA_DIR: dataDir });
     const { workspace_id, api_key } = await json("create", "--name", "Beside", "--plan", "pro", "--beta");
     await until(async () => (await me(api_key)).status !== 401);
@@ -98,7 +98,7 @@ describe("npm run workspace", () => {
     expect((await json("list")).map(({ name }: { name: string }) => name)).to.include.members(["First", "Beside"]);
   });
 
-  it("waits, while the running service is catching up, until that knows of the change", async () => {
+  it("npm run workspace waits until a service that is catching up knows of the change", async () => {
     // The role of the command, which alone sees its statements.
     const [holder, watcher] = [new pg.Client(database.ownerUrl), new pg.Client(database.serviceUrl)];
     await Promise.all([holder.connect(), watcher.connect()]);
@@ -116,7 +116,7 @@ describe("npm run workspace", () => {
     }
   });
 
-  it("sets trial and period as a payment processor would, and takes them back", async () => {
+  it("npm run workspace sets trial and period like a payment processor, and resets them", async () => {
     const { workspace_id: id } = await json("create", "--name", "Paid", "--plan", "pro");
     const period = ["--period-start", "2026-01-01T00:00:00Z", "--period-end", "2026-02-01T00:00:00+01:00"];
     const set = await json(
@@ -139,7 +139,7 @@ describe("npm run workspace", () => {
     expect(none).to.include({ current_period_start: null, current_period_end: null, plan_status: "trialing" });
   });
 
-  it("starts a period with the plan it sets, and none with anything else", async () => {
+  it("npm run workspace starts a period with the plan that it sets, and with nothing else", async () => {
     const { workspace_id: id } = await json("create", "--name", "Upgraded", "--plan", "pro");
     const before = Date.now();
     expect((await json("set-plan", "--workspace", id, "--beta", "true")).months_from).to.equal(null);
@@ -151,7 +151,7 @@ describe("npm run workspace", () => {
     expect(Date.parse(canceled.current_period_end)).to.be.greaterThan(Date.parse(canceled.months_from));
   });
 
-  it("invites a first owner and others by a link, of which the newest is good", async () => {
+  it("npm run workspace invites a first owner and others by links, of which the newest is valid", async () => {
     const made = await json("create", "--name", "Owned", "--owner", "Olga@example.com");
     expect(made).to.have.keys("workspace_id", "api_key", "invited", "role", "invitation");
     expect(made).to.include({ invited: "Olga@example.com", role: "owner" });
@@ -198,14 +198,14 @@ describe("npm run workspace", () => {
       "--beta: expected true, false",
     ],
   ] as const) {
-    it(`says how it is typed, given ${what}`, async () => {
+    it(`npm run workspace explains its usage, given ${what}`, async () => {
       const { code, out, err } = await (args.length === 0 ? asProcess : run)(...args);
       expect([code, out]).to.deep.equal([1, ""]);
       expect(err).to.contain(says).and.to.contain("npm run workspace -- create");
     });
   }
 
-  it("says in a sentence that a workspace does not exist", async () => {
+  it("npm run workspace says in a sentence that a workspace does not exist", async () => {
     const { code, out, err } = await run(
       "set-plan",
       "--workspace",

@@ -40,7 +40,7 @@ const end = async (child: ChildProcess): Promise<number | null> => (await once(c
 
 describe("the life of the process", () => {
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-    it(`ends in order at ${signal}, and twice the same wish at once is one`, async () => {
+    it(`the process ends in order at ${signal}, and a repeated signal at once counts as one`, async () => {
       const { child, words, said } = start(command("ready"));
       await said("started");
       child.kill(signal);
@@ -50,7 +50,7 @@ describe("the life of the process", () => {
     });
   }
 
-  it("is cut short by a later second signal, and even then does what comes last", async () => {
+  it("a later second signal cuts the end short, and the last steps are still done", async () => {
     const { child, words, said } = start(command("stuck"));
     await said("started");
     child.kill("SIGTERM");
@@ -62,7 +62,7 @@ describe("the life of the process", () => {
     expect(steps(words)).to.deep.equal(["started", "draining", "lastly"]);
   });
 
-  it("does what comes last also where draining fails", async () => {
+  it("the last steps are done also if draining fails", async () => {
     const { child, words, said } = start(command("failing"));
     await said("started");
     child.kill("SIGTERM");
@@ -70,13 +70,13 @@ describe("the life of the process", () => {
     expect(steps(words)).to.deep.equal(["started", "draining", "lastly"]);
   });
 
-  it("stops what a failed start has left", async () => {
+  it("the process stops what a failed start has begun", async () => {
     const { child, words } = start(command("unable"));
     expect(await end(child)).to.equal(3);
     expect(steps(words)).to.deep.equal(["draining", "drained", "lastly"]);
   });
 
-  it("gives up a start that waits for ever, and draining that does too, within 5 s", async () => {
+  it("a start or a draining that waits for ever is given up within 5 s", async () => {
     const { child, words, said } = start(command("starting"));
     await said("starting");
     const asked = performance.now();
@@ -86,7 +86,7 @@ describe("the life of the process", () => {
     expect(steps(words)).to.deep.equal(["starting", "draining", "lastly"]);
   });
 
-  it("ends with the parent, also when that is killed, where that is asked for", async () => {
+  it("a process that is to end with its parent does so, also when the parent is killed", async () => {
     const { child, said, words } = start(["sh", "-c", `${command("ready", "withParent").join(" ")}; true`]);
     const pid = Number((await said("started")).split(" ")[1]);
     child.kill("SIGKILL");
@@ -95,7 +95,7 @@ describe("the life of the process", () => {
     while (isAlive(pid)) await sleep(10);
   });
 
-  it("outlives the parent where it is not", async () => {
+  it("a process that is not to end with its parent outlives it", async () => {
     const { child, said } = start(["sh", "-c", `${command("ready").join(" ")}; true`]);
     const pid = Number((await said("started")).split(" ")[1]);
     const exited = once(child, "exit");
@@ -117,7 +117,7 @@ describe("the service as a process", () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  it("takes no mail where its disk is short, ends in order, and its embedded PostgreSQL with it", async () => {
+  it("the service takes no mail while its disk is short, and ends in order with its embedded PostgreSQL", async () => {
     const env = { SMTP_IN_MIN_FREE_MB: "1000000000" };
     const service = await startService({ database: "embedded", dataDir, env });
     const sender = await startSender(service.smtpPort);
@@ -131,7 +131,7 @@ describe("the service as a process", () => {
     await service.stop();
   });
 
-  it("killed with kill -9, it starts again on its data, with a PostgreSQL started again too", async () => {
+  it("the service starts again on its data after kill -9, with a PostgreSQL that is started again too", async () => {
     const killed = await startService({ database: "embedded", dataDir });
     const left = await killed.logged(({ msg }) => msg === "embedded PostgreSQL runs");
     await killed.kill("SIGKILL");
@@ -144,7 +144,7 @@ describe("the service as a process", () => {
     await service.stop();
   });
 
-  it("says in one sentence that its port is in use, and leaves nothing running", async () => {
+  it("the service says in one sentence that its port is in use, and leaves nothing running", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as { port: number };
@@ -162,7 +162,7 @@ describe("the service as a process", () => {
     taken.close();
   });
 
-  it("lists everything that is wrong with its settings", async () => {
+  it("the service lists everything that is wrong with its settings", async () => {
     const error = await startService({ env: { PORT: "http", ROLES: "all" } }).then(
       () => expect.fail("it started"),
       (reason: Error) => reason,
@@ -173,7 +173,7 @@ describe("the service as a process", () => {
       .and.not.to.match(/ {4}at /);
   });
 
-  it("says in one sentence that an earlier version made its database, the embedded one too, and leaves nothing running", async () => {
+  it("the service refuses a database of an earlier version in one sentence, and leaves nothing running", async () => {
     const sentence =
       /^\{"msg":"The tables of this database were made by an earlier version .*remove the directory DATA_DIR\."\}$/;
     const refused = async (options: ServiceOptions): Promise<string> => {

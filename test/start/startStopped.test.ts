@@ -98,29 +98,29 @@ describe("a stop while the service starts", () => {
   const postgres = (port: number) => ({ DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d` });
 
   for (const [name, answer] of Object.entries(stores)) {
-    it(`ends it within 5 s where PostgreSQL ${name}`, async () => {
+    it(`a starting service stops within 5 s while PostgreSQL ${name}`, async () => {
       const env = postgres(await listen(answer));
       expectStopped(await stoppedAt("tables of the database", { env, afterMs: 500 }));
     });
 
-    it(`ends it within 5 s where EventStoreDB ${name}`, async () => {
+    it(`a starting service stops within 5 s while EventStoreDB ${name}`, async () => {
       const env = esdb(await listen(answer));
       expectStopped(await stoppedAt("service", { env, afterMs: 1_500 }));
     });
   }
 
-  it("ends it within 5 s where nobody listens for PostgreSQL", async () => {
+  it("a starting service stops within 5 s while nothing listens for PostgreSQL", async () => {
     const env = postgres(await freePort());
     expectStopped(await stoppedAt("tables of the database", { env, afterMs: 500 }));
   });
 
-  it("ends it within 5 s where nobody listens for EventStoreDB", async () => {
+  it("a starting service stops within 5 s while nothing listens for EventStoreDB", async () => {
     const env = esdb(await freePort());
     expectStopped(await stoppedAt("service", { env, afterMs: 1_500 }));
   });
 
   for (const afterMs of [0, 200, 700])
-    it(`ends it within 5 s where its own PostgreSQL has been started for ${afterMs} ms, and leaves none running`, async () => {
+    it(`a starting service stops within 5 s after ${afterMs} ms of its PostgreSQL's start, and leaves none running`, async () => {
       const own = join(dataDir, String(afterMs));
       const stopped = await stoppedAt("PostgreSQL", { env: { DATA_DIR: own }, afterMs });
       expectStopped(stopped);
@@ -132,7 +132,7 @@ describe("a stop while the service starts", () => {
 
 describe("a stop of a service that is ready", () => {
   for (const how of ["silence", "close"] as const)
-    it(`ends it within the bound of draining where both stores are gone (${how})`, async () => {
+    it(`a ready service stops within its time for draining while both stores are gone (${how})`, async () => {
       const database = await createTestDatabase({ readModels: true });
       const [service, owner] = [await startSilentProxy(database.serviceUrl), await startSilentProxy(database.ownerUrl)];
       const log = await new EventStoreDbStandIn().start();
