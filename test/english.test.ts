@@ -1,94 +1,61 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { textOf } from "#test/support/imports.ts";
+import dictionary from "dictionary-en-gb";
+import nspell from "nspell";
 
-/**
- * Turns that a native reader stumbles over, and what is said in their place. `examples`: sentences that have one; `not`: some that look like it and have none.
- */
-const tics: { name: string; turn: RegExp; say: string; examples: string[]; not?: string[] }[] = [
-  {
-    name: "whoever",
-    turn: /\bwhoever\b/i,
-    say: "anyone who, the one who, or by name",
-    examples: ["Whoever has the link decides."],
-  },
-  { name: "nobody's", turn: /\bnobody's\b/i, say: "no … has it", examples: ["It is in nobody's inbox."] },
-  { name: "in vain", turn: /\bin vain\b/i, say: "failed, ran out", examples: ["How often it was tried in vain."] },
-  {
-    name: "of before",
-    turn: /[a-z] of before\b/i,
-    say: "earlier, older, former; from before it …",
-    examples: ["Timers of before have none."],
-    not: ["for (const [name] of before) {"],
-  },
-  {
-    name: "anew",
-    turn: /(?<=[a-z,] )(?<!\bconst )anew\b/i,
-    say: "again",
-    examples: ["The approvers are asked anew."],
-    not: [
-      "const anew = contentSha256(made.content);",
-      "const known = anew ? undefined : found;",
-      "unless asked `anew`",
-    ],
-  },
-  {
-    name: "stands in",
-    turn: /\b(?:stands?|stood) (?:in(?! (?:the|each other's) way)|on(?! (?:its|their) own)|at|behind|before|under|below|above|beside|between|around|there|here|inside|outside|directly|open|twice)\b/i,
-    say: "is, are, was",
-    examples: ["It stands in no log.", "The question stands open again.", "Proxies that stand in front of it."],
-    not: [
-      "Something else stands in the way.",
-      "`approval` stands for keys too.",
-      "It stands still.",
-      "the tests' stand-in",
-    ],
-  },
-  {
-    name: "where for if",
-    turn: /\bWhere (?:several|nobody|somebody|nothing|none|no|only|more than|human approval)\b/,
-    say: "If",
-    examples: ["Where several have to approve, it is one approval."],
-    not: ["Where a message is, as Telegram names it."],
-  },
-];
+/** The documents are in British spelling. Their links are checked in test/documents.test.ts. */
 
-/** The words of others: what strangers write to an agent. */
-const allowed = [["src/channels/hints/toTheAgent.ts", "(?:anyone|anybody|whoever|person"]] as const;
+const here = new URL("./", import.meta.url);
+const root = new URL("../", here);
 
-/** Migrations are not among them: what has run once does not change. */
-const files = ["streams", "projections", "src", "scripts"]
-  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
-  .filter((path) => /\.(ts|mjs|js|css|md)$/.test(path))
-  .concat("README.md", "docker-compose.yml", "test/README.md");
+/** The project's own words, one a line: names of products, formats and programs, and technical terms. */
+const projectWords = readFileSync(new URL("spelling.txt", here), "utf8").trim().split("\n");
 
-/** Prose without blocks and spans of code: what is in them is no sentence. Source as it is, with its comments and texts. */
-const readable = (path: string): string => {
-  const text = textOf(path);
-  return path.endsWith(".md") ? text.replaceAll(/^```[^\n]*\n[\s\S]*?^```/gm, "").replaceAll(/`[^`\n]+`/g, "…") : text;
-};
+const speller = nspell({ aff: Buffer.from(dictionary.aff), dic: Buffer.from(dictionary.dic) });
+for (const word of projectWords) speller.add(word);
 
-const isAllowed = (path: string, line: string): boolean =>
-  allowed.some(([file, part]) => file === path && line.includes(part));
+const elsewhere = new Set(["node_modules", "data", "data-test", "dist"]);
+function documentsIn(folder: string): string[] {
+  return readdirSync(new URL(`${folder}/`, root), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return elsewhere.has(entry.name) || entry.name.startsWith(".") ? [] : documentsIn(path);
+    return entry.name.endsWith(".md") ? [path] : [];
+  });
+}
 
-describe("documents, texts and comments", () => {
-  for (const { name, turn, say, examples, not = [] } of tics) {
-    it(`have no “${name}”: they say “${say}”`, () => {
-      for (const example of examples) expect(example).to.match(turn);
-      for (const other of not) expect(other).not.to.match(turn);
-      const found = files.flatMap((path) =>
-        readable(path)
-          .split("\n")
-          .filter((line) => turn.test(line) && !isAllowed(path, line))
-          .map((line) => `${path}: ${line.trim()}`),
-      );
-      expect(found).to.deep.equal([]);
+/** A document's text without code, comments, HTML tags, addresses and the targets of links. */
+const proseOf = (markdown: string): string =>
+  markdown
+    .replaceAll(/^ *```[^\n]*\n[\s\S]*?^ *```/gm, " ")
+    .replaceAll(/``.+?``|`[^`]+`/g, " ")
+    .replaceAll(/<!--[\s\S]*?-->|<[^>\n]+>/g, " ")
+    .replaceAll(/\]\([^)\s]*\)/g, "] ")
+    .replaceAll(/\S*(?:@|:\/\/)\S*|\S*[\w-]+\.(?:\w{2,})\b\S*/g, " ");
+
+/** Lower-case and capitalised words of prose. Others, such as WAL and SendGrid, are names. */
+const wordsOf = (prose: string): string[] =>
+  prose.match(/(?<![\w'’-])[A-Z]?[a-z]+(?:['’][a-z]+)?(?![\w])/g)?.map((word) => word.replace("’", "'")) ?? [];
+
+const isCorrect = (word: string): boolean => speller.correct(word) || speller.correct(word.replace(/'s?$/, ""));
+
+/** Returns the words of a document that are in neither dictionary. */
+const misspelled = (markdown: string): string[] =>
+  [...new Set(wordsOf(proseOf(markdown)))].filter((word) => !isCorrect(word));
+
+describe("the spelling of documents", () => {
+  for (const file of documentsIn(".")) {
+    it(`${file} has no misspelled word`, () => {
+      expect(
+        misspelled(readFileSync(new URL(file, root), "utf8")),
+        "mend it, or add it to test/spelling.txt",
+      ).to.deep.equal([]);
     });
   }
 
-  it("are looked through, all of them, and nothing is allowed that is not there", () => {
-    expect(files.length).to.be.above(800);
-    for (const [file, part] of allowed) expect(textOf(file)).to.include(part);
+  it("a misspelled word is found in text, and not looked for in code, links and addresses", () => {
+    expect(
+      misspelled("Recieve a `mesage` from [a letter](messsage.md), adress@example.com, or http://exmaple.com."),
+    ).to.deep.equal(["Recieve"]);
   });
 });
