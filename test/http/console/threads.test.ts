@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
+import { axeFindings, needsBrowser, openWindow, startBrowser } from "#test/support/browser.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
@@ -78,6 +79,23 @@ describe("the console's conversations", () => {
     ).json;
 
   describe("the list of conversations", () => {
+    it("in a browser, the filters stand below their heading, at the left edge and side by side", async function () {
+      needsBrowser(this);
+      const browser = await startBrowser();
+      const window = await openWindow(browser, { size: "desktop", colours: "light" });
+      await window.addCookies([...owner.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+      const page = await window.newPage();
+      await page.goto(`${service.url}/threads?status=open`);
+      const placeOf = async (selector: string) => (await page.locator(selector).boundingBox())!;
+      const heading = await placeOf(".filters summary");
+      const [from, identityField] = [await placeOf("#contact"), await placeOf("#identity_id")];
+      expect(from.x).to.equal(heading.x);
+      expect(from.y).to.be.above(heading.y);
+      expect(identityField.x).to.be.above(from.x + from.width);
+      expect(await axeFindings(page)).to.deep.equal([]);
+      await browser.close();
+    });
+
     it("an empty list of conversations says that no mail has arrived, and shows nothing of other workspaces", async () => {
       const { status, page, text } = await stranger.get("/threads");
       expect(status).to.equal(200);

@@ -12,6 +12,7 @@ export function filterForm({ filters, identities, refused }: ThreadsView): Marku
   );
   return html`<form class="search" method="get" action="/threads" role="search" aria-label="Search conversations">
 ${input({ ...at("q"), label: "Search", type: "search", hint: 'Words in subjects and messages. "In quotes" for a phrase, -word to exclude a word.' })}
+<div class="buttons"><button class="button plain">Search</button> <a class="press" href="/threads">See all</a></div>
 <details class="filters"${usesMore && html` open`}><summary>Filters and order</summary>
 <div class="fields">
 ${input({ ...at("contact"), label: "From", hint: "Parts of the sender's name or address" })}
@@ -38,8 +39,8 @@ ${select({
     ["priority", "Most urgent first"],
   ],
 })}
-</div></details>
-<button class="button plain">Search</button> <a class="press" href="/threads">See all</a>
+</div>
+<button class="button plain">Apply</button></details>
 </form>`;
 }
 
