@@ -133,6 +133,25 @@ describe("the console's review page", () => {
     expect(said(late)).to.contain("It could not be undone").and.to.contain("Approved and sent by Ben");
   });
 
+  it("after a decision, a draft that another member decided meanwhile is passed over", async () => {
+    const of = await service.identity(workspace.id, { displayName: "Shared queue" });
+    const first = await waits("decided", of);
+    const second = await waits("passed over", of);
+    const third = await waits("shown next", of);
+    await joan.get("/review");
+    await joan.post(`/review/${second.id}/reject`, { version: "1" });
+    await ben.get("/review");
+    const done = await ben.post(`/review/${first.id}/approve`, {
+      version: "1",
+      next: second.id,
+      identity: of.id,
+    });
+    const page = await ben.get(done.location!);
+    expect(page.text).to.contain(`action="/review/${third.id}/approve"`).and.not.to.contain("Rejected by Joan");
+    await ben.post(`/review/${first.id}/undo`);
+    for (const { id } of [first, third]) await workspace.ask(`POST /v1/drafts/${id}/reject`, { json: {} });
+  });
+
   it("an approved draft becomes pending again if its customer was answered by hand before it was sent", async () => {
     const { id, threadId } = await waits("answered by hand");
     await ben.post(`/review/${id}/approve`, { version: "1" });
