@@ -1,9 +1,9 @@
 import { unlinked } from "#src/channels/email/excerpt.ts";
+import { type NoticeWords, renderNoticeMail } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import type { NoticeKind } from "#src/commands/serviceMail/noticeQuota.ts";
 import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
-import { html } from "#src/html/html.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { Recorded } from "#streams/event.ts";
 import { retryAfterMs } from "./notificationRetries.ts";
@@ -25,6 +25,8 @@ export type ApproverNews = {
   /** Fixed text only: nothing that a tenant or a customer wrote. */
   subject: string;
   text: string;
+  /** The draft whose page the mail links to; the page asks for a sign-in. */
+  draftId?: string;
 };
 
 /** Event id and time for `ApproverNews`. */
@@ -36,11 +38,11 @@ export function createApproverNews(deps: Dependencies, provider: MailProvider) {
     const { kind = "outcome", identityId, threadId, eventId, happenedAt, to, subject } = news;
     if (isOldNews(deps, happenedAt)) return;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
-    // The text quotes names, reasons and subjects by others, and has no link by the service.
-    const text = unlinked(news.text);
-    const body = html`${text.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>\n`)}`.toString();
+    // The text quotes names, reasons and subjects by others: the only link is the button's.
+    const paragraphs = unlinked(news.text).split("\n\n");
+    const bodies = renderNoticeMail({ subject, paragraphs, ...linkTo(deps, news.draftId) });
     const { workspaceId } = (await deps.identities.load(identityId)).state;
-    const outcome = await sendNotice(deps, provider, { kind, workspaceId, origin, to, subject, text, html: body });
+    const outcome = await sendNotice(deps, provider, { kind, workspaceId, origin, to, subject, ...bodies });
     if (outcome.sent || !outcome.again) return;
     const waits = outcome.inMs !== undefined;
     const inMs = outcome.inMs ?? retryAfterMs(tries);
@@ -53,4 +55,11 @@ export function createApproverNews(deps: Dependencies, provider: MailProvider) {
     onTimer: ({ payload }: Timer, context: ProcessContext) =>
       tell(payload.news as ApproverNews, context, payload.tries as number),
   };
+}
+
+/** The button that opens a draft's page. The link decides nothing and holds no token. */
+function linkTo({ settings }: Dependencies, draftId: string | undefined): Pick<NoticeWords, "button" | "facts"> {
+  if (draftId === undefined) return {};
+  const button = { label: "Open the draft", url: `${settings.publicUrl}/drafts/${draftId}` };
+  return { button, facts: ["The page opens for members of the workspace, after they sign in."] };
 }

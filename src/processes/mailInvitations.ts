@@ -1,8 +1,11 @@
+import { unlinked } from "#src/channels/email/excerpt.ts";
+import type { NoticeWords } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { invitationLink } from "#src/commands/members/invitations.ts";
 import { memberState } from "#src/commands/members/members.ts";
+import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import { idOf, type Recorded } from "#streams/event.ts";
+import { type Actor, idOf, type Recorded } from "#streams/event.ts";
 import type { MemberEvent } from "#streams/member/events.ts";
 import type { Role } from "#streams/member/roles.ts";
 import { isOldNews } from "./oldNews.ts";
@@ -10,7 +13,10 @@ import type { Process, ProcessContext } from "./process.ts";
 import { quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
 
 /** Data kept for another try. The link is not stored: each try makes a new one. */
-type PendingInvitation = { workspaceId: string; memberId: string; eventId: string; at: string; by: string | null };
+type PendingInvitation = { workspaceId: string; memberId: string; eventId: string; at: string; by: Inviter | null };
+
+/** The person who invites; the name is null if they have none. */
+type Inviter = { name: string | null; email: string };
 
 /**
  * Mails an invitation link to each invited person, and a new link when the invitation is renewed. Invitations by an operator are not
@@ -24,8 +30,8 @@ export function mailInvitations(deps: Dependencies, provider: MailProvider): Pro
     if (member?.status !== "invited" || isOldNews(deps, at)) return;
     const link = await invitationLink(deps, { workspaceId, memberId });
     const { name } = (await deps.workspaces.load(workspaceId)).state;
-    const words = letter({ workspace: name, role: member.role, by });
-    const outcome = await sendMemberMail(deps, provider, { workspaceId, eventId, to: member.email, link, ...words });
+    const words = letter({ workspace: name, role: member.role, by, link });
+    const outcome = await sendMemberMail(deps, provider, { workspaceId, eventId, to: member.email, ...words });
     await retryMemberMail(outcome, { key: workspaceId, name: memberId, tries, payload: { invited } }, context);
   }
 
@@ -33,7 +39,7 @@ export function mailInvitations(deps: Dependencies, provider: MailProvider): Pro
     const { actor, at } = event.metadata;
     if (actor.kind === "operator") return;
     const { memberId } = (event as Recorded<MemberEvent>).data;
-    const by = actor.kind === "session" ? (actor.email ?? null) : null;
+    const by = actor.kind === "session" && actor.email ? { name: nameOf(actor), email: actor.email } : null;
     await mail({ workspaceId: idOf(event.stream), memberId, eventId: event.id, at, by }, 0, context);
   }
 
@@ -48,10 +54,25 @@ export function mailInvitations(deps: Dependencies, provider: MailProvider): Pro
   };
 }
 
-function letter({ workspace, role, by }: { workspace: string; role: Role; by: string | null }) {
-  const who = by === null ? "You are invited" : `${quoteName(by)} invites you`;
+const nameOf = ({ name, email }: Actor): string | null => (name === undefined || name === email ? null : name);
+
+/** Begins with who invites. The address stays beside the name: everyone chooses their own name, but an address is confirmed. */
+const inWords = ({ name, email }: Inviter): string =>
+  name === null ? quoteName(email) : `${quoteName(name)} (${unlinked(shortLine(email, 80))})`;
+
+function letter({ workspace, role, by, link }: Pick<PendingInvitation, "by"> & InvitedTo): NoticeWords {
+  const who = by === null ? "You are invited" : `${inWords(by)} invites you`;
   return {
     subject: "You are invited to a workspace",
-    text: `${who} to the workspace ${quoteName(workspace)} on Countersign, as an ${role}. Countersign holds the mail of automated agents until a person approves it.\n\nThe invitation is for this address, and expires in seven days. If you did not expect it, ignore this mail.\n\nTo accept, open this page:`,
+    paragraphs: [
+      `${who} to the workspace ${quoteName(workspace)} on Countersign, as an ${role}.`,
+      "Countersign holds the mail of automated agents until a person approves it.",
+    ],
+    button: { label: "Accept the invitation", url: link },
+    facts: [
+      "The invitation is for this address, and expires in seven days. If you did not expect it, ignore this mail.",
+    ],
   };
 }
+
+type InvitedTo = { workspace: string; role: Role; link: string };

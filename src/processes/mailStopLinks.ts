@@ -1,7 +1,7 @@
+import { renderNoticeMail } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
-import { html } from "#src/html/html.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -18,14 +18,8 @@ export function mailStopLinks(deps: Dependencies, provider: MailProvider): Proce
     if (isOldNews(deps, event.metadata.at)) return;
     const { workspaceId, address: to } = event.data as ServiceMailEvent["data"];
     const origin = { identityId: workspaceId, threadId: noThread, attemptId: derivedId("notice", event.id, to) };
-    const notice = {
-      kind: "stop_link",
-      workspaceId,
-      origin,
-      to,
-      subject: "A new link to stop or resume mail",
-    } as const;
-    await sendNotice(deps, provider, { ...notice, text, html: html`<p>${text}</p>\n`.toString() });
+    const notice = { kind: "stop_link", workspaceId, origin, to, subject } as const;
+    await sendNotice(deps, provider, { ...notice, ...renderNoticeMail({ subject, paragraphs: [text] }) });
   }
 
   return {
@@ -37,6 +31,8 @@ export function mailStopLinks(deps: Dependencies, provider: MailProvider): Proce
     on: { StopLinkRequested: onRequested },
   };
 }
+
+const subject = "A new link to stop or resume mail";
 
 const text =
   "Someone opened an old link that stops or resumes mail to you, and asked for a new one. It is below. If that was not you, ignore this mail.";

@@ -1,8 +1,8 @@
 import { unlinked } from "#src/channels/email/excerpt.ts";
+import { type NoticeWords, renderNoticeMail } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { type NoticeOutcome, sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
-import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
@@ -14,21 +14,16 @@ export type MemberMail = {
   workspaceId: string;
   eventId: string;
   to: string;
-  subject: string;
-  text: string;
-  link?: string;
-};
+} & NoticeWords;
 
-/** Sends the mail now. `text`: paragraphs separated by an empty line; `link` follows them on its own line. */
+/** Sends the mail now. */
 export function sendMemberMail(deps: Dependencies, provider: MailProvider, mail: MemberMail): Promise<NoticeOutcome> {
-  const { workspaceId, eventId, to, subject, text, link } = mail;
-  const paragraphs = text.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>\n`);
+  const { workspaceId, eventId, to, subject } = mail;
   // A mail's origin normally names an identity; here the workspace's id takes its place.
   const origin = { identityId: workspaceId, threadId: noThread, attemptId: derivedId("notice", eventId, to) };
   return sendNotice(deps, provider, {
     ...{ kind: "members", workspaceId, origin, to, subject },
-    text: link === undefined ? text : `${text}\n\n${link}`,
-    html: html`${paragraphs}${link !== undefined && html`<p><a href="${link}">${link}</a></p>\n`}`.toString(),
+    ...renderNoticeMail(mail),
   });
 }
 

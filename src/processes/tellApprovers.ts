@@ -1,5 +1,6 @@
 import { activeIdentities } from "#projections/identities/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { loadThread } from "#src/commands/threads/threads.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -24,14 +25,15 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     return async (event: Recorded, context: ProcessContext) => {
       const happened = textOf(event.data);
       if (happened === null) return;
-      const { state: draft } = await deps.drafts.load(idOf(event.stream));
+      const draftId = idOf(event.stream);
+      const { state: draft } = await deps.drafts.load(draftId);
       const { identityId, threadId } = draft;
       const { state: identity } = await deps.identities.load(identityId);
       const subject = "About a reply that was approved";
-      const sender = quoted(identity.emailAddress);
-      const text = `${happened}\n\nSender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
+      const { state: thread } = await loadThread(deps, threadId);
+      const text = `${happened}\n\nThis is about the reply from ${quoted(identity.emailAddress)} on ${quoted(thread.subject)}.`;
       for (const to of mailboxesOf(identity)) {
-        await tell({ identityId, threadId, ...newsSource(event), to, subject, text }, context);
+        await tell({ identityId, threadId, draftId, ...newsSource(event), to, subject, text }, context);
       }
     };
   };

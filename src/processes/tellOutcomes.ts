@@ -37,9 +37,9 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
         ? "which you were asked about"
         : "which you were not asked about: it was changed after you were asked";
     const which = `This is about ${mail} on “${shortLine(thread.subject, 100)}”, version ${version}, ${asked}.`;
-    const text = [...outcome.sentences, which, `Draft ${draftId}, thread ${threadId}.`].join("\n\n");
+    const text = [...outcome.sentences, which].join("\n\n");
     for (const to of told) {
-      await tell({ identityId, threadId, ...newsSource(event), to, subject: outcome.subject, text }, context);
+      await tell({ identityId, threadId, draftId, ...newsSource(event), to, subject: outcome.subject, text }, context);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { NoticeWords } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { activeOwners, memberState } from "#src/commands/members/members.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -25,9 +26,10 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
     const { memberId, userId } = (event as Recorded<Joining>).data;
     const member = await memberState(deps, { workspaceId, memberId });
     if (!member) return;
-    const { email } = (await deps.users.load(userId)).state;
-    const { name } = (await deps.workspaces.load(workspaceId)).state;
-    const words = letter({ address: email ?? member.email, role: member.role, workspace: name });
+    const { email, name } = (await deps.users.load(userId)).state;
+    const { name: workspace } = (await deps.workspaces.load(workspaceId)).state;
+    const url = `${deps.settings.publicUrl}/settings/members`;
+    const words = letter({ name, address: email ?? member.email, role: member.role, workspace, url });
     for (const owner of await activeOwners(deps, workspaceId)) {
       if (owner.userId === userId) continue;
       const mail = { workspaceId, eventId: event.id, to: owner.email, ...words };
@@ -46,7 +48,16 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
   };
 }
 
-const letter = ({ address, role, workspace }: { address: string; role: string; workspace: string }) => ({
-  subject: "A new member joined your workspace",
-  text: `${quoteName(address)} joined the workspace ${quoteName(workspace)} on Countersign, as ${role}.\n\nIf you did not expect this, remove them in the console, under Settings, Members.`,
-});
+type Joined = { name: string | null; address: string; role: string; workspace: string; url: string };
+
+function letter({ name, address, role, workspace, url }: Joined): NoticeWords {
+  const who = name === null || name === address ? "" : `${quoteName(name)}, `;
+  return {
+    subject: "A new member joined your workspace",
+    paragraphs: [
+      `${who}${quoteName(address)} joined the workspace ${quoteName(workspace)} on Countersign, as ${role}.`,
+      "If you did not expect this, remove them in the console, under Settings, Members.",
+    ],
+    button: { label: "Open the members", url },
+  };
+}

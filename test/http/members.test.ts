@@ -146,7 +146,13 @@ describe("members over HTTP", () => {
       expect((await olga.post("/settings/members/invite", { email, role: "approver" })).status).to.equal(303);
       const [token] = (await tokensOf(email)) as [string];
       const [letter] = await mailsTo(email);
-      expect(letter!.text).to.contain("the workspace “Test”").and.to.contain("as an approver");
+      const { text, html } = letter!;
+      expect(text).to.contain("the workspace “Test”").and.to.contain("as an approver");
+      expect(text, "who invites").to.match(/“Olga Owner” \(.+\) invites you/);
+      expect(html)
+        .to.match(/<h1[^>]*>You are invited/)
+        .and.to.contain("“Olga Owner”");
+      expect(html, "a button").to.match(/<a href="[^"]+\/invitation\/[\w-]{43}"[^>]*>Accept the invitation<\/a>/);
       expect(await findInvitation(service.deps, token)).to.deep.equal({
         ...{ workspaceId: tenant.id, workspaceName: "Test", email, role: "approver" },
       });
@@ -161,7 +167,9 @@ describe("members over HTTP", () => {
       ]);
       for (const owner of [olga, other]) {
         await until(async () => (await mailsTo(owner.user.email)).length > 0);
-        expect((await mailsTo(owner.user.email))[0]!.subject).to.equal("A new member joined your workspace");
+        const [joined] = await mailsTo(owner.user.email);
+        expect(joined!.subject).to.equal("A new member joined your workspace");
+        expect(joined!.html).to.match(/<a href="[^"]+\/settings\/members"[^>]*>Open the members<\/a>/);
       }
     });
 

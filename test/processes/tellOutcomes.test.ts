@@ -190,6 +190,18 @@ describe("tellOutcomes", () => {
     expect(sent[0]!.mime.toString().replace(/=\r?\n/g, "")).to.include("support=E2=80=8C@agents");
   });
 
+  it("an outcome links to its draft instead of quoting ids, in the frame of every mail", async () => {
+    const { reject, told, sent, draftId } = await world();
+    await reject({ kind: "api_key", id: "key", name: "agent" });
+    await told();
+    const mime = sent[0]!.mime.toString().replace(/=\r?\n/g, "");
+    expect(mime).to.match(new RegExp(`Open the draft:\r?\nhttp[^\\s]+/drafts/${draftId}\r?\n`));
+    expect(mime).to.match(new RegExp(`<a href=3D"http[^"]+/drafts/${draftId}"[^>]*>Open the draft</a>`));
+    expect(mime)
+      .to.include("<h1")
+      .and.not.to.match(/thread [0-9a-f]{8}-/);
+  });
+
   it("an outcome is tried again with the same Message-ID, and not after a day", async () => {
     const { reject, told, timers, fire, sent, sleepThrough } = await world({ failures: 1 });
     await reject(link(second));

@@ -3,7 +3,7 @@ import { html, type Markup, trusted } from "#src/html/html.ts";
 /** `lead`: below the title. `rows`: each made by `row`. `facts`: the last lines. */
 type Framed = { subject: string; title: string; lead: Markup; rows: Markup; facts: readonly string[] };
 
-/** The frame around the HTML of every mail to approvers: tables and inline styles, one column, nothing loaded from anywhere. */
+/** The frame around the HTML of every mail by the service: tables and inline styles, one column, nothing loaded from anywhere. */
 export const mailFrame = ({ subject, title, lead, rows, facts }: Framed): string =>
   html`<!doctype html>
 <html lang="en">
@@ -24,7 +24,7 @@ export const mailFrame = ({ subject, title, lead, rows, facts }: Framed): string
 ${lead}
 </td></tr>
 ${rows}
-<tr><td class="line" style="padding:14px 20px 22px;border-top:1px solid #d5dbe1;">${facts.map((fact) => html`<p class="soft" style="margin:0 0 6px;${font}font-size:13px;line-height:1.5;color:#4f5b69;">${fact}</p>`)}</td></tr>
+${facts.length > 0 && html`<tr><td class="line" style="padding:14px 20px 22px;border-top:1px solid #d5dbe1;">${facts.map((fact) => html`<p class="soft" style="margin:0 0 6px;${font}font-size:13px;line-height:1.5;color:#4f5b69;">${fact}</p>`)}</td></tr>`}
 </table>
 </td></tr></table>
 </body>

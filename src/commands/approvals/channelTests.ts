@@ -1,5 +1,5 @@
 import { unlinked } from "#src/channels/email/excerpt.ts";
-import { html } from "#src/html/html.ts";
+import { renderNoticeMail } from "#src/channels/email/noticeMail.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import { invalidRequest, Rejected } from "#streams/decider.ts";
@@ -94,11 +94,12 @@ async function mailed(
     workspaceId,
     origin: { identityId, threadId: noThread, attemptId: testId },
     to,
-    subject: "Test notification",
-    text: lines.join("\n\n"),
-    html: lines.map((line) => html`<p>${line}</p>\n`.toString()).join(""),
+    subject,
+    ...renderNoticeMail({ subject, paragraphs: lines }),
   });
 }
+
+const subject = "Test notification";
 
 /** Lines of the test; the address is text by a tenant, so it is quoted and shortened. */
 const linesOf = (emailAddress: string): string[] => [

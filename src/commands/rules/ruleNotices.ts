@@ -1,6 +1,6 @@
 import type { Channels } from "#src/channels/channel.ts";
 import { unlinked } from "#src/channels/email/excerpt.ts";
-import { html } from "#src/html/html.ts";
+import { renderNoticeMail } from "#src/channels/email/noticeMail.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
@@ -48,11 +48,12 @@ async function mailed(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
   const attempt = { attemptId, recipients: [to], since: new Date(0) };
   if (provider.isMailbox && (await provider.lookUp?.(attempt)) === "accepted") return { sent: true };
   const lines = await linesAbout(deps, { rule, evaluated, quoted });
-  const mail = {
-    subject: "A rule of your workspace matched",
-    text: lines.join("\n"),
-    html: lines.map((line) => html`<p>${line}</p>`.toString()).join(""),
-  };
+  const subject = "A rule of your workspace matched";
+  const { draftId } = evaluated.subject;
+  const [label, path] =
+    draftId === null ? ["Open the conversation", `threads/${threadId}`] : ["Open the draft", `drafts/${draftId}`];
+  const button = { label, url: `${deps.settings.publicUrl}/${path}` };
+  const mail = { subject, ...renderNoticeMail({ subject, paragraphs: [lines.join("\n")], button }) };
   const { workspaceId } = evaluated;
   const origin = { identityId, threadId, attemptId };
   return sendNotice(deps, provider, { kind: "rule", workspaceId, origin, to, ...mail });
@@ -61,7 +62,9 @@ async function mailed(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
 async function posted(deps: Dependencies, notice: RuleNotice): Promise<NoticeOutcome> {
   const { outlets, rule, evaluated, action } = notice;
   const { workspaceId } = evaluated;
-  const lines = await linesAbout(deps, { rule, evaluated, quoted: marked });
+  const { threadId, draftId } = evaluated.subject;
+  const ids = [`Thread: ${threadId}`, ...(draftId === null ? [] : [`Draft: ${draftId}`])];
+  const lines = [...(await linesAbout(deps, { rule, evaluated, quoted: marked })), ...ids];
   const channel = openedNotify(deps, workspaceId, action);
   return postNotice(deps, outlets.channels, {
     kind: "rule",
@@ -82,9 +85,7 @@ async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: Notic
     `A rule of your workspace matched the event ${triggerEvent}.`,
     `Name of the rule: ${quoted(rule.ruleName, 100)}`,
     `Subject of the thread: ${quoted(thread.subject, 200)}`,
-    `Thread: ${subject.threadId}`,
     ...(subject.contactEmail === null ? [] : [`Contact: ${quoted(subject.contactEmail, 254)}`]),
-    ...(subject.draftId === null ? [] : [`Draft: ${subject.draftId}`]),
   ];
 }
 

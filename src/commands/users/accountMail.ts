@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { font, mailFrame, row } from "#src/channels/email/mailFrame.ts";
-import { html } from "#src/html/html.ts";
+import { renderNoticeMail } from "#src/channels/email/noticeMail.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
@@ -88,30 +87,12 @@ async function handOver(
 }
 
 async function written(deps: MailDeps, { letter, attemptId }: { letter: AccountLetter; attemptId: string }) {
-  const { to, subject } = letter;
+  const { to, subject, lead: paragraphs, button, facts } = letter;
   const address = deps.settings.approvalsFrom;
   const domain = address.slice(address.lastIndexOf("@") + 1);
   const messageId = deps.messageIds.mint({ identityId: noThread, threadId: noThread, attemptId, domain });
   const from = { name: "Countersign", address };
-  const rendered = await renderNotice({ from, to, subject, ...bodiesOf(letter), messageId, date: deps.clock.now() });
+  const bodies = renderNoticeMail({ subject, paragraphs, button, facts });
+  const rendered = await renderNotice({ from, to, subject, ...bodies, messageId, date: deps.clock.now() });
   return { messageId, ...rendered };
-}
-
-export function bodiesOf({ subject, lead, button, facts }: AccountLetter): { text: string; html: string } {
-  const paragraph = (sentence: string) =>
-    html`<p class="ink" style="margin:0 0 12px;${font}font-size:16px;line-height:1.5;color:#1b2430;">${sentence}</p>`;
-  const pressed =
-    button &&
-    row(
-      html`<p style="margin:0 0 12px;"><a href="${button.url}" style="display:inline-block;padding:14px 22px;border-radius:10px;background-color:#0b57b0;color:#ffffff;${font}font-size:17px;font-weight:700;text-decoration:none;">${button.label}</a></p>
-<p class="soft" style="margin:0 0 8px;${font}font-size:13px;line-height:1.5;color:#4f5b69;word-break:break-all;">${button.url}</p>`,
-    );
-  return {
-    text: [...lead, ...(button ? [`${button.label}:\n${button.url}`] : []), ...facts].join("\n\n"),
-    html: mailFrame({
-      ...{ subject, title: subject, facts },
-      lead: html`${lead.map(paragraph)}`,
-      rows: html`${pressed}`,
-    }),
-  };
 }
