@@ -20,6 +20,7 @@ import { type Route, type RouteScope, route } from "./framework/route.ts";
 import { type ServeOptions, serve } from "./framework/serve.ts";
 import { healthRoutes, type ReadinessCheck } from "./health/health.ts";
 import { measureRequests } from "./health/metrics.ts";
+import { notFoundPage } from "./notFoundPage.ts";
 
 export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> & {
   routes: readonly Route[];
@@ -44,7 +45,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> &
   trustProxy?: number | string[];
 };
 
-/** The HTTP service: the routes of the contract, documents and health checks, and 404 for everything else. */
+/** The HTTP service: the routes of the contract, documents and health checks, and 404 for everything else: a page for browsers. */
 export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -76,7 +77,7 @@ export function createApp(options: AppOptions): Express {
   const { readiness = [], metrics, metricsToken } = options;
   app.use(healthRoutes(readiness, { metrics, metricsToken }));
   for (const handler of options.beside ?? []) app.use(handler);
-  app.use(unknown, lastResort(options.upgradeUrl));
+  app.use(notFoundPage, unknown, lastResort(options.upgradeUrl));
   return app;
 }
 

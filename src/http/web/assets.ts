@@ -41,6 +41,11 @@ export function consoleAssets(): Assets {
       response.type(type).send(text);
     });
   }
+  // Browsers ask for this path on pages that name no icon.
+  router.get("/favicon.ico", (_, response) => {
+    response.set({ "Cache-Control": "public, max-age=86400", "X-Content-Type-Options": "nosniff" });
+    response.type(icon.type).send(icon.text);
+  });
   return { style: style.path, icon: icon.path, scripts: scripts.map(({ path }) => path), router };
 }
 
