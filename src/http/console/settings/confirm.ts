@@ -1,4 +1,5 @@
 import { WrongPassword } from "#src/commands/users/passwords.ts";
+import { asSentence } from "#src/html/asSentence.ts";
 import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { ownPath } from "../../framework/sameOrigin.ts";
@@ -32,8 +33,11 @@ const asked = (visit: PageContext, next: string | null, refused?: Refused) =>
   shown({
     title: "Confirm your password",
     status: refused?.status ?? 200,
-    main: confirmPage(visit, ownPath(next), refused),
+    main: confirmPage(visit, ownPath(next), refused && { ...refused, message: inWords(refused) }),
   });
+
+/** The API names the field first: the page shows the sentence beside it. */
+const inWords = ({ message, field }: Refused): string => asSentence(message.replace(`${field}: `, ""));
 
 const confirmPage = (
   visit: PageContext,
