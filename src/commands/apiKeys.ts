@@ -12,16 +12,16 @@ const keyLength = 32;
 const prefixLength = 13;
 const maxLiveKeys = 100;
 
-/** Hashes a key. Keys have some 190 random bits, so a plain hash is safe. */
+/** Hashes an API key. A key has about 190 random bits, so a plain hash cannot be reversed by trying keys. */
 export const hashKey = (key: string): string => createHash("sha256").update(key).digest("hex");
 
-/** Creates the text of a new key, at random. */
+/** Returns the plain text of a new random API key. */
 export const newKey = ({ ids }: Pick<Dependencies, "ids">): string => keyStart + textOf((length) => ids.random(length));
 
 /**
- * Creates a key. Its plain text is returned once and cannot be derived from anything stored. For an operation that may be repeated the
- * caller passes the same `key` in each run. Throws Rejected invalid_request above 100 active keys, idempotency_mismatch if an earlier run
- * created it with another text, which is lost.
+ * Creates an API key. Its plain text is returned once and cannot be derived from stored data. If the operation may be repeated, the caller
+ * passes the same `key` text in each run. Throws Rejected invalid_request if the workspace has 100 active keys, and idempotency_mismatch if
+ * an earlier run created the key with a different text, because that text is lost.
  */
 export async function createApiKey(
   deps: Dependencies,
@@ -46,14 +46,15 @@ export async function createApiKey(
   return { id, key, prefix, position };
 }
 
-/** Revokes a key. Once this is recorded the key can append nothing (its requests carry a guard on this stream). */
+/** Revokes an API key. From then on no request of this key can append events, because each of its appends is guarded by this stream. */
 export const revokeApiKey = (
   deps: Dependencies,
   { workspaceId, id }: { workspaceId: string; id: string },
   { keyGuard, ...unguarded }: Cause,
 ) => {
   const stream = apiKeyStream(id);
-  // A key that revokes itself is guarded by the append's own revision; a revoked key must not revoke others.
+  // A key that revokes itself needs no guard: the append checks this stream's revision anyway. A key that revokes another key keeps its
+  // guard, so that a revoked key cannot revoke others.
   const cause = keyGuard === undefined || keyGuard.stream === stream ? unguarded : { ...unguarded, keyGuard };
   return deps.apiKeys.handle(id, { type: "RevokeApiKey", workspaceId }, cause);
 };
@@ -89,7 +90,10 @@ async function takeKeySlot(
   }
 }
 
-/** Draws text evenly distributed over the alphabet: drops bytes that would favour its beginning. */
+/**
+ * Draws random text, evenly distributed over the alphabet. Drops the random bytes that would make the first characters of the alphabet more
+ * likely.
+ */
 function textOf(randomBytes: (length: number) => Buffer): string {
   const limit = 256 - (256 % alphabet.length);
   let text = "";

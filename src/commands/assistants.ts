@@ -31,7 +31,9 @@ export async function updateAssistant(
   return deps.assistants.handle(assistantId, { type: "UpdateAssistant", changes }, cause);
 }
 
-/** Deletes an assistant that no identity and no rule refers to. Throws Rejected not_found, and invalid_request as a conflict. */
+/**
+ * Deletes an assistant. Throws Rejected not_found if it does not exist, and invalid_request (409) if an identity or a rule refers to it.
+ */
 export async function deleteAssistant(
   deps: Dependencies,
   { workspaceId, assistantId }: AssistantRef,
@@ -51,7 +53,7 @@ const inUse = (user: string): Rejected =>
     conflict: true,
   });
 
-/** Checks an assistant's id in a request body: throws Rejected not_found naming the field if this workspace has no such assistant. */
+/** Checks an assistant's id from a request body. Throws Rejected not_found, naming the field, if the workspace has no such assistant. */
 export async function requireAssistant(
   deps: Pick<Dependencies, "assistants">,
   workspaceId: string,
@@ -65,8 +67,8 @@ export async function requireAssistant(
 }
 
 /**
- * Throws Rejected assistant_disabled for an identity of a disabled assistant: it writes nothing new, but people
- * may still decide about its earlier drafts.
+ * Throws Rejected assistant_disabled if the identity's assistant is disabled. A disabled assistant writes nothing new; people may still
+ * decide about its earlier drafts.
  */
 export async function requireAssistantActive(
   deps: Pick<Dependencies, "assistants">,

@@ -7,7 +7,7 @@ import { contactId } from "./ids.ts";
 
 type ContactRef = { workspaceId: string; email: string };
 
-/** Returns a contact from its own stream (linearisable): unknown and without tags if nothing was ever recorded about it. */
+/** Returns a contact from its own stream (linearisable). If nothing was recorded about it, the contact is unknown and has no tags. */
 export async function contactOf(
   deps: Pick<Dependencies, "contacts">,
   workspaceId: string,
@@ -18,7 +18,10 @@ export async function contactOf(
   return { id, status: state.status, tags: [...state.tags], domain: domainOf(email), exists: state.exists };
 }
 
-/** Adds a tag; an existing one changes nothing. Throws Rejected invalid_request for an invalid tag, or one too many. */
+/**
+ * Adds a tag to a contact; adding a tag that exists changes nothing. Throws Rejected invalid_request for an invalid tag, or if the contact
+ * has too many tags.
+ */
 export async function tagContact(
   deps: Pick<Dependencies, "contacts">,
   { workspaceId, email, tag }: ContactRef & { tag: string },

@@ -34,8 +34,8 @@ export type Dependencies = StreamServices & {
   /** Read models, for look-ups that no stream can answer. */
   reads: Reads;
   /**
-   * Waits until these read models (default: the main group) have reached a log position; false if they
-   * have not within `timeoutMs` (default 5,000).
+   * Waits until these read models (default: the main group) have reached a log position. Resolves to false if they do not reach it within
+   * `timeoutMs` (default 5,000).
    */
   projected(
     position: number,
@@ -46,19 +46,22 @@ export type Dependencies = StreamServices & {
   costlyWork: CostlyWork;
   resolver: Resolver;
   authenticator: MailAuthenticator;
-  /** Fetches pictures of signatures, once each. */
+  /** Fetches the pictures that signatures refer to on the web, when an identity is saved. */
   pictures: Pick<PictureSource, "fetch">;
   /** The mail provider's domain API; absent if it has none. */
   sendingDomains?: SendingDomains | undefined;
   keyRing: KeyRing;
-  /** Payment processor; null: none, and the operator sets plans. */
+  /** Payment processor; null if none is configured, so the operator sets plans. */
   payments: PaymentProcessor | null;
   messageIds: MessageIds;
-  /** Log for alarms that belong to no request and no process. */
+  /** Log for alarms that do not occur in a request or a process. */
   log?: { warn?(details: object, message: string): void; error(details: object, message: string): void };
-  /** Memory for mails that this process reads at once, in bytes as received; reading takes several times as much. */
+  /**
+   * Limit on the size in bytes, as received, of all mails that this process reads concurrently. Reading a mail takes several times its
+   * size.
+   */
   mailRoom: MemoryRoom;
-  /** Counts a mail whose stored bytes are lost, if no event records that it was quarantined for it. */
+  /** Counts a mail whose stored bytes are lost, unless an event records that it was quarantined for this reason. */
   countLostMail?: () => void;
   /** Limits notification mail; absent: unlimited. */
   mailMeasure?: MailMeasure | undefined;
@@ -67,16 +70,19 @@ export type Dependencies = StreamServices & {
   settings: CommandSettings;
 };
 
-/** Permission to create accounts: anyone; invited people; nobody, so that only people with an account can be invited. */
+/**
+ * Who may create accounts. "open": anyone. "invited": people with an invitation. "closed": nobody, so that only people with an account can
+ * be invited.
+ */
 export type SignUp = "open" | "invited" | "closed";
 
 export type CommandSettings = {
-  /** Default: invited people only. */
+  /** Default: "invited". */
   signUp?: SignUp;
   sandboxDomain: string | null;
-  /** Host that domains' MX records must name. */
+  /** Host name that the MX records of customer domains must contain. */
   inboundMxHost: string;
-  /** Name that their SPF records must include; null: inboundMxHost. */
+  /** Name that the SPF records of customer domains must include; null: inboundMxHost. */
   spfInclude: string | null;
   /** Name of the mail provider that supplies some DNS records of customer domains, if any. */
   recordsOf?: string | undefined;
@@ -84,18 +90,20 @@ export type CommandSettings = {
   publicUrl: string;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
-  /** Seconds between DNS checks of a domain: in its first hour, while it stays pending, once it is verified. */
+  /**
+   * Seconds between DNS checks of a domain: in its first hour (`eager`), later while it is pending (`patient`), and after it is verified.
+   */
   domainCheckSeconds?: readonly [eager: number, patient: number, verified: number];
-  /** Open requests for which a mailbox gets a mail each (commands/approvals/bundles.ts); 30 by default. */
+  /** Number of open requests of a mailbox that are each sent as a separate mail (commands/approvals/bundles.ts); 30 by default. */
   mostMailedAlone?: number;
-  /** Limits that replace the contract's (streams/workspace/planLimits.ts). */
+  /** Limits of plans that replace the default ones (streams/workspace/planLimits.ts). */
   planLimits?: Record<Plan, PlanLimits>;
-  /** Longest time that a send waits for acknowledged mail to be filed before it answers 503. */
+  /** Maximum time in milliseconds that a send waits until acknowledged mail is filed. After it the request gets status 503. */
   barrierTimeoutMs: number;
   /** Hosts (or host:port) allowed in webhook URLs of Slack channels; hooks.slack.com by default. */
   slackAllowedHosts?: readonly string[];
-  /** True if the service itself has a Slack signing secret, so presses in every Slack channel are proven. */
+  /** True if the service itself has a Slack signing secret, with which it proves who pressed a button in any Slack channel. */
   slackPressesProven?: boolean;
-  /** Private hosts (or host:port) that webhooks may nevertheless point to; none by default. */
+  /** Private hosts (or host:port) to which webhooks may be sent in spite of the ban on private addresses; none by default. */
   webhookAllowedHosts?: readonly string[];
 };

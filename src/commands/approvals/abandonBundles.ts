@@ -7,15 +7,18 @@ import type { Cause } from "../handle.ts";
 import type { ChannelSlot } from "./askApprovers.ts";
 import { maxDraftsPerMail } from "./sendBundle.ts";
 
-/** Subject of an askInBundles item: all requests waiting for a mailbox (in lower case), or one draft's at one channel. */
+/**
+ * Requests that askInBundles gave up: all requests waiting for a mailbox (`address` in lower case), or one draft's request at one channel.
+ */
 export type AbandonedRequests = { workspaceId: string; address: string } | { draftId: string; slot: ChannelSlot };
 
 const error =
   "internal: the approvers could not be notified, and the operator has the error: notify them again with POST /v1/drafts/{id}/notify";
 
 /**
- * Records on each draft that its approvers were not reached, after the service failed too often and stopped trying: notification_status
- * shows it, and the draft goes to the secondary channel or its thread is marked for review. Requests answered meanwhile stay as they are.
+ * Records on each draft that its approvers were not reached, after the service gave up its tries. notification_status then shows the
+ * failure, and the draft escalates to the secondary channel or its thread is marked for review. Requests that were answered meanwhile are
+ * not changed.
  */
 export async function abandonRequests(deps: Dependencies, what: AbandonedRequests, cause: Cause): Promise<void> {
   if ("draftId" in what) return giveUp(deps, what, cause);
@@ -41,7 +44,7 @@ async function giveUp(
   await deps.drafts.handle(draftId, failed, { ...cause, workspaceId: draft.workspaceId });
 }
 
-/** Returns the newest unanswered request in the stream, which the read models may not have yet. */
+/** Returns the newest unanswered request from the draft's stream, because the read models may not have it yet. */
 const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): ApprovalRequest | undefined =>
   Object.values(notified.open)
     .filter((asked) => asked.version === version && asked.channel.slot === slot)

@@ -82,7 +82,7 @@ export function requireBotToken(path: string, value: string): void {
   );
 }
 
-/** Returns the channels with every secret encrypted again by `again`. */
+/** Returns the channels with each encrypted secret replaced by the result of `again`. */
 export function resealedChannels(
   { workspaceId, ...channels }: Pick<IdentitySettings, ChannelSetting> & { workspaceId: string },
   again: Reseal,
@@ -94,7 +94,9 @@ export function resealedChannels(
   );
 }
 
-/** Decrypts a secret. Returns "" if its key is gone from the key ring: the secret can then be replaced. */
+/**
+ * Decrypts a secret. Returns "" if the secret's key is gone from the key ring, so that the channel can be shown and its secret replaced.
+ */
 export function open(
   deps: Pick<Dependencies, "keyRing">,
   sealed: string,
@@ -141,8 +143,8 @@ const withSecrets = (
 };
 
 /**
- * True for an address of the sandbox domain, a verified domain, an identity, or the approval mail's
- * sender: an agent may read mail arriving there.
+ * Returns true if the address belongs to the sandbox domain, a verified domain or an identity, or is the sender address of approval mail.
+ * An agent may read mail that arrives at such an address.
  */
 export async function isHostedHere(deps: Dependencies, address: string): Promise<boolean> {
   const folded = address.toLowerCase();
@@ -153,7 +155,7 @@ export async function isHostedHere(deps: Dependencies, address: string): Promise
   return (await ownerOfAddress(deps, folded)) !== undefined;
 }
 
-/** Returns the workspace whose identity receives mail for an address, with or without a tag; undefined if none does. */
+/** Returns the workspace whose identity receives mail for an address, with or without a +tag; undefined if no identity does. */
 export async function ownerOfAddress(
   { reads }: Pick<Dependencies, "reads">,
   address: string,

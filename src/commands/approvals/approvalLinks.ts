@@ -32,10 +32,10 @@ import { confirmCodeMacs } from "./confirmCodes.ts";
 import { countedApproval } from "./countApproval.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 
-/** Read models, besides streams, that a decision page is made from, and those that an outcome page requires. */
+/** Read models that a page needs besides the streams: the decision page (`question`) and the outcome page (`outcome`). */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
 
-/** Milliseconds that a decision waits to report if the approved mail is on its way. */
+/** Maximum wait in milliseconds after an approval, to show on the page if the mail is on its way. */
 const tellWithinMs = 3_000;
 
 /** Throws Unavailable if one of these read models cannot be read now. */
@@ -77,8 +77,8 @@ async function requireShown(deps: Deps, position: number, of: readonly ReadModel
 }
 
 /**
- * Decides after waiting for mail that is still being filed. If its identity, or anything else its approval is counted by, changes
- * meanwhile, it is judged again: another person may be the approver by then.
+ * Decides after waiting until acknowledged mail is filed. If the identity, or another stream that the approval was judged by, changes
+ * meanwhile, the decision is judged again, because another person may be the approver by then.
  */
 async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {
   const link = await resolveToken(deps, request.token);
@@ -101,13 +101,13 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
     if (error.code === "invalid_status") return decidedAlready(deps, link);
-    // The link was closed since it was checked above; the repeated check returns the reason.
+    // The link was closed after the check above. The repeated check returns the reason.
     if (error.code === "link_closed") return decide(deps, request);
     throw error;
   }
 }
 
-/** A decision about to be judged by the draft's stream, with the confirmation code that was typed. */
+/** A decision to be judged by the draft's stream, with the MACs of the confirmation code that the approver typed. */
 type CodedPress = LinkedDraft & { codeMacs: readonly string[] | undefined; isWrongCode: boolean };
 
 function judgedCode(
@@ -143,7 +143,7 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
-/** Result for an approval that leaves the quorum unreached. */
+/** Returns the result of an approval after which further approvals are still missing. */
 async function voteCounted(
   deps: Deps,
   { draftId, identity, handled }: { draftId: string; identity: Identity; handled: ChangedDraft },
@@ -151,7 +151,7 @@ async function voteCounted(
   await requireShown(deps, handled.position, shown.outcome);
   const row = await draftById(deps.reads, identity.workspaceId, draftId);
   const approvals = row && (await approvalsSoFar(deps, identity, row));
-  // Fewer approvals are required by now, or the draft was just edited.
+  // The number of required approvals was lowered meanwhile, or the draft was just edited.
   if (!approvals || row.version !== handled.state.version) return { kind: "changed" };
   return { kind: "vote_counted", approvals, again: !handled.changed };
 }
@@ -169,8 +169,8 @@ async function reject(
 }
 
 /**
- * Records a wrong code. It is sent to the stream as the same command as a right one, so that concurrent tries are judged in
- * order and a right code gains no advantage.
+ * Records a wrong confirmation code. The stream receives the same command as for a right code, so that concurrent tries are judged in order
+ * and a right code is not accepted out of turn.
  */
 async function refused(
   deps: Deps,

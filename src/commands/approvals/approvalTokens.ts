@@ -12,7 +12,7 @@ export const tokenBytes = 32;
 
 export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
 
-/** Result of a valid token: its draft as it is now, and the version, channel and decision it was issued for. */
+/** Data of a valid token: the draft as it is now, and the version, channel and decision that the token was issued for. */
 export type LinkedDraft = {
   token: string;
   draftId: string;
@@ -20,11 +20,11 @@ export type LinkedDraft = {
   position: number;
   asked: FoundToken;
   tokenSha256: string;
-  /** Guard on the identity as it was when the token was judged: its channels and approval settings. */
+  /** Guard on the identity (its channels and approval settings) at the revision at which the token was judged. */
   judgedBy: Guard;
 };
 
-/** Checks a token: undefined if no draft knows it. A token whose channel has changed is returned as expired. */
+/** Checks a token. Returns undefined if no draft has it. A token is returned as expired if its channel was changed. */
 export async function resolveToken(deps: Dependencies, token: string): Promise<LinkedDraft | undefined> {
   const tokenSha256 = hashToken(token);
   const known = await draftOf(deps, tokenSha256);
@@ -38,7 +38,7 @@ export async function resolveToken(deps: Dependencies, token: string): Promise<L
   return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256, judgedBy };
 }
 
-/** Finds a token's draft; if the read models do not know it yet, waits until they have caught up and tries once more. */
+/** Finds the draft of a token. If the read models do not know the token yet, waits until they have caught up and tries once more. */
 export async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
   const known = await draftOfToken(deps.reads, tokenSha256);
   if (known) return known;

@@ -28,7 +28,7 @@ import { type FiledMail, MailNotFound, mailAnsweredBy } from "../threads/answere
 import { requiresHuman } from "./humanApproval.ts";
 import { lapsedVoters } from "./voters.ts";
 
-/** Results of the rules about a message, and of those about the draft that answers it. */
+/** Runs of the rules about a message (`received`), and of the rules about the draft that answers it (`created`). */
 type RuleRunsOfDraft = { received: RuleRun | null; created: RuleRun };
 
 export const createdRunId = (submittedEventId: string): string => derivedId("rules", "draft.created", submittedEventId);
@@ -43,10 +43,10 @@ const notAllowed = "the person who approved it may no longer approve in this wor
 export type ApprovalInvalidity = { because: string; lapsed?: readonly string[] };
 
 /**
- * Returns why a draft's approval is no longer valid; null if it is valid. An approval by a rule or a setting requires that it
- * still grants it; by an API key, that no person is required; by a signed-in person, that their role and account still allow it.
- * Approvals by a link or a chat stay valid. Checked at every claim and right before a hand-over, by streams alone: a wrong or
- * lagging read model cannot change what is sent.
+ * Returns why a draft's approval is no longer valid; null if it is valid. An approval by a rule or a setting is valid while that rule or
+ * setting still grants it; one by an API key, while no person is required; one by a signed-in person, while their role and account allow
+ * it. An approval by a link or in a chat stays valid. Called at every claim and right before a hand-over. Reads streams only, so that a
+ * wrong or lagging read model cannot change what is sent.
  */
 export async function whyApprovalInvalid(
   deps: Dependencies,
@@ -66,8 +66,8 @@ export async function whyApprovalInvalid(
 }
 
 /**
- * Returns why the approval of signed-in people is no longer valid; null if it is valid, or not theirs. While a person is required, the API
- * keys' approval does not replace a lapsed one of a person.
+ * Returns why the approval of signed-in people is no longer valid; null if it is valid, or if no signed-in person gave it. While a person
+ * is required, approvals by API keys do not replace a lapsed approval of a person.
  */
 export async function whyPersonsApprovalInvalid(deps: Dependencies, draft: Draft): Promise<ApprovalInvalidity | null> {
   const approvers = approversOf(draft);
@@ -80,13 +80,16 @@ async function isPersonRequired(deps: Dependencies, { identityId }: Draft): Prom
   return requiresHuman(deps, (await deps.identities.load(identityId)).state);
 }
 
-/** Returns the reason if the message that the draft answers cannot be found; throws other errors. */
+/** Returns a reason if the error says that the answered message was not found. Throws any other error. */
 function unknown(error: unknown): string {
   if (error instanceof MailNotFound) return error.message;
   throw error;
 }
 
-/** Decides about a draft by the present rules, settings and contact, over the facts of its earlier evaluations. Throws MailNotFound. */
+/**
+ * Decides about a draft again: with the present rules, settings and contact, and the facts stored by its earlier evaluations. Throws
+ * MailNotFound.
+ */
 export async function reevaluateRules(
   deps: Dependencies,
   { draftId, draft, submittedBySwitch }: { draftId: string; draft: Draft; submittedBySwitch: boolean },
@@ -129,7 +132,7 @@ async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }:
   return { received, created: await run(createdRunId(submitted?.id ?? draftId)) };
 }
 
-/** Walks the message's rules for what they grant to a draft that answers it. */
+/** Evaluates the message's rules and returns what they grant to a draft that answers the message. */
 export async function walkRulesOfMessage(
   deps: Dependencies,
   draftId: string,
@@ -146,7 +149,8 @@ export async function walkRulesOfMessage(
 }
 
 /**
- * True if grants by a message's rules apply to this draft: they apply to the next draft based on it only. A `manual` applies to every one.
+ * Returns true if the grants of a message's rules apply to this draft: they apply only to the next draft that answers the message. A
+ * `manual` action applies to every such draft.
  */
 const grantsToDraft = (received: RuleRun | null, draftId: string): boolean =>
   received !== null && (received.modeUsedBy === null || received.modeUsedBy === draftId);
@@ -156,7 +160,10 @@ const withoutGrants = (rule: WalkedRule): WalkedRule => ({
   actions: rule.actions.filter((action) => !isGrant(action)),
 });
 
-/** Walks `rules` over the mail that a draft answers, if any; `message`: as rules see it; `received`: the run when it arrived. */
+/**
+ * Evaluates `rules` on the mail that a draft answers, if it answers one. `message`: the mail as rules see it. `received`: the rule run made
+ * when the mail arrived.
+ */
 async function walkOfMessage(
   deps: Dependencies,
   {
@@ -174,7 +181,7 @@ async function walkOfMessage(
   },
 ): Promise<RuleWalk<WalkedRule>> {
   if (mail === null || message === null || rules.length === 0) return noWalk;
-  // Rules do not run for a machine's mail or a blocked contact's.
+  // Rules do not run for automatic mail or for mail of a blocked contact.
   if (!triggersRules({ classification: mail.classification, fromBlocked: mail.fromBlockedContact === true }))
     return noWalk;
   const asked = await messageInput(deps, message);
@@ -186,7 +193,7 @@ async function walkOfMessage(
   };
 }
 
-/** Returns what granted the draft's approval when it was given. */
+/** Returns the rules and settings that granted the draft's approval at the time of the approval. */
 function grantedThen(draftId: string, draft: Draft, { received, created }: RuleRunsOfDraft): Source[] {
   const ofMessage = received?.modeUsedBy === draftId ? received : null;
   const askedForPerson = received !== null && approvalModeOf(received)?.mode === "manual";

@@ -81,7 +81,7 @@ export async function approvalView(
   };
 }
 
-/** True if replies go to an address that is not an identity of this workspace now; a deleted identity receives none. */
+/** Returns true if replies go to an address that is not an active identity of this workspace. */
 const repliesLeave = async (deps: Dependencies, workspaceId: string, replyTo: string | null): Promise<boolean> =>
   replyTo !== null && (await ownerOfAddress(deps, replyTo)) !== workspaceId;
 
@@ -103,7 +103,9 @@ async function previousVersion(
   return { version: earlier, content, textDerived, rationale, because: before.because };
 }
 
-/** Returns when the secondary channel is asked (processes/escalateUnanswered.ts); null if it was asked already, or never will be. */
+/**
+ * Returns when the secondary channel will be asked (processes/escalateUnanswered.ts); null if it was asked already or will not be asked.
+ */
 function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded<DraftEvent>[]): string | null {
   const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
   if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return null;
@@ -115,7 +117,7 @@ function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded
 /** Rows of the draft, the message it answers, and newer messages. */
 type Rows = { row?: ReadDraft | undefined; answered?: MessageRow | undefined; newer?: MessageRow; held?: HeldRow };
 
-/** Reads all rows from one state of the read models. */
+/** Reads all rows in one snapshot of the read models. */
 const readRows = (reads: Reads, draftId: string, draft: Draft): Promise<Rows> =>
   reads.snapshot(draft.workspaceId, async (snapshot) => {
     const { workspaceId, basedOnMessageId } = draft;
@@ -140,7 +142,7 @@ async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageB
   return bytes ? JSON.parse(bytes.toString("utf8")) : { text: null, html: null, extracted: "" };
 }
 
-/** Builds the answered message for display; quotations of earlier messages and of our own signature are folded. */
+/** Builds the answered message for display. Quotations of earlier messages, and of our own signature, are folded. */
 async function messageOf(
   deps: Dependencies,
   { message, body, identity }: { message: MessageRow; body: MessageBody; identity: Identity },
@@ -157,7 +159,7 @@ async function messageOf(
   };
 }
 
-/** Notes about the answered message, which are facts, unlike hints. */
+/** Returns notes about the answered message. Notes are facts; hints are guesses. */
 const notesOn = (answered: MessageRow | undefined): string[] =>
   (answered?.notes ?? []).map((note) => `About the message that it answers: ${note}`);
 
@@ -179,7 +181,7 @@ export const heldMessage = ({ from_name, from_email, received_at }: HeldRow): Ne
   newText: null,
 });
 
-/** Returns who has approved the newest version so far, as it counts now; null if one approval is enough. */
+/** Returns the approvers of the newest version whose approvals count now; null if one approval is enough. */
 export async function approvalsSoFar(
   deps: Dependencies,
   identity: Identity,
@@ -195,7 +197,7 @@ export async function approvalsSoFar(
 
 const outcomes = ["approved", "rejected", "sending", "sent", "stale", "failed"] as const;
 
-/** Returns how a draft ended or is about to end; null while it is pending. */
+/** Returns the recorded decision and its outcome; null while the draft is pending. */
 export function recordedOutcome(row: ReadDraft): RecordedOutcome | null {
   const decision = outcomes.find((outcome) => outcome === row.status);
   if (!decision) return null;

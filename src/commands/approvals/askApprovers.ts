@@ -35,9 +35,10 @@ export const linkExpiry = ({ clock, settings }: Pick<Dependencies, "clock" | "se
 
 /**
  * Asks the approvers about a pending draft through one of the identity's channels. The request and its tokens are recorded before anything
- * is sent; a second try uses new tokens. `late`: too old to send as news, so nothing is sent and the approvers are recorded as not
- * reached. A request that waits for notification quota is final if the secondary channel can be asked instead. `alone`: not bundled with
- * other requests. Throws StreamMoved if the identity changes before anything is recorded: the caller asks again.
+ * is sent; a second try uses new tokens. `late`: the event is too old to be sent as news, so nothing is sent and the approvers are recorded
+ * as not reached. `alone`: the request is not bundled with others. A request that lacks notification quota is recorded as failed if the
+ * secondary channel can be asked instead. Throws StreamMoved if the identity changes before the request is recorded; the caller then asks
+ * again.
  */
 export async function askApprovers(
   deps: Dependencies,
@@ -47,7 +48,7 @@ export async function askApprovers(
   const { state: identity, revision } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return finished;
-  // The guard ensures that a request after a naming of the channel in the log was made through that channel (isAsked).
+  // With this guard, every request that follows an identity's change of channel in the log was made through the new channel (isAsked).
   const unlessMoved = [{ stream: identityStream(draft.identityId), revision }];
   const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
   const notificationId = deps.ids.uuid();
@@ -57,7 +58,7 @@ export async function askApprovers(
   const measured = { channel: opened, workspaceId: draft.workspaceId, attemptId: notificationId };
   const room = bundled || unsent ? undefined : await channels[channel.type].takeRoom?.(measured);
   const full = room && "reached" in room ? room : undefined;
-  // A request waiting for quota is not recorded: however long it waits, it costs only a timer.
+  // A request that waits for quota is not recorded, so that a long wait costs one timer instead of many events.
   if (full?.inMs !== undefined && !isUnreachedForGood(full, { draft, identity, slot, lastTry }))
     return { again: true, inMs: full.inMs };
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
@@ -77,7 +78,8 @@ export async function askApprovers(
     ...(bundled && { bundled }),
   };
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, { ...cause, unlessMoved });
-  // Unchanged: decided or edited meanwhile, so this version needs no request. Bundled: src/processes/askInBundles.ts sends the mail.
+  // Not changed: the draft was decided or edited meanwhile, so this version needs no request. Bundled: src/processes/askInBundles.ts sends
+  // the mail.
   if (!recorded.changed && room && "giveBack" in room) await room.giveBack();
   if (!recorded.changed || bundled) return finished;
   const delivered = { draftId, draft, channel: opened, tokens, code, expiresAt, notificationId };
@@ -99,8 +101,8 @@ export async function askApprovers(
 }
 
 /**
- * True if the approvers are not reached for good. Instead of waiting for notification quota the secondary channel is asked, if there is
- * one that was not asked about this version.
+ * Returns true if this channel is not tried again. That includes a channel that lacks notification quota while the secondary channel can be
+ * asked about this version instead.
  */
 export function isUnreachedForGood(
   { again, inMs }: Extract<ChannelAnswer, { reached: false }>,
@@ -125,7 +127,7 @@ const tooLate: ChannelAnswer = {
   error: "the approvers were not notified within 24 hours: notify them again with POST /v1/drafts/{id}/notify",
 };
 
-/** A chat's buttons decide without a page, so there is no field for a code. */
+/** Returns true for mail. In a chat, buttons decide without a page, so there is no field for a confirmation code. */
 const hasLinkPages = ({ type }: ApprovalChannel): boolean => type === "email";
 
 const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
@@ -140,7 +142,7 @@ type RequestToSend = {
   notificationId: string;
 };
 
-/** Returns why the channel cannot be used: its domain may have been added to this service since it was set. */
+/** Returns why the channel cannot be used. Its address may belong to a domain that was added to this service after the channel was set. */
 async function whyUnasked(deps: Dependencies, { type, config }: ApprovalChannel): Promise<ChannelAnswer | undefined> {
   if (type !== "email" || !(await isHostedHere(deps, config.to as string))) return undefined;
   return {
@@ -158,7 +160,7 @@ async function ask(
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const { workspaceId, identityId, threadId } = draft;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
-  // The Message-ID identifies the request if the mail bounces.
+  // The Message-ID contains this origin, so that a bounce of the mail leads to the request.
   const origin = { identityId, threadId, attemptId: notificationId };
   return channels[channel.type].ask({
     channel,

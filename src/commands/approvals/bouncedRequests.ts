@@ -11,8 +11,8 @@ import { digitsOfList, listedIn } from "./bundleTokens.ts";
 type Undelivered = { origin: MailOrigin; evidence: string };
 
 /**
- * Records that an approval mail bounced, so its request reached no approver. Identified by its Message-ID and searched among the thread's
- * open drafts: only a draft that is or may again be pending still needs it. `evidence`: describes the source.
+ * Records that an approval mail bounced, so its request reached no approver. The request is found by the mail's Message-ID among the
+ * thread's open drafts, because only a draft that is or may become pending still needs an approver. `evidence`: describes the source.
  */
 export async function recordBouncedRequest(
   deps: Dependencies,
@@ -45,7 +45,10 @@ async function recordListUndelivered(
   }
 }
 
-/** True for approved drafts too: an approval can be undone, and then a bounced request must not count as delivered. */
+/**
+ * Returns true if the draft still needs an answer to this request. An approved draft does too: its approval can be undone, and then a
+ * bounced request must not count as delivered.
+ */
 const mayNeedAnswer = ({ status, version }: Draft, asked: ApprovalRequest | undefined): boolean =>
   (status === "pending" || status === "approved") && asked?.version === version;
 

@@ -15,7 +15,7 @@ import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
 import { withCard } from "./cards.ts";
 import { isStillChannelOf } from "./channelAddresses.ts";
 
-/** Drafts per page: each pending draft is loaded completely to compute its warnings. */
+/** Number of drafts per page. It is small because each pending draft is loaded completely to compute its warnings. */
 const draftsOnPage = 50;
 
 const shown = ["drafts", "messages", "threads"] as const;
@@ -24,7 +24,7 @@ const shown = ["drafts", "messages", "threads"] as const;
 type RequireReadable = (of: readonly ReadModel[]) => void;
 type Deps = Dependencies & { requireReadable: RequireReadable };
 
-/** Reads the page behind a bundle mail. The token is the permission; opening the page writes nothing. */
+/** Reads the page behind the link of a bundle mail. The token is the permission. Opening the page writes nothing. */
 export const approvalLists = (deps: Dependencies, requireReadable: RequireReadable = () => {}): ApprovalLists => ({
   list: (token, page) => list({ ...deps, requireReadable }, token, page),
 });
@@ -36,7 +36,7 @@ async function list(deps: Deps, token: string, page: number): Promise<ApprovalLi
   const workspaceId = known.workspace_id;
   const all = await draftsOfList(deps.reads, workspaceId, listSha256);
   const pages = Math.max(1, Math.ceil(all.length / draftsOnPage));
-  // The token of a single draft leads to no list.
+  // No requests: the token belongs to a single draft, not to a list.
   if (all.length === 0 || page > pages) return undefined;
   const found: FoundDraft[] = [];
   for (const row of all.slice((page - 1) * draftsOnPage, page * draftsOnPage)) {
@@ -46,7 +46,7 @@ async function list(deps: Deps, token: string, page: number): Promise<ApprovalLi
   }
   await requireShown(deps, Math.max(...found.map(({ position }) => position)));
   const drafts: ListedDraft[] = [];
-  // One at a time, because each may have a large body.
+  // Load one draft at a time, because each may have a large body.
   for (const each of found) drafts.push(await listed(deps, each, token).catch((error) => unshown(deps, each, error)));
   const waiting = all.filter(({ status }) => status === "pending").length;
   const expiresAt = found[0]?.asked.expiresAt ?? new Date(0).toISOString();
@@ -91,7 +91,7 @@ async function stateOf(deps: Dependencies, { row, draft, asked }: FoundDraft, to
   return { kind: "waits", token: itsToken, warnings };
 }
 
-/** Characters checked for warnings: a list has up to fifty drafts, and the page must not wait for many long ones. */
+/** Maximum number of characters of a draft that are checked for warnings: a page with fifty long drafts must not load slowly. */
 const mostLookedThrough = 20_000;
 
 const isLong = ({ content: { body_html, body_text, signature_html } }: ApprovalView): boolean =>

@@ -16,14 +16,14 @@ export const newListToken = (deps: Pick<Dependencies, "ids">): string =>
 export const listedToken = (listToken: string, notificationId: string, decision: Decision): string =>
   createHmac("sha256", Buffer.from(listToken, "base64url")).update(`${decision} ${notificationId}`).digest("base64url");
 
-/** Returns the request through which a list leads to a draft; undefined if there is none. */
+/** Returns the request by which a list contains a draft; undefined if the list does not contain the draft. */
 export const listedIn = (draft: Draft, listSha256: string): ApprovalRequest | undefined =>
   Object.values(draft.notified.open).find((asked) => asked.listSha256 === listSha256);
 
 /** Decision preselected by a link to one draft of a list. */
 export const listedDecision: Decision = "approve";
 
-/** Parts of a listed request that are stored. */
+/** Returns the token data of a listed request that is stored in the log. */
 export const listedTokens = (
   listToken: string,
   notificationId: string,
@@ -32,10 +32,13 @@ export const listedTokens = (
   listSha256: hashToken(listToken),
 });
 
-/** Returns the id in the mail's Message-ID that leads to the list if the mail bounces: a UUID with 30 digits of the list's hash. */
+/**
+ * Returns the attempt id for the Message-ID of a bundle mail: a UUID that contains 30 hex digits of the list's hash, by which a bounce
+ * leads to the list.
+ */
 export const listAttempt = (listSha256: string): string =>
   listSha256.replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");
 
-/** Returns those 30 digits. */
+/** Returns the 30 hex digits of the list's hash in a bundle mail's attempt id. */
 export const digitsOfList = (attemptId: string): string =>
   attemptId.replace(/^(.{8})-(.{4})-.(.{3})-.(.{3})-(.{12})$/, "$1$2$3$4$5");

@@ -6,10 +6,12 @@ import type { Identity } from "#streams/identity/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Open requests for which a mailbox gets a mail each. Requests above that wait a little, for one mail with the others. */
+/**
+ * Default number of open requests of a mailbox that are each sent as a separate mail. Further requests wait a little and share one mail.
+ */
 const usualMostAlone = 30;
 
-/** Minutes: requests of an identity that escalates sooner than this do not wait for long. */
+/** Escalation delay in minutes. Requests of an identity with a shorter delay are not kept waiting for long. */
 const soonMinutes = 30;
 
 type BundlingQuestion = {
@@ -21,8 +23,9 @@ type BundlingQuestion = {
 };
 
 /**
- * True if a request waits to be bundled with others of its mailbox: an identity's edit made new versions of several drafts, or the mailbox
- * has too many open requests. Never true if a code is required: each code belongs to one mail and one draft.
+ * Returns true if a request waits to be bundled with others of the same mailbox: because an identity's edit made new versions of several
+ * drafts, or because the mailbox has too many open requests. Returns false if a confirmation code is required, because each code belongs to
+ * one mail and one draft.
  */
 export async function isBundled(deps: Dependencies, by: Channel, question: BundlingQuestion): Promise<boolean> {
   const { draftId, draft, channel, identity } = question;
@@ -34,7 +37,10 @@ export async function isBundled(deps: Dependencies, by: Channel, question: Bundl
   return (await openRequests(deps.reads, draft.workspaceId, others)) >= most;
 }
 
-/** True if the service made this version, nobody was asked about it yet, and the identity has more open drafts, which changed too. */
+/**
+ * Returns true if an identity's edit made this version, nobody was asked about the version yet, and the identity has other open drafts,
+ * which the edit changed too.
+ */
 async function isOneOfManyNew(deps: Dependencies, { draft, slot }: BundlingQuestion): Promise<boolean> {
   if (slot !== "primary" || !isOfIdentityEdit(draft)) return false;
   if (Object.values(draft.notified.open).some(({ version }) => version === draft.version)) return false;
@@ -44,8 +50,8 @@ async function isOneOfManyNew(deps: Dependencies, { draft, slot }: BundlingQuest
 const isOfIdentityEdit = (draft: Draft): boolean => draft.authoredVersion < draft.version;
 
 /**
- * True if a bundled request waits for seconds only: versions made by an identity's edit all arrive
- * together, and an escalation must not be delayed.
+ * Returns true if a bundled request waits only for seconds: because versions made by an identity's edit arrive within moments of each
+ * other, or because a short escalation delay leaves no time for a longer wait.
  */
 export async function isBundledSoon(deps: Dependencies, draftId: string): Promise<boolean> {
   const { state: draft } = await deps.drafts.load(draftId);

@@ -2,7 +2,7 @@ import type { CardedView } from "#src/channels/approvalDecisions.ts";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Adds a view's card: channels and pages only render the card and derive nothing themselves. */
+/** Adds the card of a view. Channels and pages render the card and derive nothing from the view themselves. */
 export async function withCard<View extends ApprovalView>(
   { costlyWork }: Pick<Dependencies, "costlyWork">,
   workspaceId: string,

@@ -7,15 +7,15 @@ import type { Cause } from "../handle.ts";
 import { openedChannel } from "./approvalChannels.ts";
 
 /**
- * Returns a comparable address of a channel: a mailbox, a bot and its chat, or the hash of a webhook. It is stored and shown in histories,
- * so it contains no secret. `channel`: with secrets decrypted.
+ * Returns the address of a channel in a form that can be compared: a mailbox, a bot id with its chat id, or the hash of a webhook URL. The
+ * address is stored and shown in histories, so it contains no secret. `channel`: with decrypted secrets.
  */
 export function addressOf({ type, config }: ApprovalChannel): string {
   switch (type) {
     case "email":
       return config.to as string;
     case "telegram":
-      // A bot keeps its id, the beginning of its token, when its token is replaced.
+      // The bot's id is the beginning of its token, and stays the same when the token is replaced.
       return `${(config.bot_token ?? "").split(":", 1)[0]}:${config.chat_id}`;
     case "slack":
       return createHash("sha256")
@@ -25,8 +25,8 @@ export function addressOf({ type, config }: ApprovalChannel): string {
 }
 
 /**
- * True if a request's channel is still the identity's. A link or button is bound to its channel: it expires when another approver takes
- * over. A chat whose id was changed by its provider is the same chat.
+ * Returns true if the identity still uses the request's channel. Links and buttons of a request expire when the identity gets another
+ * channel, because that channel's approver has taken over. A chat whose id was changed by its provider counts as the same chat.
  */
 export function isStillChannelOf(
   deps: Pick<Dependencies, "keyRing">,

@@ -13,13 +13,18 @@ export type ChatQuestion = {
   draftId: string;
   draft: Draft;
   asked: FoundToken;
-  /** The channel it was sent through, with its present settings and decrypted secrets; null if another approver has taken over. */
+  /**
+   * Channel that the request was sent through, with its present settings and decrypted secrets; null if another approver has taken over.
+   */
   channel: ApprovalChannel | null;
-  /** Location of the request's message; null if the chat never reported it. */
+  /** Chat message that shows the request; null if the chat's provider never reported the message's id. */
   message: ChatMessage | null;
 };
 
-/** Finds the request of a button's token, to check that the press came from that chat; undefined for an unknown token. */
+/**
+ * Finds the request of a button's token, so that the caller can check that the button was pressed in the request's chat. Returns undefined
+ * for an unknown token.
+ */
 export async function chatQuestion(deps: Dependencies, token: string): Promise<ChatQuestion | undefined> {
   const link = await resolveToken(deps, token);
   if (!link) return undefined;

@@ -7,8 +7,8 @@ import { channelOf } from "./askApprovers.ts";
 import { isStillChannelOf } from "./channelAddresses.ts";
 
 /**
- * Replaces the buttons of a request in a chat with a text about its outcome. Undefined if there is nothing to do: the request has no chat
- * message, its channel cannot edit messages, or the identity no longer uses that chat, so its secrets are gone.
+ * Replaces the buttons of a request in a chat with a text about the outcome. Returns undefined if there is nothing to replace: the request
+ * has no chat message, its channel cannot edit messages, or the identity no longer uses the chat, so that the chat's secrets are gone.
  */
 export async function concludeCard(
   deps: Dependencies,

@@ -10,7 +10,10 @@ import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { toVote } from "./voters.ts";
 
-/** An approval to count. `draftId`: null for a draft submitted with its approval. `channel`: the channel used; absent for none. */
+/**
+ * An approval to count. `draftId`: null if the draft is being submitted with this approval. `channel`: the channel that the approver used;
+ * absent if none.
+ */
 type ApprovalToCount = {
   draftId: string | null;
   identityId: string;
@@ -18,10 +21,13 @@ type ApprovalToCount = {
   channel?: ApprovalRequest["channel"];
 };
 
-/** An approval as it counts now. `unlessMoved`: streams it was judged by, which must guard its append. */
+/** An approval with the rules by which it counts now. `unlessMoved`: guards on the streams that it was judged by, for its append. */
 export type CountedApproval = { identity: Identity; voting: Voting; unlessMoved: readonly Guard[] };
 
-/** Counts an approval by its identity, its workspace and, if several approvals are required, the members whose votes may have lapsed. */
+/**
+ * Determines how an approval counts: by its identity, its workspace and, if several approvals are required, the members whose votes may
+ * have lapsed.
+ */
 export async function countedApproval(
   deps: Dependencies,
   { draftId, identityId, actor, channel }: ApprovalToCount,
@@ -37,13 +43,13 @@ export async function countedApproval(
   if (approvalsRequired > 1) {
     const members = await deps.members.load(workspaceId);
     unlessMoved.push({ stream: memberStream(workspaceId), revision: members.revision });
-    // Votes are read after the members, so a removal of a member after that moves the guarded stream.
+    // Read the votes after the members. If a member is removed after this, the guarded members' stream moves and the append is refused.
     if (draftId !== null) votes = (await deps.drafts.load(draftId)).state.votes;
   }
   return { identity, unlessMoved, voting: await toVote(deps, identity, { actor, channel: channel ?? null, votes }) };
 }
 
-/** Appends an approval as it counts; counts again if a stream it was judged by moves before the append. */
+/** Determines how an approval counts, and appends it. If a stream that it was judged by moves before the append, does both again. */
 export async function countApproval<T>(
   deps: Dependencies,
   approval: ApprovalToCount,

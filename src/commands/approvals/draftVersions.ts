@@ -4,7 +4,7 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream, type EditReason, type StoredContent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 
-/** One version of a draft as recorded by its event. `because`: reason for it; null for the first. */
+/** One version of a draft, as its event recorded it. `because`: why the version was made; null for the first version. */
 export type DraftVersion = {
   version: number;
   stored: StoredContent;
@@ -15,10 +15,10 @@ export type DraftVersion = {
 
 type Events = readonly Recorded<DraftEvent>[];
 
-/** Newest events of a draft that are read: limits the time to render a draft that was edited very often. */
+/** Maximum number of a draft's newest events that are read, so that a draft that was edited very often is still rendered quickly. */
 const lookedAt = 200;
 
-/** Returns a draft's newest events, oldest first. `isWhole`: there are no others. */
+/** Returns a draft's newest events, oldest first. `isWhole`: true if these are all of the draft's events. */
 export async function recentEvents(
   store: Pick<EventStore, "read" | "readLast">,
   draftId: string,
@@ -28,7 +28,10 @@ export async function recentEvents(
   return { events: await readEvents<DraftEvent>(store, draftStream(draftId), { from }), isWhole: from === 0 };
 }
 
-/** Reads an earlier version from the log, in pages. Each version has its own event, so its revision is at least its number minus one. */
+/**
+ * Reads an earlier version from the log, one page at a time. Reading starts at revision `version` − 1, because each version has its own
+ * event.
+ */
 export async function earlierVersion(
   store: Pick<EventStore, "read">,
   draftId: string,
@@ -49,8 +52,9 @@ export function versionOf(events: Events, version: number): DraftVersion {
 }
 
 /**
- * Returns the newest earlier version that approvers were really shown (not by a mail that could not be sent or bounced), and the reasons
- * for the versions since, each once. Null if no approver was shown any, or these events do not include it.
+ * Returns the newest earlier version that approvers were shown, and the distinct reasons for the versions made since. A version does not
+ * count as shown if its mail could not be sent or bounced. Returns null if no earlier version was shown, or if these events do not include
+ * it.
  */
 export function lastShownVersion(
   events: Events,
@@ -74,7 +78,9 @@ export function lastShownVersion(
 /** Events after which a person has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 
-/** Returns the time since which the draft has waited for a decision, in ms since the epoch; undefined if its events do not tell. */
+/**
+ * Returns the time since which the draft has waited for a decision, in milliseconds since 1970; undefined if the given events do not say.
+ */
 export function pendingSince(events: Events): number | undefined {
   const since = Date.parse(events.findLast(({ type }) => asking.includes(type))?.metadata.at ?? "");
   return Number.isNaN(since) ? undefined : since;

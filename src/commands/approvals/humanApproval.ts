@@ -7,7 +7,7 @@ import type { Dependencies } from "../dependencies.ts";
 
 type Workspaces = Pick<Dependencies, "workspaces">;
 
-/** True if only a person may approve for this identity: by its own setting, or by its workspace's, which covers all identities. */
+/** Returns true if only a person may approve for this identity, because of the identity's setting or its workspace's setting. */
 export async function requiresHuman(
   deps: Workspaces,
   identity: Pick<Identity, "workspaceId" | "requireHumanApproval">,
@@ -28,7 +28,7 @@ export async function requireKeysMayDecide(
   );
 }
 
-/** Throws Rejected approvals_missing if several approvals are required, so that a single one must not approve. */
+/** Throws Rejected approvals_missing if several approvals are required, because then one API key must not approve alone. */
 export async function requireOneApproval(
   deps: Pick<Dependencies, "identities">,
   { identityId }: { identityId: string },
@@ -44,8 +44,8 @@ async function workspaceRequiresHuman(deps: Workspaces, workspaceId: string): Pr
 }
 
 /**
- * Runs `judged` with the workspace's human-approval setting; `judged` must append under the guard. If the workspace changes meanwhile, it
- * runs again, so that a slow change that began before the setting was turned on cannot bypass it.
+ * Runs `judged` with the workspace's human-approval setting and a guard, under which `judged` must append. Runs it again if the workspace
+ * changes meanwhile, so that a slow change that began before the setting was turned on cannot bypass the setting.
  */
 export async function withWorkspaceRequirement<T>(
   deps: Workspaces,
@@ -64,8 +64,9 @@ export async function withWorkspaceRequirement<T>(
 }
 
 /**
- * Checks the right to name approvers while creating an identity in a workspace that requires human approval: otherwise an agent's key
- * could create an identity that it approves itself, or whose replies nobody here sees. Throws Rejected insufficient_scope.
+ * Checks the right to name approvers or reply addresses while creating an identity in a workspace that requires human approval. Without
+ * this check an agent's key could create an identity that the agent approves itself, or whose replies nobody in the workspace sees. Throws
+ * Rejected insufficient_scope.
  */
 export function requireMayNameApprovers({
   approvalChannel,

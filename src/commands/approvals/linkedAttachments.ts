@@ -6,9 +6,9 @@ import { resolveToken } from "./approvalTokens.ts";
 import { readBlobInParts } from "./readBlobInParts.ts";
 
 /**
- * Returns the n-th attachment, from 1, of the version that a link was issued for, while that version is the newest and the
- * link is neither closed nor expired, even after a decision. Null if the link shows nothing or has no such attachment;
- * undefined for an unknown token. Reads only.
+ * Returns the n-th attachment (from 1) of the version that a link was issued for, even after a decision. The version must still be the
+ * newest, and the link neither closed nor expired; otherwise, or if there is no such attachment, returns null. Returns undefined for an
+ * unknown token. Changes nothing.
  */
 export async function linkedAttachment(
   deps: Dependencies,
@@ -26,7 +26,7 @@ export async function linkedAttachment(
   return { name: file.filename, size, parts: () => readBlobInParts(deps.blobs, { sha256: file.sha256, size }) };
 }
 
-/** Adds the address of each file for a link's page, relative to the page's own address. */
+/** Adds the download URL of each file to the page of a link. The URLs are relative to the page's own URL. */
 export const withDownloads = (facts: readonly AttachmentFact[], token: string): AttachmentFact[] =>
   facts.map((fact, index) => ({
     ...fact,

@@ -7,12 +7,15 @@ import { draftEvents } from "../drafts/draftHistories.ts";
 import { type ChannelSlot, channelOf } from "./askApprovers.ts";
 import { isStillChannelOf } from "./channelAddresses.ts";
 
-/** "before": skip if they were asked at all. `namedAt`: log position at which the channel was named; skip if they were asked after it. */
+/**
+ * When not to ask approvers. "before": if they were asked about this version at all. `namedAt`: if they were asked after this log position,
+ * at which the channel was named.
+ */
 export type UnlessAsked = "before" | { namedAt: number };
 
 type ChannelQuestion = { draft: Draft; identity: Identity; slot: ChannelSlot };
 
-/** Returns the requests about the draft's present version that reached the approvers of this channel and whose links still decide. */
+/** Returns the requests about the draft's present version that reached this channel's approvers and whose links can still decide. */
 export const openRequestsOf = (
   deps: Pick<Dependencies, "keyRing" | "clock">,
   { draft, identity, slot }: ChannelQuestion,
@@ -23,8 +26,8 @@ export const openRequestsOf = (
   );
 
 /**
- * True if the channel's approvers have a request about the present version whose links still decide. A chat that was named again is asked
- * again, as its old buttons may not work, unless it was asked after that naming.
+ * Returns true if the channel's approvers have a request about the present version whose links can still decide. If an identity names a
+ * chat again, the chat's old buttons may not work, so only requests made after that naming count.
  */
 export async function hasOpenRequest(
   deps: Dependencies,

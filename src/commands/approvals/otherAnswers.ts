@@ -4,7 +4,7 @@ import type { ApprovalView, BriefMail } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 
-/** Returns what else answers the same message: the mail queued meanwhile, and other pending drafts. */
+/** Returns the other answers to the same message: mail queued meanwhile, and other pending drafts. */
 export async function otherAnswersToMessage(
   deps: Pick<Dependencies, "reads" | "blobs">,
   row: ReadDraft,
@@ -38,7 +38,7 @@ async function answeredMeanwhile(
   return { by, at, subject, text: body_text ?? "" };
 }
 
-/** Summarises a mail; a content that is lost does not prevent showing the draft. */
+/** Summarises a mail. If its content is lost, the summary is incomplete, but the draft is still shown. */
 async function brief(
   deps: Pick<Dependencies, "blobs">,
   { content, content_blob, created_at }: Pick<DraftRow, "content" | "content_blob" | "created_at">,

@@ -11,8 +11,8 @@ type Approvers = Pick<
 > & { workspaceId: string };
 
 /**
- * Returns a sentence if an identity's channels do not have enough approvers for its quorum, saying who can give the
- * missing approvals; null if they have enough.
+ * Returns a warning if an identity's channels have fewer approvers than its quorum. The warning says who else can give the missing
+ * approvals. Returns null if there are enough.
  */
 export async function unreachableQuorum(deps: Dependencies, identity: Approvers): Promise<string | null> {
   const { approvalsRequired: required, workspaceId } = identity;
@@ -29,7 +29,7 @@ export async function unreachableQuorum(deps: Dependencies, identity: Approvers)
   return `${have}, so drafts can never be approved: set another approval channel, or lower approvals_required`;
 }
 
-/** Returns the different approvers that the channels ask: a mailbox is one, a group may be any number. */
+/** Returns the distinct approvers that the channels ask. A mailbox is one approver; a group chat counts as any number ("many"). */
 function approversOf(deps: Dependencies, identity: Approvers): ReadonlySet<string> | "many" {
   const { workspaceId } = identity;
   const voters = (["primary", "secondary"] as const).map((slot) => {
@@ -39,13 +39,14 @@ function approversOf(deps: Dependencies, identity: Approvers): ReadonlySet<strin
   return voters.includes("many") ? "many" : new Set(voters.flat());
 }
 
-/** Users' chats with a bot have positive ids, groups negative ones. */
+/** Returns the approvers of one channel. In Telegram, a chat of one user with a bot has a positive id, a group a negative id. */
 function votersOf({ settings }: Dependencies, { type, config }: ApprovalChannel): string[] | "many" {
   if (type === "email") return [voterOf({ kind: "email_link", id: config.to as string }, null).voter];
   if (type === "telegram") {
     const users = allowedUsersOf(config) ?? (/^\d+$/.test(config.chat_id ?? "") ? [config.chat_id as string] : null);
     return users === null ? "many" : [...users].map((id) => voterOf({ kind: "telegram", id }, null).voter);
   }
-  // Without a signing secret that proves who pressed, all members decide by the same links and count as one.
+  // Only a signing secret proves who pressed a button. Without one, all members of a Slack channel decide by the same links and count as
+  // one approver.
   return config.signing_secret || settings.slackPressesProven ? "many" : ["slack"];
 }

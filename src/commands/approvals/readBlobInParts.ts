@@ -4,9 +4,9 @@ import { BlobCorrupt, type Blobs } from "#src/platform/blobs/blobs.ts";
 const partBytes = 512 * 1024;
 
 /**
- * Yields a blob's bytes in parts, so that a large blob is never in memory as a whole, however many clients fetch it and however
- * slowly. The last part is yielded only after all bytes match the hash: a damaged blob is never complete. Throws BlobCorrupt
- * then, and an Error if the blob is missing.
+ * Yields a blob's bytes in parts, so that a large blob is never in memory as a whole, however many clients fetch it and however slowly. The
+ * last part is yielded only after the hash of all bytes was checked, so no client gets a complete damaged blob. Throws BlobCorrupt if the
+ * hash differs, and an Error if the blob is missing.
  */
 export async function* readBlobInParts(
   blobs: Pick<Blobs, "part">,

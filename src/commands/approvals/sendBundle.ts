@@ -15,33 +15,33 @@ import { channelOf, isUnreachedForGood, linkExpiry } from "./askApprovers.ts";
 import { listAttempt, listedTokens, newListToken } from "./bundleTokens.ts";
 import { requiresHuman } from "./humanApproval.ts";
 
-/** Largest number of drafts in one mail; further ones are asked about in another mail. */
+/** Maximum number of drafts in one mail. Further drafts are asked about in another mail. */
 export const maxDraftsPerMail = 500;
-/** Largest number of drafts that the mail lists by subject. */
+/** Maximum number of drafts that a mail lists by subject. */
 const mostNamed = 10;
-/** Drafts read or written at once: the drafts of a mail are independent of each other. */
+/** Number of drafts that are read or written concurrently. */
 const atOnce = 20;
 
 export type BundleQuery = {
   channels: Channels;
   workspaceId: string;
-  /** The mailbox, in lower case. */
+  /** Mailbox in lower case. */
   address: string;
   /** The last request of the previous mail; undefined for the first mail. */
   after: WaitingRequest | undefined;
-  /** Returns the milliseconds to wait after so many failed tries; undefined: that was the last. */
+  /** Returns the milliseconds to wait before the next try, given the number of failed tries; undefined if there is no further try. */
   pauseAfter(triesBefore: number): number | undefined;
 };
 
-/** A request sent on its own instead of bundled. `causedBy`: id of the event that it answers. */
+/** A request that is sent as a separate mail instead of in a bundle. `causedBy`: id of the event that caused the request. */
 export type AskedAlone = Pick<WaitingRequest, "slot" | "since"> & { draftId: string; causedBy: string };
 
 export type BundleResult = {
-  /** Requests to be sent as ordinary ones. */
+  /** Requests to be sent as separate mails. */
   alone: AskedAlone[];
-  /** Milliseconds until the requests that were not delivered are tried again; undefined: none is. */
+  /** Milliseconds until the undelivered requests are tried again; undefined if none is tried again. */
   againInMs: number | undefined;
-  /** The last request read; undefined: no more are waiting. */
+  /** Last request that was read, to continue from; undefined if no more requests are waiting. */
   next: WaitingRequest | undefined;
 };
 
@@ -56,9 +56,9 @@ type BundledDraft = {
 };
 
 /**
- * Asks in one mail about the drafts that wait for it at a mailbox, at most 500. As with a single draft, the requests and their tokens are
- * recorded before the mail is sent, and afterwards its acceptance. The read models must have reached every request made so far. `isAlone`:
- * selects requests to be sent on their own regardless of others.
+ * Asks a mailbox in one mail about its waiting drafts, at most 500. As for a single draft, the requests and their tokens are recorded
+ * before the mail is sent, and the provider's acceptance afterwards. The read models must have reached every request made so far.
+ * `isAlone`: selects requests that are sent as separate mails even if others are waiting.
  */
 export async function sendBundle(
   deps: Dependencies,
@@ -71,7 +71,8 @@ export async function sendBundle(
   const found = await inParts(rows, (row) => stillWaiting(deps, row));
   const waiting = found.filter((each) => each !== undefined);
   const isHosted = waiting.length > 0 && (await isHostedHere(deps, address));
-  // A code may have been required since the request began to wait; each code belongs to one mail and one draft.
+  // A code may have become required while the request waited. Each code belongs to one mail and one draft, so such a request is not
+  // bundled.
   const together = waiting.filter(({ row, needsCode }) => !isHosted && !needsCode && !isAlone(row));
   if (together.length === 1 && after === undefined) together.length = 0;
   const alone = waiting.filter((each) => !together.includes(each)).map(aloneOf);
@@ -87,14 +88,14 @@ const aloneOf = ({ row, asked }: BundledDraft): AskedAlone => ({
 });
 
 /**
- * Reads a waiting request from its draft's stream: undefined if the draft was decided or edited
- * meanwhile, or the mailbox is no approver any more.
+ * Returns a waiting request with its draft's present state; undefined if the draft was decided or edited meanwhile, or the mailbox no
+ * longer belongs to an approver.
  */
 async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<BundledDraft | undefined> {
   const { state: draft } = await deps.drafts.load(row.draft_id);
   const asked = draft.notified.open[row.notification_id];
   if (draft.status !== "pending" || draft.version !== row.version || asked === undefined) return undefined;
-  // Another mail may have been accepted since the read model was read.
+  // Another mail with this request may have been accepted after the read model was read.
   if (draft.notified.answered.includes(answeredBy(asked.causedBy, row.slot))) return undefined;
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, row.slot);
@@ -107,8 +108,8 @@ async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Bu
 type RecordedRequest = BundledDraft & { notificationId: string };
 
 /**
- * Returns the milliseconds until the requests that were not delivered are tried again. Notification quota is taken before anything is
- * recorded. Without quota, only requests that move to the secondary channel are recorded.
+ * Asks about these drafts in one mail. Returns the milliseconds until undelivered requests are tried again. Notification quota is taken
+ * before anything is recorded. If there is no quota, only requests that escalate to the secondary channel are recorded.
  */
 async function askIn(
   deps: Dependencies,
@@ -173,13 +174,16 @@ async function recordAsked(
 
 const cannot: ChannelAnswer = { reached: false, again: false, error: "this channel takes one request at a time" };
 
-/** Returns subject and recipients for the mail; empty ones if the content is lost, so that the other drafts are still asked about. */
+/**
+ * Returns the subject and recipients of a draft for the mail. If the draft's content is lost, both are empty, so that the mail still asks
+ * about the other drafts.
+ */
 async function titleOf(deps: Dependencies, { draft }: BundledDraft): Promise<{ subject: string; to: string[] }> {
   const { subject, to } = await loadContent(deps.blobs, draft.stored).catch(() => ({ subject: "", to: [] }));
   return { subject, to };
 }
 
-/** Records on each draft if the mail was accepted. */
+/** Records on each draft if the provider accepted the mail. */
 async function record(
   deps: Dependencies,
   {
@@ -205,7 +209,7 @@ async function record(
   return left.length > 0 ? Math.min(...left) : undefined;
 }
 
-/** Processes items in groups of `atOnce`: neither one by one nor with all connections at once. */
+/** Processes items in groups of `atOnce`, to be faster than one by one without using all connections. */
 async function inParts<T, R>(all: readonly T[], work: (each: T) => Promise<R>): Promise<R[]> {
   const done: R[] = [];
   for (let from = 0; from < all.length; from += atOnce) {

@@ -6,8 +6,8 @@ import type { SendingIdentity } from "../sends/sender.ts";
 export type SendObstacle = NonNullable<SendRefusal["obstacle"]>;
 
 /**
- * Returns the obstacle that prevents an identity's mail from being sent now, so that an approver
- * knows beforehand; undefined if there is none.
+ * Returns the obstacle that would prevent an identity's mail from being sent now; undefined if there is none. Approvers are shown it before
+ * they decide.
  */
 export const sendObstacle = async (deps: Dependencies, sender: SendingIdentity): Promise<SendObstacle | undefined> =>
   (await checkSenderAllowed(deps, sender, "shown")).no?.obstacle;

@@ -10,15 +10,15 @@ import { withCard } from "./cards.ts";
 import { earlierVersion } from "./draftVersions.ts";
 import { readBlobInParts } from "./readBlobInParts.ts";
 
-/** A draft's newest version as shown to a signed-in person: like a link's page, without a link that could expire. */
+/** A draft's newest version as shown to a signed-in person: like the page of an approval link, but without an expiry. */
 export type SignedInView = { view: CardedView; draft: Draft };
 
 type PersonsViewQuery = {
   workspaceId: string;
   draftId: string;
-  /** Returns the address of the draft's n-th file, from 1. */
+  /** Returns the URL of the draft's n-th file, from 1. */
   downloadOf: (n: number) => string;
-  /** A version this person was shown before: changes are shown relative to it. */
+  /** Version that the person saw before; the view shows the changes since that version. */
   since?: number | undefined;
 };
 

@@ -20,7 +20,8 @@ export const approverRoles: readonly Role[] = ["owner", "admin", "approver"];
 
 /**
  * Returns the voter that an actor counts as: a chat user, a mailbox, a signed-in user, or all API keys together. A link in a chat
- * identifies no person, so all who follow links in chats of one kind are one voter. `channel`: the channel used; null for none.
+ * identifies no person, so all people who use links in chats of one kind count as one voter. `channel`: the channel that the actor used;
+ * null if none.
  */
 export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: ApprovalRequest["channel"] | null): Voter {
   const place = channel === null || channel.type === "email" ? null : placeOf(channel);
@@ -32,8 +33,8 @@ export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: Appro
 const userVoter = (userId: string): string => `session:${userId}`;
 
 /**
- * Returns other names of the same person: a user's mailboxes, former ones included, and the user of a mailbox. So no person counts twice
- * by signing in and following a mail's link, or by changing their address in between.
+ * Returns the other voter names of the same person: for a user, their present and former mailboxes; for a mailbox, its user. A person
+ * therefore cannot count twice by signing in and also using a mail's link, or by changing their address in between.
  */
 async function otherNames(
   deps: Pick<Dependencies, "store" | "userEmails">,
@@ -62,7 +63,7 @@ async function mailboxesOf(deps: Pick<Dependencies, "store">, userId: string): P
   );
 }
 
-/** Returns the signed-in voters who may not decide in this workspace any more: by their role, or because the operator disabled them. */
+/** Returns the signed-in voters who may no longer decide in this workspace, because of their role or because the operator disabled them. */
 export async function lapsedVoters(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,
@@ -90,10 +91,10 @@ export async function memberVoters(
   return members.flatMap(({ member, user }) => (user.disabled ? [] : [mailboxVoter(member.email)]));
 }
 
-/** Returns the voter of a mailbox: other spellings and tags of an address are the same person. */
+/** Returns the voter name of a mailbox. Different spellings and tags of an address count as the same person. */
 const mailboxVoter = (address: string): string => `mailbox:${mailboxOf(address)}`;
 
-/** True if this mailbox's person is among those who have approved the version while approvals are missing. */
+/** Returns true if the person of this mailbox has approved the version and further approvals are still missing. */
 export const hasApproved = ({ votes }: { votes: readonly Vote[] }, address: string): boolean =>
   votes.some((vote) => isSamePerson(vote, { voter: mailboxVoter(address) }));
 
@@ -105,7 +106,7 @@ export async function quorumOf(
   identity: Identity,
 ): Promise<Pick<Voting, "required" | "keysCount">> {
   const required = identity.approvalsRequired;
-  // If one approval is enough, anyone who may decide at all decides.
+  // If one approval is enough, the approval of an API key always counts; other checks say if the key may decide at all.
   return { required, keysCount: required === 1 || !(await requiresHuman(deps, identity)) };
 }
 
@@ -119,7 +120,10 @@ export async function voterNames(
   return { ...voter, also: await otherNames(deps, actor, voter) };
 }
 
-/** Returns an approval as the draft's stream counts it. `channel`: the channel used; null for none. `votes`: the draft's votes so far. */
+/**
+ * Returns an approval in the form that the draft's stream counts. `channel`: the channel that the approver used; null if none. `votes`: the
+ * draft's votes so far.
+ */
 export async function toVote(
   deps: Pick<Dependencies, "workspaces" | "members" | "users" | "store" | "userEmails">,
   identity: Identity,

@@ -7,12 +7,12 @@ import {
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Longest time in milliseconds that a request waits for the payment processor in all. */
+/** Maximum time in milliseconds that one request waits for all its calls to the payment processor. */
 const longestRequestMs = 14_000;
 
 /**
- * Calls the payment processor for a request. Throws Rejected stripe_error if there is no processor, it cannot be reached, or it
- * refuses; a call already begun is not cancelled.
+ * Calls the payment processor for a request. Throws Rejected stripe_error if there is no processor, it cannot be reached, or it refuses.
+ * After a timeout the call is not cancelled.
  */
 export async function callProcessor<Answer>(
   deps: Pick<Dependencies, "payments" | "log">,

@@ -17,13 +17,14 @@ const trialDays = 30;
 export type CheckoutOrder = { workspaceId: string; plan: PaidPlan; interval: Interval };
 
 /**
- * Opens a page of the payment processor on which the workspace can start a subscription, and expires the previous one: of two opened at
- * once, only one can be completed. Throws Rejected stripe_customer_missing, invalid_request (409: subscribed already), stripe_error.
+ * Opens a page of the payment processor on which the workspace can start a subscription, and expires the previous page, so that only one of
+ * two concurrently opened pages can be completed. Throws Rejected stripe_customer_missing, invalid_request (409 if already subscribed),
+ * stripe_error.
  */
 export const startCheckout = (
   deps: Dependencies,
   wanted: CheckoutOrder,
-  // A repetition records a new page: the first run's page is not its own effect.
+  // A repeated request records a new page: it must not return the first run's page, which may have expired.
   { operation: _, repeated: __, ...cause }: Cause,
 ): Promise<{ url: string }> =>
   callProcessor(deps, async (payments) => {
@@ -43,7 +44,8 @@ export const startCheckout = (
       cause,
     );
     const checkout = { sessionId, plan, interval, expiresAt };
-    // The page is recorded before it is returned. If another request was faster, its page is expired first.
+    // The page is recorded before it is returned. If another request recorded its page first, that page is expired and recording is tried
+    // again.
     while (!(await recordCheckout(deps, { workspaceId, checkout, replaces }, cause))) {
       const now = await loadPayer(deps, workspaceId);
       if (now.isSubscribed) throw subscribed();
@@ -61,8 +63,8 @@ type CustomerCall<Answer> = {
 };
 
 /**
- * Calls the processor about a customer. If the processor does not know the customer any more, requests a new one and
- * throws Rejected stripe_customer_missing.
+ * Calls the processor about a customer. If the processor no longer knows the customer, requests the creation of a new one and throws
+ * Rejected stripe_customer_missing.
  */
 export async function callAboutCustomer<Answer>(
   deps: Dependencies,
@@ -73,7 +75,7 @@ export async function callAboutCustomer<Answer>(
     return await ask();
   } catch (error) {
     if (!(error instanceof ProcessorRefused) || error.code !== "resource_missing") throw error;
-    // A missing price gives the same error.
+    // The processor returns the same error for an unknown price: if it still knows the customer, the price is the cause.
     if (Array.isArray(await payments.subscriptionsOf(customerId))) throw error;
     throw await customerGone(deps, workspaceId, cause);
   }
@@ -87,8 +89,8 @@ async function customerGone(deps: Dependencies, workspaceId: string, cause: Caus
 type OpenCheckout = CheckoutOrder & { payments: PaymentProcessor; customerId: string; sessionId: string | null };
 
 /**
- * Expires an open checkout so that it cannot be completed. Throws if it was completed and its subscription still exists, even if unknown
- * here. `hadTrial`: its subscription has ended and had a trial.
+ * Expires an open checkout so that it cannot be completed. Throws if the checkout was completed and its subscription still exists, even if
+ * the subscription is not recorded here yet. `hadTrial`: true if the checkout's subscription has ended and had a trial.
  */
 async function endOpen(
   deps: Dependencies,
@@ -103,7 +105,10 @@ async function endOpen(
   throw subscribed();
 }
 
-/** Each run uses a new request key: a repetition must not be answered with a page that has expired since. */
+/**
+ * Returns the URLs and a new request key for a checkout. With the key of an earlier run the processor would return that run's page, which
+ * may have expired.
+ */
 const detailsOf = ({
   settings: { publicUrl },
   ids,
@@ -120,7 +125,7 @@ const subscribed = (): Rejected =>
     { conflict: true },
   );
 
-/** Error until a process has created the customer, moments after the workspace. */
+/** Returns the error for a workspace without a customer. A process creates the customer within moments after the workspace. */
 export const customerMissing = (): Rejected =>
   new Rejected(
     "stripe_customer_missing",

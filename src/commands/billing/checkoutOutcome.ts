@@ -26,10 +26,13 @@ export type CheckoutOutcome =
   /** Its subscription has ended. */
   | { kind: "ended" };
 
-/** True for an id of the payment processor, long enough that it cannot be guessed. */
+/** Returns true if the text looks like a checkout id of the payment processor, which is too long to guess. */
 const isSessionId = (text: string): boolean => /^cs_[A-Za-z0-9_-]{16,200}$/.test(text);
 
-/** Returns the state of a checkout. Its id is the permission: the payment processor sends only its buyer here with it. */
+/**
+ * Returns the state of a checkout. Its id is the permission, because the payment processor gives the id only to the buyer, in the URL that
+ * leads back here.
+ */
 export async function checkoutOutcome(
   deps: Dependencies,
   sessionId: string,
@@ -44,7 +47,7 @@ export async function checkoutOutcome(
     if (session.status !== "complete") return { kind: session.status };
     return await broughtBy(deps, { ...session, sessionId, workspaceId }, { ...cause, workspaceId });
   } catch (error) {
-    // A refusal here concerns the whole account: the operator's log has it from other requests.
+    // A refusal by the processor concerns the whole account. The operator's log already has it from other requests.
     if (error instanceof ProcessorUnavailable || error instanceof ProcessorRefused) return { kind: "being_confirmed" };
     throw error;
   }
@@ -61,7 +64,8 @@ async function broughtBy(
   if (subscriptionId !== null && Object.hasOwn(billing.seconds, subscriptionId)) return { kind: "second" };
   const subscription = billing.subscriptions.find(({ id }) => id === subscriptionId);
   if (subscription) return { kind: "subscription", subscription };
-  // Ended subscriptions are not kept, and the next checkout is only opened after they ended.
+  // Ended subscriptions are not stored. If a later checkout was opened, this one's subscription has ended, because only then another
+  // checkout can be opened.
   if (billing.checkout?.sessionId !== sessionId || isLongAgo(billing.checkout, deps.clock.now()))
     return { kind: "ended" };
   // The processor's event may be late or lost, so read the subscriptions again.
@@ -69,6 +73,6 @@ async function broughtBy(
   return { kind: "being_confirmed" };
 }
 
-/** True if the checkout expired so long ago that its result was certainly read, however long the processor was unreachable. */
+/** Returns true if the checkout expired so long ago that its result was certainly read, even after a long outage of the processor. */
 const isLongAgo = ({ expiresAt }: { expiresAt: string }, now: Date): boolean =>
   now.getTime() > Date.parse(expiresAt) + 7 * 24 * 3_600_000;

@@ -9,8 +9,9 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
 /**
- * Creates the workspace's customer at the payment processor if there is none, and stores it. The link from customer to workspace is
- * recorded first, so that the processor's events about the customer can be assigned. Throws ProcessorUnavailable, ProcessorRefused.
+ * Creates the workspace's customer at the payment processor, if there is none, and stores the customer's id. The link from customer to
+ * workspace is recorded first, so that the processor's events about the customer can be assigned to the workspace. Throws
+ * ProcessorUnavailable, ProcessorRefused.
  */
 export async function createCustomer(
   deps: Dependencies,
@@ -33,8 +34,8 @@ export const workspaceOfCustomer = async (deps: Dependencies, customerId: string
   (await deps.processorCustomers.load(customerId)).state.workspaceId;
 
 /**
- * Records an event of the processor; the same event is recorded once. `known`: the customer belongs to a workspace, whose subscriptions
- * will be read again. Events without a customer are not recorded.
+ * Records an event of the processor once, however often it arrives. Returns `known`: true if its customer belongs to a workspace, whose
+ * subscriptions will then be read again. Does not record events without a customer.
  */
 export async function recordProcessorEvent(
   deps: Dependencies,
@@ -59,13 +60,13 @@ export async function requestSubscriptionRead(
 
 /** Payment state of a workspace used by checkout and portal. */
 export type Payer = {
-  /** null: the customer is not created yet. */
+  /** Customer id at the processor; null if the customer is not created yet. */
   customerId: string | null;
-  /** A trial is offered once. */
+  /** True if the workspace has already had its single trial. */
   trialUsed: boolean;
-  /** True if it has an active subscription: that is changed in the portal, and no other is started. */
+  /** True if the workspace has an active subscription. It is then changed in the portal; no second one is started. */
   isSubscribed: boolean;
-  /** The page opened last; it may be expired or completed. */
+  /** The most recently opened checkout. It may have expired or been completed. */
   checkout: Checkout | null;
 };
 
@@ -78,7 +79,7 @@ export async function loadPayer(deps: Dependencies, workspaceId: string): Promis
   const { customerId, trialUsed, subscriptions, checkout } = billing;
   return {
     customerId,
-    // The operator may have granted a trial.
+    // The operator may have granted the workspace a trial without a subscription.
     trialUsed: trialUsed || workspace.trialEndsAt !== null,
     isSubscribed: subscriptions.some((each) => isActiveSubscription(each) && !Object.hasOwn(billing.seconds, each.id)),
     checkout,
@@ -86,8 +87,8 @@ export async function loadPayer(deps: Dependencies, workspaceId: string): Promis
 }
 
 /**
- * Records an opened checkout that replaces the one known before (`replaces`: its session's id). Returns false if another was recorded
- * meanwhile: the caller must expire its own.
+ * Records an opened checkout that replaces the previously known one (`replaces`: that one's session id). Returns false if another checkout
+ * was recorded meanwhile; the caller must then expire its own.
  */
 export async function recordCheckout(
   deps: Dependencies,

@@ -20,8 +20,8 @@ type Processor = Pick<PaymentProcessor, "subscriptionsOf" | "cancelAndRefund">;
 type FollowInput = { workspaceId: string; payments: Processor };
 
 /**
- * Reads a workspace's subscriptions and sets its plan accordingly. Returns when to read them again without an event; null: not at all.
- * Safe to run twice, even at once. Throws ProcessorUnavailable, ProcessorRefused.
+ * Reads a workspace's subscriptions and sets the workspace's plan accordingly. Returns when to read them again even if no event arrives;
+ * null if that is not needed. Safe to run twice, even concurrently. Throws ProcessorUnavailable, ProcessorRefused.
  */
 export async function followSubscriptions(
   deps: Dependencies,
@@ -38,7 +38,7 @@ export async function followSubscriptions(
   }
 }
 
-/** Reads and records the subscriptions. "superseded": another run recorded a newer reading meanwhile. */
+/** Reads and records the subscriptions. Returns "superseded" if another run recorded a newer reading meanwhile. */
 async function readOnce(
   deps: Dependencies,
   { workspaceId, payments, billing, customerId }: FollowInput & { billing: Billing; customerId: string },
@@ -65,14 +65,15 @@ async function readOnce(
   if (recorded.changed) raiseAlarms(deps, { workspaceId, found, subscriptions });
   const guard = { stream: billingStream(workspaceId), revision: recorded.revision };
   await setPlan(deps, { workspaceId, all, billing, now }, { ...cause, unlessMoved: [guard] });
-  // Last step, so that an interrupted run is repeated up to here.
+  // This is the last step, so that an interrupted run is repeated with everything before it.
   if (!Array.isArray(answer)) await deps.billings.handle(workspaceId, { type: "LoseCustomer", customerId }, cause);
   return all;
 }
 
 /**
- * Milliseconds after the period's end that the operator has to react. A paying customer unknown to the processor is not given up at once:
- * mostly the key of another account or of test mode is used, and the subscription continues there.
+ * Milliseconds after the end of the paid period during which a paying customer unknown to the processor keeps the plan, so that the
+ * operator can react. The usual cause is an API key of another account or of test mode, while the subscription continues in the right
+ * account.
  */
 const untilGivenUpMs = 7 * 24 * 3_600_000;
 
@@ -87,7 +88,7 @@ const otherAccount = (): ProcessorRefused =>
     "resource_missing",
   );
 
-/** Sets the plan, judged on the workspace's state at the append: the operator may have changed it meanwhile. */
+/** Sets the plan. It is judged with the workspace's state at the append, because the operator may have changed the plan meanwhile. */
 async function setPlan(
   deps: Dependencies,
   { workspaceId, all, billing, now }: { workspaceId: string; all: Subscription[]; billing: Billing; now: Date },
@@ -100,7 +101,10 @@ async function setPlan(
   await deps.workspaces.handle(workspaceId, command, cause);
 }
 
-/** Cancels and refunds second subscriptions. They are recorded as such before, and until this is done. */
+/**
+ * Cancels and refunds second subscriptions. A second subscription is recorded before this, and marked as ended only after its refund, so an
+ * interrupted run is repeated.
+ */
 async function endSeconds(deps: Dependencies, { workspaceId, payments }: FollowInput, cause: Cause): Promise<void> {
   const { seconds } = (await deps.billings.load(workspaceId)).state;
   for (const [subscriptionId, standing] of Object.entries(seconds)) {
@@ -110,7 +114,7 @@ async function endSeconds(deps: Dependencies, { workspaceId, payments }: FollowI
   }
 }
 
-/** Logs alarms for the operator, only when a reading has changed. */
+/** Logs alarms for the operator. Called only when a reading differs from the previous one. */
 function raiseAlarms(
   deps: Dependencies,
   { workspaceId, found, subscriptions }: { workspaceId: string; found: PlanFound; subscriptions: Subscription[] },

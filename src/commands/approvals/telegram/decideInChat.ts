@@ -10,7 +10,7 @@ import type { ChatQuestion } from "../chatQuestions.ts";
 import { type PressReply, replyToPress } from "./pressReplies.ts";
 import type { TelegramDependencies } from "./telegram.ts";
 
-/** The bot that received an update, and the tools to decide with. */
+/** The bot that received an update, and the services with which it decides. */
 export type BotContext = TelegramDependencies & { botId: string; bot: Bot };
 
 /** Records a decision and returns the reply to the user. Throws Unavailable if it is unknown whether it was recorded. */
@@ -30,7 +30,7 @@ export async function decideInChat(
   }
 }
 
-/** Removes the buttons of a request that has ended. */
+/** Removes the buttons of a request that can no longer be decided. */
 export async function endQuestion(
   deps: Dependencies,
   { bot }: Pick<BotContext, "bot">,

@@ -4,12 +4,12 @@ import { botIdOf } from "#src/channels/telegram/botToken.ts";
 import type { UpdateChat } from "#src/channels/telegram/updates.ts";
 import type { ChatQuestion } from "../chatQuestions.ts";
 
-/** Origin of a press or a reply. `messageId`: the request's own message, if known. */
+/** Bot, chat and person of a button press or a reply. `messageId`: id of the message with the pressed button, if known. */
 type PressOrigin = { botId: string; chat: UpdateChat; messageId?: string; by: ChatPerson };
 
 /**
- * Returns why a press does not count, as a sentence for the person; undefined if it counts. The token alone is not enough: the press must
- * come through the bot, chat and message of the request, from an allowed user.
+ * Returns why a button press does not count, as a sentence for the person; undefined if it counts. The token is not enough: the press must
+ * come through the request's bot, chat and message, from an allowed user.
  */
 export function whyPressRefused(
   question: ChatQuestion | undefined,
@@ -27,7 +27,10 @@ export function whyPressRefused(
   return allowed === null || allowed.includes(by.id) ? undefined : "You may not decide about drafts in this chat.";
 }
 
-/** True if the chat is the request's. Its channel still is the one asked through, so the chat may have its name of then or of now. */
+/**
+ * Returns true if the chat is the request's chat. The chat's name or id may have changed since the request, so both the earlier and the
+ * present one are accepted.
+ */
 function isChat({ channel, asked, message }: ChatQuestion, { id, username }: UpdateChat): boolean {
   const named = channel?.config.chat_id ?? "";
   const before = asked.channel.address.split(":").slice(1).join(":");
@@ -36,8 +39,8 @@ function isChat({ channel, asked, message }: ChatQuestion, { id, username }: Upd
 }
 
 /**
- * True if the message is the request's. A chat with a new id may number its messages from 1 again, and the message is unknown if sending
- * had no answer: then bot, chat and token suffice.
+ * Returns true if the message is the request's message. The message cannot be checked if its chat has a new id, because message numbers may
+ * then start from 1 again, or if Telegram never reported the message's id. Bot, chat and token suffice in these cases.
  */
 function isMessage({ message }: ChatQuestion, { id }: UpdateChat, messageId: string): boolean {
   return message === null || message.chat !== id || message.ids.includes(messageId);

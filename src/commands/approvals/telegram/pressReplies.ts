@@ -4,8 +4,9 @@ import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
 
 /**
- * Reply shown in the chat to the person who pressed. `ends`: these buttons can decide nothing any more. The draft's outcome replaces the
- * request's text by a process (processes/concludeCards.ts); `sentence` does so if nothing happened to the draft.
+ * Reply shown in the chat to the person who pressed. `ends`: true if the buttons cannot decide any more. A process
+ * (processes/concludeCards.ts) replaces the request's text with the draft's outcome; `sentence` replaces it if the draft itself did not
+ * change.
  */
 export type PressReply = { toast: string; ends: boolean; sentence?: string };
 
@@ -62,7 +63,7 @@ export function replyToPress(result: DecisionResult): PressReply {
   }
 }
 
-/** Returns what prevents a decision now; undefined if nothing does. */
+/** Returns the reply that explains why the request cannot be decided now; undefined if it can. */
 export function whyDecided(link: LinkedApproval | undefined, now: Date): PressReply | undefined {
   if (!link) return unknownButton;
   if (link.closed) return closed;

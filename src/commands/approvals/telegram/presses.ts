@@ -9,7 +9,7 @@ import { askForReason } from "./reasons.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 
-/** Handles a pressed button. Reject does not decide yet: it asks for the reason. */
+/** Handles a pressed button. Reject only asks the person for a reason; their reply decides. */
 export async function onPress(deps: Dependencies, desk: BotContext, press: Press): Promise<void> {
   const button = readButton(press.data);
   const question = button && (await chatQuestion(deps, button.token));
@@ -31,6 +31,6 @@ export async function onPress(deps: Dependencies, desk: BotContext, press: Press
   await Promise.all([answer(desk, press, said), endQuestion(deps, desk, { place, said, question })]);
 }
 
-/** Shows a reply to a press. Telegram may refuse it as too late: the decision counts all the same. */
+/** Shows a reply to a press. Telegram may refuse the reply as too late; the decision is valid nevertheless. */
 const answer = ({ bot }: Pick<BotContext, "bot">, { pressId }: Press, { toast, ends }: PressReply): Promise<void> =>
   ignoreFailure(bot.answerPress(pressId, toast, !ends));

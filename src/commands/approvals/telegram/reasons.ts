@@ -17,8 +17,8 @@ const maxReasonBytes = 2048;
 const field = "telegram.prompt";
 
 /**
- * Asks the person who pressed Reject for the reason and stores what the answer will be about, because any instance may
- * receive it at any time. Nothing is decided yet.
+ * Asks the person who pressed Reject for the reason, and stores which request the reply will belong to, because any instance may receive
+ * the reply at any time. Does not decide yet.
  */
 export async function askForReason(
   deps: Dependencies,
@@ -27,7 +27,7 @@ export async function askForReason(
 ): Promise<void> {
   const { by, chat, messageId, keyboard, pressId } = press;
   const text = styled([
-    // Mentions the user, so that in a group only they are asked to reply.
+    // The mention makes Telegram ask only this user for a reply, even in a group.
     { text: inert(by.name), link: `tg://user?id=${by.id}` },
     { text: `, why do you reject this draft? Reply to this message with the reason. The agent will see it.\n` },
     { text: inert(named(subject || "(no subject)", 200)) },
@@ -54,7 +54,7 @@ export async function askForReason(
   ]);
 }
 
-/** Handles a reply by the asked person: rejects the draft for this reason. Replies by others are ignored. */
+/** Handles a reply: rejects the draft with the text as the reason. Ignores replies of people who were not asked. */
 export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply): Promise<void> {
   const { bot, botId, registry } = desk;
   const { by, chat, text } = reply;

@@ -10,8 +10,8 @@ import { open } from "../approvalChannels.ts";
 export type TelegramDependencies = { bots: Bots; registry: BotRegistry; decisions: ApprovalDecisions };
 
 /**
- * Returns the bot, able to use the tokens of all its users; undefined if none can be decrypted. A bot's id is not secret: a workspace that
- * names it with an invalid token must not block the others.
+ * Returns a bot that can use the tokens of all workspaces that name it; undefined if no token can be decrypted. A bot's id is not secret,
+ * so a workspace that names the bot with an invalid token must not prevent the others from using it.
  */
 export function botOf(
   { keyRing, bots }: Pick<Dependencies, "keyRing"> & Pick<TelegramDependencies, "bots">,
@@ -24,7 +24,8 @@ export function botOf(
     const named = namedBy.get(use.workspaceId) ?? [];
     if (botIdOf(token) === botId && !named.includes(token)) namedBy.set(use.workspaceId, [...named, token]);
   }
-  // Takes one token per workspace in turn, so that a workspace with many tokens does not delay another's first.
+  // Order the tokens so that each workspace's first token comes before any workspace's second one. A workspace with many invalid tokens
+  // then does not delay the others.
   const inTurn = [...namedBy.values()].flatMap((named) => named.map((token, turn) => ({ token, turn })));
   inTurn.sort((one, other) => one.turn - other.turn);
   const tokens = new Set(inTurn.map(({ token }) => token));
@@ -43,7 +44,7 @@ function byAnyOf(same: readonly Bot[]): Bot {
           return await bot[method](...given);
         } catch (error) {
           if (!isUnknownToTelegram(error) || at + 1 >= same.length) throw error;
-          // Concurrent calls may fail with the same token: advance past it only once.
+          // Several concurrent calls may fail with the same token: skip that token only once.
           first = Math.max(first, at + 1);
         }
       }

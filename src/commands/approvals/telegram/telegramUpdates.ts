@@ -9,8 +9,8 @@ import { botOf, type TelegramDependencies } from "./telegram.ts";
 /** Handles updates of Telegram bots, whether received by webhook or polling. */
 export type TelegramUpdates = {
   /**
-   * Handles an update of a bot; a repeated update changes nothing. Undefined if no identity uses that bot. Throws
-   * Unavailable if the update must be delivered again.
+   * Handles an update of a bot. A repeated update changes nothing. Returns undefined if no identity uses the bot. Throws Unavailable if
+   * Telegram must deliver the update again.
    */
   take(botId: string, update: TelegramUpdate): Promise<{ taken: true } | undefined>;
 };
