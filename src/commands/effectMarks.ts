@@ -1,14 +1,15 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 
-/** Events of a stream read at once. */
+/** Maximum size of one page read from a stream. */
 const page = { events: 500, bytes: 2_000_000 };
 
-/** Largest difference between the clocks of instances, in milliseconds. */
+/** Maximum clock difference between instances, in milliseconds. */
 const clocksDifferMs = 3_600_000;
 
 /**
- * True if a stream has an event with this mark (Cause.operation). Searches backwards from the end, because the effect of a repeated
- * operation is recent; stops at the start of the operation if known (`begunAt`, ISO 8601 UTC). `revision`: the stream's newest.
+ * Returns true if a stream has an event with this mark (Cause.operation). Searches backwards from the end, because a repeated operation
+ * usually had its effect recently; stops at the operation's start (`begunAt`, ISO 8601 UTC) if that is known. `revision`: revision of the
+ * stream's newest event.
  */
 export async function hasEffectMark(
   store: Pick<EventStore, "readPage">,
@@ -19,7 +20,7 @@ export async function hasEffectMark(
   for (let last = revision; last >= 0; ) {
     const first = Math.max(0, last - page.events + 1);
     let isOlder = false;
-    // A page may end early at its byte limit: the rest is read next.
+    // A page may end early because of its byte limit; the loop then reads the rest.
     for (let from = first; from <= last; ) {
       const { events } = await store.readPage(stream, { from, events: last - from + 1, bytes: page.bytes });
       if (events.length === 0) break;

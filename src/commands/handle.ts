@@ -8,31 +8,35 @@ import { hasEffectMark } from "./effectMarks.ts";
 import { emptyFold, type FoldedState, type Loaded } from "./states/foldState.ts";
 import { createStates, type States } from "./states/states.ts";
 
-/** Actor and trigger of a command. */
+/** Actor and cause of a command. */
 export type Cause = {
   actor: Actor;
   workspaceId: string | null;
   correlationId: string;
   causationId: string;
   /**
-   * Set for a request with an Idempotency-Key: the same for every repetition. New ids derive from it (ids.ts, newId); its events carry it.
+   * Id of an operation with an Idempotency-Key, equal in each repetition. Ids of new things derive from it (ids.ts, newId), and the
+   * operation's events carry it.
    */
   operation?: string;
-  /** True if an earlier run of this operation was cut off: a command that finds its own effect in the stream returns the first result. */
+  /**
+   * True if an earlier run of this operation was interrupted. A command that finds its own effect in the stream then returns the first
+   * run's result.
+   */
   repeated?: boolean;
-  /** Start of the operation, ISO 8601 UTC, within clock differences: its effects are not older. Absent: unknown. */
+  /** When the operation began, ISO 8601 UTC, by clocks that may differ: effects of the operation are not older. Absent if unknown. */
   begunAt?: string;
   /**
-   * Stream with the permissions of the requesting API key or person: once it has moved, nothing more is appended
-   * for them (streams/README.md, invariant 7).
+   * Guard on the stream that holds the permissions of the requesting API key or person. If that stream has moved, nothing more is appended
+   * for the request (streams/README.md, invariant 7).
    */
   keyGuard?: Guard;
-  /** Streams at the revisions that the caller judged by: if one has moved, StreamMoved names it and nothing is appended. */
+  /** Guards on the streams that the caller judged by. If one has moved, nothing is appended, and StreamMoved is thrown with its name. */
   unlessMoved?: readonly Guard[];
 };
 
 export type Handled<State> = Loaded<State> & {
-  /** False if the command's effect already existed. */
+  /** False if the stream already had the command's effect. */
   changed: boolean;
 };
 
@@ -40,26 +44,27 @@ export type Handled<State> = Loaded<State> & {
 const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
   operation === undefined ? undefined : `${operation}/${command}`;
 
-/** Service for one kind of stream, with its decider and stream names. */
+/** Loads and changes the streams of one noun. */
 export type StreamService<Id, State, Command> = {
   /**
-   * Loads, decides, appends; loads and decides again after a conflict. Commands to one stream are queued here, so that many at once do not
-   * cause conflicts. Throws Rejected, Unavailable, and StreamMoved if a stream of the cause's `unlessMoved` has moved. Must not be called
-   * while another stream's command is decided: `command` may be a pure function of the state.
+   * Loads the state, decides and appends. After a conflict, loads and decides again. Commands to one stream wait for each other within this
+   * process, so that many concurrent ones do not cause conflicts. Throws Rejected, Unavailable, and StreamMoved if a stream of the cause's
+   * `unlessMoved` has moved. Must not be called while another stream's command is being decided: use a function of the state as `command`
+   * instead.
    */
   handle(id: Id, command: Command | ((state: State) => Command), cause: Cause): Promise<Handled<State>>;
-  /** Returns the stream's present state (linearisable); a loader (states/loader.ts) returns the state it has read. */
+  /** Returns the stream's present state (linearisable). In a loader (states/loader.ts), returns the state that the loader has read. */
   load(id: Id): Promise<Loaded<State>>;
-  /** Returns the stream's present state, even if a loader has read it before. */
+  /** Returns the stream's present state, even in a loader that has read an earlier one. */
   fresh(id: Id): Promise<Loaded<State>>;
-  /** Returns this instance's cached state, however old; undefined if there is none. For loaders only. */
+  /** Returns the state cached by this instance, which may be outdated; undefined if none is cached. For loaders only. */
   kept(id: Id): Loaded<State> | undefined;
 };
 
 type ServiceOf<S> =
   S extends Stream<infer Id, infer State, infer Command, infer _> ? StreamService<Id, State, Command> : never;
 
-/** Services for all kinds of streams, by noun: `services.drafts.handle(draftId, command, cause)`. */
+/** Services of all nouns: `services.drafts.handle(draftId, command, cause)`. */
 export type StreamServices = { [Noun in keyof Streams]: ServiceOf<Streams[Noun]> };
 
 const maxConflicts = 50;
@@ -68,14 +73,14 @@ const lostRight = ({ kind }: Actor): string =>
   kind === "session" ? "your rights in this workspace changed: load the page again" : "this API key was revoked";
 
 /**
- * Creates the only services that read, decide on and append to streams. Call it once per process:
- * queues and cached states are per process.
+ * Creates the services through which all streams are read and appended to. Call it once per operating-system process, because command
+ * queues and cached states are shared within it.
  */
 export function createStreamServices(deps: {
   store: EventStore;
   clock: Clock;
   ids: Ids;
-  /** Default: a separate cache, without snapshots. */
+  /** Default: a new cache, without snapshots. */
   states?: States;
 }): StreamServices {
   const states = deps.states ?? createStates({ store: deps.store });
@@ -93,7 +98,7 @@ export function createStreamServices(deps: {
     return turn;
   }
 
-  /** Appends events; returns them with their position. */
+  /** Appends events. Returns them with the position of the last one. */
   async function append<E extends Event>(
     { stream, revision }: { stream: string; revision: number },
     events: readonly E[],
@@ -155,7 +160,8 @@ export function createStreamServices(deps: {
         refusal = error;
       }
       if (events.length === 0 && !fresh) {
-        // "No" and "nothing to do" are only valid for the newest state; an append detects an old one by itself.
+        // An append detects an outdated state by itself. A refusal or an empty decision does not append, so it is made again with the
+        // newest state.
         folded = await load();
         fresh = true;
         continue;
@@ -231,6 +237,6 @@ const loadedOf = <State>({ state, revision, position }: FoldedState<State>): Loa
   position,
 });
 
-/** True if a stream mostly does not exist before this command, so it need not be loaded first. */
+/** Returns true if this command usually creates the stream, so that loading the stream first would be wasted. */
 const begins = <Command>({ begunBy = [] }: Pick<Stream<never, never, Command, Event>, "begunBy">, command: unknown) =>
   begunBy.includes((command as { type?: string }).type ?? "");

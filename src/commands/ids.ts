@@ -4,7 +4,10 @@ import type { Cause } from "./handle.ts";
 
 export { contactId, derivedId } from "#projections/derivedId.ts";
 
-/** Returns an id for a new thing; with an Idempotency-Key the same for every repetition, so that it is created once. `kind`: its noun. */
+/**
+ * Returns an id for a new thing. In an operation with an Idempotency-Key, each repetition gets the same id, so that the thing is created
+ * once. `kind`: noun of the thing.
+ */
 export const newId = (deps: { ids: Ids }, cause: Pick<Cause, "operation">, kind: string): string =>
   cause.operation === undefined ? deps.ids.uuid() : derivedId(kind, cause.operation);
 

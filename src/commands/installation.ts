@@ -4,10 +4,7 @@ import { type InstallationEvent, installationStream, theInstallation } from "#st
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 
-/**
- * Thrown if mail is about to be sent while the operator has paused all sending. `obstacles`: the
- * stream whose next event may end the pause.
- */
+/** Thrown if mail is to be sent while the operator has paused all sending. `obstacles`: the stream whose next event may end the pause. */
 export class PausedByOperator extends Error {
   override readonly name = "PausedByOperator";
   readonly obstacles: readonly Guard[];
@@ -17,7 +14,7 @@ export class PausedByOperator extends Error {
   }
 }
 
-/** Returns the installation's present stream revision, and if the operator has paused it. */
+/** Returns the revision of the installation's stream, and if the operator has paused sending. */
 export async function installationNow(
   deps: Pick<Dependencies, "installations">,
 ): Promise<{ paused: boolean; guard: Guard }> {
@@ -31,7 +28,7 @@ export async function requireNotPaused(deps: Pick<Dependencies, "installations">
   if (paused) throw new PausedByOperator(guard);
 }
 
-/** Pauses all sending: after this returns no new hand-over begins. Returns false if it was paused already. */
+/** Pauses all sending. After it returns, no new hand-over begins. Returns false if sending was already paused. */
 export async function pauseInstallation(
   deps: Pick<Dependencies, "installations">,
   reason: string | null,
@@ -40,7 +37,7 @@ export async function pauseInstallation(
   return (await deps.installations.handle(theInstallation, { type: "PauseInstallation", reason }, cause)).changed;
 }
 
-/** Resumes sending; waiting mail is sent. Returns false if it was not paused. */
+/** Resumes sending, so that waiting mail is sent. Returns false if sending was not paused. */
 export async function resumeInstallation(
   deps: Pick<Dependencies, "installations">,
   reason: string | null,
@@ -49,7 +46,10 @@ export async function resumeInstallation(
   return (await deps.installations.handle(theInstallation, { type: "ResumeInstallation", reason }, cause)).changed;
 }
 
-/** Returns the present pause: since when (ISO 8601), by whom, and the reason if given. Undefined if there is none. */
+/**
+ * Returns the present pause: its start (ISO 8601), the operator who paused, and their reason, if any. Returns undefined if sending is not
+ * paused.
+ */
 export async function pauseInForce(
   deps: Pick<Dependencies, "store">,
 ): Promise<{ since: string; by: string; reason: string | null } | undefined> {

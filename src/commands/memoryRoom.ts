@@ -1,11 +1,11 @@
 import { createTally } from "#src/platform/tally.ts";
 
-/** Limit on this process's memory, for work on data whose size users control. */
+/** Limits how much data of users this process works on concurrently. */
 export type MemoryRoom = {
   /**
-   * Runs `work` once its bytes fit in addition to running work, in order; work larger than the room runs alone. `share`: owner of
-   * the work, if any. One owner uses at most half of the room (more only alone), and the owner using least is next, so that one
-   * filling the room cannot delay the others.
+   * Runs `work` once `bytes` fit into the room in addition to the running work, in order. Work larger than the room runs alone. `share`:
+   * owner of the work, if any. An owner uses at most half of the room unless no other work runs, and the waiting owner that uses least is
+   * next, so that one owner cannot delay the others.
    */
   take<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T>;
   /** Like take, but returns undefined if the work would have to wait. */
@@ -31,7 +31,7 @@ export function createMemoryRoom(totalBytes: number): MemoryRoom {
 
   const fits = ({ bytes }: RoomUse): boolean => used === 0 || used + bytes <= totalBytes;
 
-  /** Returns the longest waiting work of the owner using least. */
+  /** Returns the longest waiting work of the owner that uses least room. */
   function nextIn(): WaitingWork | undefined {
     let next: WaitingWork | undefined;
     for (const each of waiting) if (hasShare(each) && (!next || ownOf(each) < ownOf(next))) next = each;

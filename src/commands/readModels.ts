@@ -3,8 +3,9 @@ import { Behind } from "#src/eventStore/eventStore.ts";
 import type { Dependencies } from "./dependencies.ts";
 
 /**
- * Waits until these read models have reached a position. Throws Behind if they have not within 5 s: a request answers 503; a process's
- * event is handed over again once they have, and occupies no worker meanwhile. Therefore call it before anything is done.
+ * Waits until these read models have reached a position. Throws Behind if they have not within 5 s. A request then gets status 503; a
+ * process's event is handled again once they have, without occupying a worker meanwhile. Call it before anything is done, because the event
+ * is handled from its start.
  */
 export async function requireProjected(
   deps: Pick<Dependencies, "projected">,

@@ -14,8 +14,8 @@ import { checkAtProvider, enableReceiving, type RecordFindings, registrationOrFa
 const checkMs = 20_000;
 
 /**
- * Looks up a domain's records and records the result, once per attempt. A mail provider that supplies some of them checks too, and starts
- * receiving before the domain counts as verified. Returns the domain's resulting state.
+ * Looks up a domain's DNS records and records the result, once per attempt. A mail provider that supplies some of the records checks them
+ * too, and receives the domain's mail before the domain counts as verified. Returns the domain's new state.
  */
 export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
   const { state } = await deps.domains.load(domainId);
@@ -44,8 +44,8 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
 }
 
 /**
- * Claims a domain's names before it is verified: of two workspaces with all records in place, one gets the names, and the other's check
- * fails. A claim without its verification (a crash) is used by the next check, or released when the domain is deleted.
+ * Claims a domain's names before the domain is verified. If two workspaces have all records in place, only one gets the names, and the
+ * other's check fails. A claim left by a crash is used by the next check, or released when the domain is deleted.
  */
 async function withClaim(
   deps: Dependencies,

@@ -9,15 +9,15 @@ export type DomainNames = { name: string; subdomain: string | null; mailDomain: 
 /** A domain and its names. */
 export type NamesOfDomain = { domainId: string; names: Pick<DomainNames, "name" | "mailDomain"> };
 
-/** Names that cannot be registered, or that have a special meaning on every machine (RFC 6761 and similar). */
+/** Names that cannot be registered, or that have a special meaning for computers (RFC 6761 and similar). */
 const reserved = ["localhost", "local", "invalid", "internal", "onion", "arpa", "alt"];
 
-/** Longest name in characters: leaves room for the prefix of the longest record. */
+/** Maximum length of a name in characters; leaves room for the longest prefix of a DNS record. */
 const maxNameLength = 200;
 
 /**
- * Normalises the names of a new domain: punycode, lower case, without a final dot. The subdomain may be given with or without the
- * domain. Throws Rejected invalid_request.
+ * Normalises the names of a new domain to punycode and lower case, without a final dot. The subdomain may be given with or without the
+ * domain's name. Throws Rejected invalid_request.
  */
 export function readDomainNames(
   settings: Dependencies["settings"],
@@ -39,7 +39,7 @@ export function readDomainNames(
   return { name, subdomain: relative, mailDomain };
 }
 
-/** Refuses the service's own domains: every workspace already has the sandbox domain. */
+/** Rejects the service's own domains: the sandbox domain belongs to every workspace already. */
 function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
   if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
   throw invalidRequest("domain_name", "this domain belongs to the service itself: use your own domain", {
@@ -82,10 +82,10 @@ function readSubdomain(name: string, given: string): string {
 
 const domainPart = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();
 
-/** Returns the id of a name's stream; hashed, because a domain name may be as long as a stream id. */
+/** Returns the id of a name's stream. The name is hashed, because a domain name can be as long as a whole stream id may be. */
 export const nameId = (name: string): string => createHash("sha256").update(name.toLowerCase()).digest("hex");
 
-/** Returns a domain's names; they are taken together, so that no other workspace can prove one of them. */
+/** Returns the names of a domain. They are always claimed together, so that no other workspace can prove one of them. */
 export const namesOf = ({ name, mailDomain }: Pick<DomainNames, "name" | "mailDomain">): string[] => [
   ...new Set([name, mailDomain]),
 ];

@@ -14,9 +14,8 @@ import { tryRegisterAtProvider } from "./providerDomains.ts";
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
 
 /**
- * Adds a domain with its own DKIM key. Its slot in the plan and its names are taken first, so that of two concurrent
- * requests only one gets them. Throws Rejected invalid_request (invalid domain name; as a conflict: added already, or
- * verified elsewhere), plan_limit_reached.
+ * Adds a domain with its own DKIM key. Its slot in the plan and its names are taken first, so that only one of two concurrent requests gets
+ * them. Throws Rejected invalid_request (invalid domain name, or 409 if already added or verified elsewhere), plan_limit_reached.
  */
 export async function createDomain(
   deps: Dependencies,
@@ -30,7 +29,7 @@ export async function createDomain(
   const begun = await deps.domains.load(domainId);
   if (begun.state.exists && !begun.state.deleted) {
     if (domainId !== ownId) throw justAdded();
-    // A repeated request: the domain was added by the first.
+    // The request is repeated: its first run added the domain.
     return { domainId, position: begun.position };
   }
   await takePlace(deps, { workspaceId, domainId, names }, cause);
@@ -42,7 +41,7 @@ export async function createDomain(
   const command = { type: "AddDomain", domain, ...(registration && { registration }), at } as const;
   const { changed, position, state } = await deps.domains.handle(domainId, command, cause);
   if (changed) return { domainId, position };
-  // Another request completed what this one had begun, perhaps with another subdomain.
+  // Another request completed the creation that this one had begun, perhaps with a different subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
   for (const name of unused) await releaseName(deps, { domainId, name }, cause);
   throw justAdded();
@@ -51,7 +50,9 @@ export async function createDomain(
 const justAdded = (): Rejected =>
   invalidRequest("domain_name", "this domain has just been added: use that one", { conflict: true });
 
-/** Returns the id of an interrupted creation that took the name in this workspace: the next request for the name continues it. */
+/**
+ * Returns the id of an interrupted creation that took the name in this workspace. The next request for the name continues that creation.
+ */
 async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
   const held = (await loadName(deps, name)).registered[workspaceId];
   return held !== undefined && (await stateOf(deps, held)) === "unborn" ? held : undefined;
@@ -91,7 +92,7 @@ async function registerName(
   await deps.domainNames.handle(nameId(name), command, cause);
 }
 
-/** Releases the names of a domain that was deleted or never created. */
+/** Releases the names of a domain that was deleted, or whose creation was never completed. */
 export async function releaseNames(
   deps: Dependencies,
   { domainId, names }: NamesOfDomain,
@@ -120,7 +121,7 @@ async function newDomain(deps: Dependencies, workspaceId: string, names: DomainN
   };
 }
 
-/** Owner and field for which a domain's private key is encrypted. */
+/** Returns the workspace and field for which a domain's private DKIM key is encrypted. */
 export const dkimKeyOwner = (workspaceId: string) => ({ workspaceId, field: "domain.dkimPrivateKey" });
 
 async function stateOf(deps: Dependencies, domainId: string): Promise<HolderState> {
@@ -150,17 +151,17 @@ export async function domainOfIdentity(
   return loaded.state.exists ? loaded : undefined;
 }
 
-/** Requests an early check of the domain's records (processes/checkDomains.ts). */
+/** Requests that the domain's records be checked before their scheduled time (processes/checkDomains.ts). */
 export async function requestCheck(deps: Dependencies, domain: DomainRef, cause: Cause): Promise<{ position: number }> {
   await loadDomain(deps, domain);
   const command = { type: "RequestCheck", at: deps.clock.now().toISOString() } as const;
   return deps.domains.handle(domain.domainId, command, cause);
 }
 
-/** Milliseconds after which the attachment of an identity that was never created counts as interrupted. */
+/** Milliseconds after which a creation that attached its identity but did not create it counts as interrupted. */
 const interruptedAfterMs = 10 * 60_000;
 
-/** Deletes a domain. Throws Rejected invalid_request, as a conflict, while it has identities. */
+/** Deletes a domain. Throws Rejected invalid_request (409) while it has identities. */
 export async function deleteDomain(deps: Dependencies, domain: DomainRef, cause: Cause): Promise<{ position: number }> {
   const { identities } = await loadDomain(deps, domain);
   const now = deps.clock.now();
@@ -174,7 +175,9 @@ export async function deleteDomain(deps: Dependencies, domain: DomainRef, cause:
   return deps.domains.handle(domain.domainId, command, cause);
 }
 
-/** Attaches an identity: from now on the domain cannot be deleted before it. Throws Rejected invalid_request, not_found. */
+/**
+ * Attaches an identity to a domain. The domain then cannot be deleted before the identity is. Throws Rejected invalid_request, not_found.
+ */
 export async function attachIdentity(
   deps: Dependencies,
   { domainId, identityId }: { domainId: string; identityId: string },
@@ -184,7 +187,7 @@ export async function attachIdentity(
   await deps.domains.handle(domainId, command, cause);
 }
 
-/** False for a domain above the plan's cap; the sandbox domain is exempt. */
+/** Returns false for a domain above the plan's limit. The sandbox domain does not count towards the limit. */
 export const isDomainWithinPlan = async (deps: Dependencies, workspaceId: string, domainId: string): Promise<boolean> =>
   domainId === sandboxDomainId(workspaceId) ||
   isWithinPlan(deps, { workspaceId, kind: "domains", holderId: domainId }, (id) => stateOf(deps, id));

@@ -2,8 +2,8 @@ import { nextCheckAt } from "#streams/domain/schedule.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /**
- * Returns when a domain's records are checked next without a request: "soon" if a check was requested, otherwise an ISO time, which may
- * have passed while the check is running; null: only on request. `domainId`: of the caller's workspace.
+ * Returns when a domain's records are checked next: "soon" if a check was requested; otherwise an ISO time, which is in the past while that
+ * check is running; null if they are checked on request only. The caller must check that `domainId` belongs to its workspace.
  */
 export async function nextCheckOf(
   deps: Pick<Dependencies, "domains" | "settings">,

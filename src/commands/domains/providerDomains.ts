@@ -8,18 +8,20 @@ import type { Cause } from "../handle.ts";
 import { loadName } from "./domainNames.ts";
 
 /**
- * Results of a check by record. A mail provider can be involved: it says which records it needs, checks
- * them itself, and receives the domain's mail.
+ * Results of a domain check, by record. With a mail provider that supplies records, the provider names the records it needs, checks them
+ * itself, and receives the domain's mail.
  */
 
 export type RecordFindings = Record<DomainRecord, RecordFinding>;
 
-/** Result of a check. `heldBack`: true if the domain must not be verified by it. */
+/** Results of a check by record. `heldBack`: true if this check must not verify the domain. */
 export type JudgedCheck = { found: RecordFindings; heldBack: boolean };
 
 const maxReasonLength = 300;
 
-/** Finds or registers the domain at the provider. Undefined without a provider; throws ProviderAway, ProviderRefused. */
+/**
+ * Finds or registers the domain at the mail provider. Returns undefined if no provider is configured. Throws ProviderAway, ProviderRefused.
+ */
 export async function registerAtProvider(deps: Dependencies, mailDomain: string): Promise<Registration | undefined> {
   const { sendingDomains } = deps;
   if (!sendingDomains) return undefined;
@@ -28,7 +30,8 @@ export async function registerAtProvider(deps: Dependencies, mailDomain: string)
 }
 
 /**
- * Like registerAtProvider, but returns undefined if the provider fails: the domain is added without it, and its first check tries again.
+ * Like registerAtProvider, but returns undefined if the provider fails. The domain is then added without a registration, and its first
+ * check tries to register it again.
  */
 export const tryRegisterAtProvider = (deps: Dependencies, mailDomain: string): Promise<Registration | undefined> =>
   registerAtProvider(deps, mailDomain).catch((error) => {
@@ -36,7 +39,7 @@ export const tryRegisterAtProvider = (deps: Dependencies, mailDomain: string): P
     throw error;
   });
 
-/** Returns the domain registered at the provider, or why it could not be registered. */
+/** Returns the provider's registration of the domain, or the reason why it could not be registered. */
 export async function registrationOrFault(
   deps: Dependencies,
   { domainId, domain }: { domainId: string; domain: Domain },
@@ -64,8 +67,8 @@ async function registeredNow(
 type ToJudge = { domainId: string; domain: Domain; found: RecordFindings; trouble: RecordFinding | undefined };
 
 /**
- * Asks the provider to check its records, once DNS has all of them. A domain unknown to the provider
- * is registered again, for the next check.
+ * Asks the provider to check its records, after DNS was found to have all of them. If the provider does not know the domain, registers it
+ * again for the next check.
  */
 export async function checkAtProvider(
   deps: Dependencies,
@@ -92,7 +95,7 @@ export async function checkAtProvider(
   }
 }
 
-/** Ensures that the provider receives the mail of a domain that is or is about to be verified. A failure is shown at the MX record. */
+/** Makes the provider receive the mail of a domain that is verified or about to be. If that fails, the MX record shows the reason. */
 export async function enableReceiving(
   { sendingDomains }: Dependencies,
   { mailDomain }: Pick<Domain, "mailDomain">,
@@ -111,8 +114,8 @@ export async function enableReceiving(
 }
 
 /**
- * Removes a deleted domain from the provider before its names are released, so that the next workspace proving them has the provider's
- * settings to itself. Keeps what another domain here still uses. Throws ProviderAway; resolves with the reason if the provider refuses.
+ * Removes a deleted domain from the provider before its names are released, so that the next workspace that proves the names starts without
+ * the old settings. Keeps settings that another domain here still uses. Throws ProviderAway; returns the reason if the provider refuses.
  */
 export async function removeFromProvider(
   deps: Dependencies,
@@ -138,7 +141,7 @@ export async function removeFromProvider(
   }
 }
 
-/** Restores receiving for another domain with this name that was verified meanwhile. */
+/** Lets the provider receive mail again for another domain with this name that was verified meanwhile. */
 async function restoreForNext(
   deps: Dependencies,
   sendingDomains: SendingDomains,
@@ -148,7 +151,7 @@ async function restoreForNext(
   if (verified !== null && verified.domainId !== domainId) await sendingDomains.receive(mailDomain);
 }
 
-/** Marks all records that the provider checks as temporarily failed: their earlier status still counts. */
+/** Marks all records that the provider checks as temporarily failed, so that their earlier status still counts. */
 const withProviders = (found: RecordFindings, trouble: RecordFinding | undefined): RecordFindings =>
   Object.fromEntries(
     domainRecords.map((record) => [record, isProviders(record) && trouble ? trouble : found[record]]),

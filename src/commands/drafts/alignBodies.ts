@@ -5,9 +5,9 @@ import type { DraftContent } from "#streams/draft/content.ts";
 type EditedBodies = { bodyText?: string | null; bodyHtml?: string | null };
 
 /**
- * Completes a person's edit so that both bodies say the same. A form sends both back even if untouched; line endings are
- * ignored. Changed text replaces the HTML, unless the HTML was edited too; HTML edited alone replaces the text. undefined:
- * unchanged. Throws Rejected invalid_request.
+ * Completes a person's edit so that text and HTML have the same content. A form sends both bodies back even if the person changed only one
+ * or none; different line endings do not count as a change. If the text was changed, it replaces the HTML, unless the HTML was changed too;
+ * if only the HTML was changed, it replaces the text. A returned body is undefined if it stays as it was. Throws Rejected invalid_request.
  */
 export function alignBodies(before: Pick<DraftContent, "body_text" | "body_html">, given: EditedBodies): EditedBodies {
   const text = changed(before.body_text, given.bodyText);
@@ -24,7 +24,7 @@ export function alignBodies(before: Pick<DraftContent, "body_text" | "body_html"
 
 const lines = (text: string): string => text.replace(/\r\n?/g, "\n");
 
-/** Returns a body's new text; undefined if it was not changed. */
+/** Returns the new text of a body; undefined if the body was not changed. */
 function changed(before: string | null, given: string | null | undefined): string | undefined {
   if (given === undefined || lines(given ?? "") === lines(before ?? "")) return undefined;
   return lines(given ?? "");

@@ -6,13 +6,13 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
 import { noteDraft } from "../threads/threads.ts";
 
-/** `threadId`: the thread that knows the draft now: its own, or the one it was merged into. */
+/** A changed draft. `threadId`: its thread, or the thread into which that was merged. */
 export type ChangedDraft = Handled<Draft> & { threadId: string };
 
 /**
- * Changes a draft and notes its state on its thread, so that both show at once; the process noteDrafts covers a run that was cut off in
- * between. `position`: log position that includes both. `recorded`: crash point between the two. The cause's `unlessMoved` applies to the
- * change alone. Throws Rejected, or StreamMoved if a guarded stream has moved.
+ * Changes a draft and notes its new state on its thread, so that both show the change at once. If this run is interrupted in between, the
+ * process noteDrafts writes the note. The returned `position` is the log position that includes both. `recorded`: crash point between the
+ * two. The cause's `unlessMoved` applies to the change only. Throws Rejected, and StreamMoved if a guarded stream has moved.
  */
 export async function changeDraft(
   deps: Dependencies,
@@ -22,13 +22,13 @@ export async function changeDraft(
   const handled = await deps.drafts.handle(draftId, command, cause);
   if (recorded) crashPoint(recorded);
   const { threadId, status } = handled.state;
-  // The thread has known the draft since its submission, and an approved one is noted by the claim of its send.
+  // No note is needed: the thread knows the draft since its submission, and the claim of the send will note the approval.
   if (status === "approved" && command.type !== "SubmitDraft") return { ...handled, threadId };
   const { unlessMoved: _, ...told } = cause;
   return { ...handled, ...(await noteDraftOnThread(deps, { draftId, ...handled }, told)) };
 }
 
-/** Notes a draft's state on its thread. Repeating it, or an older revision, changes nothing. */
+/** Notes a draft's state on its thread. Noting the same or an older revision again changes nothing. */
 export async function noteDraftOnThread(
   deps: Dependencies,
   { draftId, state, revision, position }: { draftId: string; state: Draft; revision: number; position: number },

@@ -14,7 +14,7 @@ export type SubmittedAttachment = {
   sha256: string;
 };
 
-/** A letter as its author submits it; a body that is not given is null or "". */
+/** A letter as its author submitted it. A body that the author did not give is null or "". */
 export type SubmittedLetter = {
   workspaceId: string;
   bodyText: string | null;
@@ -24,15 +24,15 @@ export type SubmittedLetter = {
 
 type Attachment = DraftContent["attachments"][number];
 type Blobs = Pick<Dependencies, "blobs">;
-/** Ports needed to make a letter, and its workspace. */
+/** Services needed to compose a letter, and the letter's workspace. */
 type Makers = Blobs & Pick<Dependencies, "costlyWork"> & { workspaceId: string };
 
-/** Part of a content written by its author, as stored, shown and sent. */
+/** The part of a draft's content that its author wrote, in the form in which it is stored, shown and sent. */
 export type WrittenLetter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: ContentOrigin };
 
 /**
- * Converts a submitted letter to what is stored: HTML reduced to what can be shown, pictures referenced by hash, and a text part derived
- * if none was given. Throws Rejected invalid_request naming the field.
+ * Converts a submitted letter to its stored form: the HTML is reduced to what can be shown, pictures are referenced by hash, and a text
+ * body is derived from the HTML if none was given. Throws Rejected invalid_request, naming the field.
  */
 export async function composeLetter(
   deps: Pick<Dependencies, "blobs" | "costlyWork">,
@@ -49,7 +49,7 @@ export async function composeLetter(
   );
 }
 
-/** Makes a letter with its files in memory, and stores the files it uses only afterwards: a refused letter stores nothing. */
+/** Composes a letter with its files in memory, and stores the files only if that succeeds, so that a refused letter stores nothing. */
 async function storeFilesLast(
   { blobs }: Blobs,
   files: readonly Pick<SubmittedAttachment, "bytes" | "sha256">[],
@@ -69,7 +69,7 @@ async function storeFilesLast(
         inHand.get(sha256)?.subarray(range.from, range.from + range.count) ?? blobs.part(sha256, range),
     },
   });
-  // One at a time, because they are large.
+  // Store one file at a time, because files are large.
   for (const sha256 of new Set(letter.attachments.map((file) => file.sha256))) {
     const bytes = inHand.get(sha256);
     if (bytes) await blobs.put(bytes, sha256);
@@ -78,8 +78,8 @@ async function storeFilesLast(
 }
 
 /**
- * Rewrites a letter for an edit: an `undefined` body stays as it is. Attachments stay; pictures
- * inside a replaced body are removed with it.
+ * Composes a letter again for an edit. A body that is `undefined` stays as it is. Attachments stay; pictures inside a replaced body are
+ * removed together with that body.
  */
 export async function editLetter(
   deps: Pick<Dependencies, "blobs" | "costlyWork">,
@@ -101,7 +101,7 @@ export async function editLetter(
   return storeFilesLast(deps, [], (inHand) => composeParts({ ...deps, ...inHand, workspaceId }, bodies, files));
 }
 
-/** Files of a letter. `known`: attachments that the HTML may reference by hash, if more than `attachments`. */
+/** Files of a letter. `known`: attachments that the HTML may reference; default: `attachments`. */
 type LetterFiles = { attachments: readonly Attachment[]; named: readonly Picture[]; known?: readonly Attachment[] };
 
 async function composeParts(
@@ -124,7 +124,7 @@ async function composeParts(
   const making: ContentOrigin = { htmlRemoved: reduced.removed };
   const all = [...named, ...inside.map(({ sha256 }) => ({ contentId: null, sha256 }))];
   if (all.length > 0) making.pictures = all;
-  // For a file shown in the letter the type of its bytes replaces the declared one.
+  // For a picture shown in the letter, the content type found in its bytes replaces the declared one.
   const asShown = attachments.map((file) => ({
     ...file,
     content_type: pictures.types.get(file.sha256) ?? file.content_type,
@@ -132,10 +132,13 @@ async function composeParts(
   return withText(deps, { body_text: text, body_html: reduced.html, attachments: [...asShown, ...inside], making });
 }
 
-/** Deep quotes and lists indent each line, so derived text can be much larger than its HTML. */
+/**
+ * Maximum size in bytes of a text body derived from HTML. It can be much larger than the HTML, because each line in nested quotes and lists
+ * is indented.
+ */
 const maxTextBytes = 512 * 1024;
 
-/** Adds a text part to a letter without one, for mail programs that show no HTML. `body_text` null: the author gave none. */
+/** Adds a text body to a letter without one, for mail programs that do not show HTML. `body_text`: null if the author gave none. */
 async function withText(
   { costlyWork, workspaceId }: Makers,
   { body_text, ...letter }: Omit<WrittenLetter, "body_text"> & { body_text: string | null },
@@ -158,12 +161,12 @@ function describeAttachment({ filename, contentType, contentId, bytes, sha256 }:
   picture: Picture | null;
 } {
   const type = contentId === null ? null : pictureTypeOf(bytes);
-  // For a file shown in the letter the type of its bytes replaces the declared one.
+  // For a picture shown in the letter, the content type found in its bytes replaces the declared one.
   const stored = { filename, content_type: type ?? contentType, sha256 };
   return { stored, picture: type === null ? null : { contentId, sha256 } };
 }
 
-/** Refuses pictures too large for the approval page: what an approver cannot see must not be sent. */
+/** Rejects pictures that are too large for the approval page, because a picture that an approver cannot see must not be sent. */
 async function requireShowable(deps: Blobs, pictures: readonly string[]): Promise<void> {
   const sizes = await Promise.all(pictures.map(async (sha256) => (await deps.blobs.size(sha256)) ?? 0));
   const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -174,12 +177,12 @@ async function requireShowable(deps: Blobs, pictures: readonly string[]): Promis
   );
 }
 
-/** Limit of pictures inside one body: more than a letter needs; each becomes a part of the mail. */
+/** Maximum number of pictures inside one body. Each becomes a part of the mail; a usual letter has far fewer. */
 const maxInside = 20;
 
 /**
- * Resolves the addresses of a body's pictures: an attachment by content id, a stored one by hash, or a data URL, whose bytes become an
- * attachment. No address can reach a file of another draft.
+ * Resolves the addresses of a body's pictures: a content id names an attachment, a hash names a stored picture, and the bytes of a data URL
+ * become an attachment. No address can name a file of another draft.
  */
 async function resolvePictures(
   deps: Blobs,
@@ -200,7 +203,7 @@ async function resolvePictures(
       else if (attachment && type !== null) {
         bySrc.set(src, attachment.sha256);
         types.set(attachment.sha256, type);
-        // Was inside the body before, and stays.
+        // The picture was inside the body before this edit, so it stays.
         inside.set(attachment.sha256, attachment);
       }
     } else if (bytes !== null && inside.size < maxInside) {
@@ -220,7 +223,10 @@ async function typeOfPicture(deps: Blobs, sha256: string): Promise<string | null
   return bytes === undefined ? null : pictureTypeOf(bytes);
 }
 
-/** Returns the ids that a `cid:` address names, raw and with escapes decoded; [] for any other address. */
+/**
+ * Returns the content ids that a `cid:` address may name: the raw text, and the text with percent escapes decoded. Returns [] for any other
+ * address.
+ */
 export function contentIdsOf(src: string): string[] {
   const id = /^cid:(.+)$/is.exec(src.trim())?.[1];
   if (id === undefined) return [];

@@ -8,7 +8,7 @@ import type { Dependencies } from "../dependencies.ts";
 
 export { contentSha256 };
 
-/** Contents up to this many bytes of JSON are stored in the event itself. */
+/** Maximum size in bytes, as JSON, of a content that is stored in the event itself. */
 const inlineBytes = 16 * 1024;
 
 /** Returns a content as stored: inside the event, or in the blob store if it is large. */
@@ -28,8 +28,8 @@ export async function loadContent(blobs: Blobs, stored: StoredContent): Promise<
 export type IdentityParts = Pick<DraftContent, "from" | "reply_to" | "signature_text" | "signature_html">;
 
 /**
- * Returns the parts of a content that come from the identity: when they change, the content of every open draft changes. A signature given
- * in only one form is converted to the other where the mail needs it.
+ * Returns the parts of a content that come from the identity. If they change, the content of each open draft changes too. If the signature
+ * was given only as text or only as HTML, the mail converts it where it needs the other form.
  */
 export async function identityParts(
   { costlyWork }: Pick<Dependencies, "costlyWork">,

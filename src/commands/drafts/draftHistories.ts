@@ -35,7 +35,7 @@ async function readAll<E extends Event = Event>(deps: Dependencies, stream: stri
 export const draftEvents = (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
   readAll<DraftEvent>(deps, draftStream(draftId));
 
-/** Returns a draft right after one of its own events, and its events up to that one. */
+/** Returns a draft's state right after one of its events, and its events up to and including that event. */
 export async function draftAfterEvent(
   deps: Dependencies,
   { stream, revision }: Pick<Recorded, "stream" | "revision">,
@@ -45,8 +45,8 @@ export async function draftAfterEvent(
 }
 
 /**
- * Returns a draft's complete history, oldest first: its own events, the claims of its sends from its
- * threads, and the events of each attempt.
+ * Returns a draft's complete history, oldest first: its own events, the claims of its sends from the streams of its threads, and the events
+ * of each delivery attempt.
  */
 export async function draftHistory(deps: Dependencies, draftId: string): Promise<Recorded[]> {
   const own: Recorded[] = await draftEvents(deps, draftId);
@@ -56,11 +56,13 @@ export async function draftHistory(deps: Dependencies, draftId: string): Promise
   return [...own, ...claims, ...deliveries.flat()].sort((a, b) => a.position - b.position);
 }
 
-/** Returns the claims to send a draft from all its threads: those it names, and those they were merged into. */
+/**
+ * Returns the claims to send a draft, from all threads that the draft's events name and from those into which these threads were merged.
+ */
 async function claimsOf(deps: Dependencies, draftId: string, own: readonly Recorded[]): Promise<Recorded[]> {
   const claims: Recorded[] = [];
   const threadIds = new Set(idsIn(own, "threadId"));
-  // A Set also iterates elements added during the loop, so a merge after a merge is followed.
+  // Iterating a Set also visits elements added during the loop, so a chain of merges is followed to its end.
   for (const threadId of threadIds) {
     const { state } = await deps.threads.load(threadId);
     if (state.mergedInto !== null) threadIds.add(state.mergedInto);
@@ -77,7 +79,7 @@ const idsIn = (events: readonly Recorded[], field: string): string[] => [
   ...new Set(events.map(({ data }) => data[field]).filter((id) => typeof id === "string")),
 ];
 
-/** A draft at an earlier time, and when that state ended (null: still current). */
+/** A draft's state at an earlier time. `until`: when that state ended; null if it is still current. */
 export type EarlierDraft = { row: DraftRow; until: string | null };
 
 /** Returns a draft at a moment; undefined if it did not exist yet. */

@@ -36,11 +36,14 @@ export type DraftEdit = {
   draftId: string;
   ifVersion: number | null;
   changes: DraftChanges;
-  /** Subject to use after the draft's own subject is removed. */
+  /** Subject of the thread, used if the edit removes the draft's own subject. */
   threadSubject: string;
 };
 
-/** Edits a pending draft: a new version, unless nothing changed. Throws Rejected invalid_status, version_mismatch, invalid_request. */
+/**
+ * Edits a pending draft. Makes a new version if the edit changes anything. Throws Rejected invalid_status, version_mismatch,
+ * invalid_request.
+ */
 export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
   const draft = await loadDraft(deps, edit.workspaceId, edit.draftId);
   const isPersons = cause.actor.kind === "session";
@@ -48,7 +51,10 @@ export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Caus
   return changeDraft(deps, { draftId: edit.draftId, command }, cause);
 }
 
-/** `isPersons`: a person edits, who sees only one of the two bodies: the other one is made again from it. */
+/**
+ * Returns the edit command. `isPersons`: true if a person edits; a person sees only one of the two bodies, so the other one is derived from
+ * it again.
+ */
 export async function toEdit(
   deps: Dependencies,
   { draft, edit, isPersons }: { draft: Draft; edit: DraftEdit; isPersons: boolean },
@@ -71,7 +77,7 @@ export async function toEdit(
     rationale,
     changedFields: changedFields({ content: before, rationale: draft.rationale }, { content, rationale }),
     because: "edit",
-    // The edit is based on the version loaded above: another edit in between must not be overwritten.
+    // The edit was computed from the version loaded above, so it must not overwrite an edit made in between.
     ifVersion: ifVersion ?? draft.version,
   };
 }
@@ -106,9 +112,9 @@ export async function rejectDraft(
 }
 
 /**
- * Queues a draft for delivery. An API key may send a pending draft, which is its own authorisation; a person sends only
- * approved ones. `ifVersion`: the version meant, which also decides about one that the service made after an approval; null if
- * none is named. Throws Rejected like queueSend.
+ * Queues a draft for delivery. An API key may send a pending draft: the send is then the key's approval. A person can send only approved
+ * drafts. `ifVersion`: version that the caller means; naming it also accepts a version that the service made after the approval. null if
+ * the caller names none. Throws Rejected like queueSend.
  */
 export async function sendDraft(
   deps: Dependencies,
@@ -116,8 +122,8 @@ export async function sendDraft(
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
   const isPersons = cause.actor.kind === "session";
-  // For a key's send only the draft's ownership is checked, which never changes, so a cached state
-  // suffices: the rest is checked at the queueing.
+  // Only the draft's workspace is checked here. It never changes, so a cached state suffices; everything else is checked when the draft is
+  // queued.
   const owned = (known: Dependencies) => loadDraft(known, workspaceId, draftId);
   const draft = isPersons ? await owned(deps) : await tryCachedFirst(deps, owned);
   const word = ifVersion === null ? {} : { ifVersion };

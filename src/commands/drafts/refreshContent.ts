@@ -7,15 +7,15 @@ import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, identityParts, loadContent, storeContent } from "./draftContents.ts";
 
 /**
- * Gives an open draft a new version, which needs a new approval, if the identity's name, reply-to or signature has changed: only approved
- * content is sent. Returns true if the draft now has a newer version than the given one.
+ * If the identity's name, reply-to or signature has changed, makes a new version of an open draft. The new version needs a new approval,
+ * because only approved content is sent. Returns true if the draft now has a newer version than the given one.
  */
 export async function refreshContent(
   deps: Dependencies,
   { draftId, draft }: { draftId: string; draft: Draft },
   cause: Cause,
 ): Promise<boolean> {
-  // The fresh state is no older than the draft: a newer identity may have made this version.
+  // `fresh` reads an identity at least as new as the draft: this version may have been made from an identity newer than the cached one.
   const { state: identity } = await deps.identities.fresh(draft.identityId);
   const letter = await loadContent(deps.blobs, draft.stored);
   const content = { ...letter, ...(await identityParts(deps, { identity, letter })) };
@@ -31,16 +31,16 @@ export async function refreshContent(
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await changeDraft(deps, { draftId, command }, cause);
-  // Unchanged means: someone decided or queued the draft meanwhile (a queued one has the approved hash), or
-  // another run made a version with this content.
+  // If nothing changed, either someone decided or queued the draft meanwhile (a queued draft keeps the approved hash), or another run made
+  // a version with this content.
   return handled.changed || handled.state.version !== draft.version;
 }
 
 const maxChanges = 10;
 
 /**
- * Returns a draft as it would be sent now; updates an open one to its identity first. The caller checks its status, and
- * whether the new version was decided about.
+ * Returns a draft as it would be sent now. An open draft is first updated to its identity. The caller must check the draft's status and
+ * whether the new version was approved.
  */
 export async function bringUpToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
   for (let changes = 0; ; changes++) {
@@ -49,7 +49,7 @@ export async function bringUpToDate(deps: Dependencies, draftId: string, cause: 
     try {
       if (!(await refreshContent(deps, { draftId, draft }, cause))) return draft;
     } catch (error) {
-      // Another run made a newer version meanwhile: check that one.
+      // Another run made a newer version meanwhile, so repeat with that version.
       if (!(error instanceof Rejected) || error.code !== "version_mismatch" || changes >= maxChanges) throw error;
     }
   }

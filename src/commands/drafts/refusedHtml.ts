@@ -8,6 +8,6 @@ const sentences: Record<ReduceRefusal, string> = {
   unreadable: "this HTML has nothing visible: add text or a picture with alt text, or omit the field",
 };
 
-/** Returns invalid_request about a field with HTML. */
+/** Returns the error invalid_request for a field whose HTML was refused. */
 export const refusedHtml = (field: string, refused: ReduceRefusal): Rejected =>
   invalidRequest(field, sentences[refused]);

@@ -2,7 +2,7 @@ import { picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Picture limits of an approval page, in bytes: a body with more is refused at its submission. */
+/** Limits in bytes of the pictures on an approval page. A body whose pictures exceed them is refused when it is submitted. */
 export const maxPictureBytes = 1024 * 1024;
 export const maxPicturesBytes = 4 * 1024 * 1024;
 
@@ -14,7 +14,7 @@ export async function shownPictures(
   const own = new Set(content.attachments.map(({ sha256 }) => sha256));
   const ofBody = picturesIn(content.body_html).filter((sha256) => own.has(sha256));
   const shown = new Map<string, string>();
-  // A signature's few small pictures are allowed in addition.
+  // The few small pictures of a signature are allowed in addition to those of the body.
   let left = maxPicturesBytes + maxPictureBytes;
   for (const sha256 of new Set([...ofBody, ...picturesIn(content.signature_html)])) {
     const size = (await blobs.size(sha256)) ?? Number.POSITIVE_INFINITY;

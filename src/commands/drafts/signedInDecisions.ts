@@ -15,9 +15,9 @@ const undoMs = 10_000;
 type DraftAndVersion = { workspaceId: string; draftId: string; ifVersion: number | null };
 
 /**
- * Records a signed-in person's approval of the version they were shown. It also sends the draft after ten seconds, unless the identity's
- * approvals do not send. If several approvals are required, the draft may stay pending. Throws Rejected invalid_request (no version),
- * version_mismatch, stale_draft, invalid_status.
+ * Records a signed-in person's approval of the version that they were shown. The approval also sends the draft after ten seconds, unless
+ * the identity's approvals do not send. If several approvals are required, the draft may stay pending. Throws Rejected invalid_request (no
+ * version), version_mismatch, stale_draft, invalid_status.
  */
 export async function approveByPerson(
   deps: Dependencies,
@@ -36,7 +36,7 @@ export async function approveByPerson(
   });
 }
 
-/** Records a person's edit and its approval in one append. Throws Rejected like an edit and an approval. */
+/** Records a person's edit and approval in one append. Throws Rejected for the same reasons as an edit and an approval. */
 export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause: Cause): Promise<{ position: number }> {
   const { workspaceId, draftId } = edit;
   const draft = await loadDraft(deps, workspaceId, draftId);
@@ -45,16 +45,13 @@ export async function editAndApprove(deps: Dependencies, edit: DraftEdit, cause:
   const edited = await toEdit(deps, { draft, edit, isPersons: true });
   const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
   return countApproval(deps, approval, (counted) => {
-    // If the edit changed nothing, it counts as a further approval; earlier ones may not count any more.
+    // If the edit changes nothing, it counts as one more approval of the version; earlier approvals may have lapsed.
     const command = { type: "EditAndApprove", edit: edited, authorApproval: signedInApproval(deps, counted) } as const;
     return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: counted.unlessMoved });
   });
 }
 
-/**
- * Undoes a person's own approval before the draft is queued, or while others are missing. Throws
- * Rejected invalid_status once it is queued.
- */
+/** Undoes a person's own approval, while the draft is not queued. Throws Rejected invalid_status afterwards. */
 export async function undoApproval(
   deps: Dependencies,
   { workspaceId, draftId }: Omit<DraftAndVersion, "ifVersion">,
@@ -67,7 +64,10 @@ export async function undoApproval(
   return changeDraft(deps, { draftId, command: { type: "UndoApproval", voter, also, because } }, cause);
 }
 
-/** Returns a signed-in person's approval as it counts now. `sends`: true if it also sends; by default the identity's setting. */
+/**
+ * Returns a signed-in person's approval in the form that the draft's stream counts. `sends`: true if the approval also sends the draft;
+ * default: the identity's setting.
+ */
 export function signedInApproval(
   deps: Pick<Dependencies, "clock">,
   { voting, identity }: Pick<CountedApproval, "voting" | "identity">,
@@ -77,13 +77,16 @@ export function signedInApproval(
   return { voting, sendRequested: sends, signedIn: { sendAfter } };
 }
 
-/** Requires the version that the person was shown. */
+/** Returns the version that the person was shown. Throws Rejected invalid_request if none is given. */
 function requireVersion(ifVersion: number | null): number {
   if (ifVersion !== null) return ifVersion;
   throw invalidRequest("If-Match", "expected the version that was shown to the approver");
 }
 
-/** Refuses at once, instead of after ten seconds, if the customer wrote since. Another version than the draft's is not judged here. */
+/**
+ * Throws Rejected stale_draft if the customer wrote since, so that the person learns it at once instead of after ten seconds. Does not
+ * judge if `ifVersion` is not the draft's version.
+ */
 async function requireNotStale(
   deps: Dependencies,
   { draftId, draft, version }: { draftId: string; draft: Draft; version: number },

@@ -38,9 +38,9 @@ export type SubmitDraftRequest = {
 };
 
 /**
- * Records an agent's draft. A newer message only causes a warning. Mail acknowledged before the submission counts even if not filed yet:
- * the submission waits for its filing, at most 2 s. Throws Rejected not_found naming the field, invalid_request, and plan_limit_reached
- * for an auto-approved draft over the quota; then nothing was created.
+ * Records an agent's draft. A newer message in the thread only causes a warning. The submission waits up to 2 s until mail acknowledged
+ * before it is filed, so that such mail counts as newer. Throws Rejected not_found naming the field, invalid_request, and
+ * plan_limit_reached for an auto-approved draft over the quota; then nothing was created.
  */
 export async function submitDraft(
   deps: Dependencies,
@@ -50,7 +50,7 @@ export async function submitDraft(
   const draftId = newId(deps, cause, "draft");
   if (cause.repeated) {
     const { state, position } = await deps.drafts.load(draftId);
-    // The draft exists already, whatever happened to thread, quota or identity since.
+    // An earlier run created the draft. Return it, whatever happened to thread, quota or identity since.
     if (state.exists) return { draftId, position };
   }
   const { message, answers } = await requireSubjects(deps, request);
@@ -70,7 +70,7 @@ export async function submitDraft(
   const basedOnNumber = message.number;
   const answersMachine = machineAddresses(message, to);
   requireNoLoop(current, { draftId: "", ...answersMachine });
-  // Last check that may refuse, because it stores the attachments.
+  // This check is the last one that may refuse the draft, because it stores the attachments.
   const { making, ...letter } = await composeLetter(deps, request);
   const own = await identityParts(deps, { identity, letter });
   const content = contentOf(request, letter, { own, to, subject: current.subject, message });
@@ -100,8 +100,8 @@ export async function submitDraft(
 }
 
 /**
- * Finds the message that a draft answers and checks that message, thread and identity belong together and to this workspace. The read
- * models locate them; the message itself is read from its stream.
+ * Finds the message that a draft answers, and checks that message, thread and identity belong together and to this workspace. Read models
+ * say where the message is in the log; the message itself is read from its stream.
  */
 async function requireSubjects(
   deps: Dependencies,
@@ -126,7 +126,10 @@ async function requireSubjects(
   return { message, answers };
 }
 
-/** Compares by streams: a message stays on the thread it was filed on, and that may have been merged into another. */
+/**
+ * Returns true if both ids mean the same thread. Compares by streams, because a message keeps the thread it was filed on even after that
+ * thread was merged into another.
+ */
 async function isOneThread(deps: Dependencies, oneId: string, otherId: string): Promise<boolean> {
   if (oneId === otherId) return true;
   const [one, other] = await Promise.all([loadThread(deps, oneId), loadThread(deps, otherId)]);

@@ -39,21 +39,21 @@ export type DirectlySent = {
   messageId: string;
   threadId: string;
   status: DraftStatus;
-  /** ISO 8601 UTC; null if it waits for a person. */
+  /** When the mail was queued, ISO 8601 UTC; null if it waits for a person. */
   queuedAt: string | null;
   position: number;
 };
 
 /**
- * Makes the checks that would refuse the send anyway, before anything is created. Throws Rejected identity_not_active, sending_paused,
- * assistant_disabled, and plan_limit_reached if the caller's approval suffices to send.
+ * Makes the checks that would refuse the send later, before anything is created. Throws Rejected identity_not_active, sending_paused,
+ * assistant_disabled; also plan_limit_reached if the caller's approval is enough to send.
  */
 export async function requireDirectSend(
   deps: Dependencies,
   { workspaceId, identityId, identity }: { workspaceId: string; identityId: string; identity: Identity },
   cause: Cause,
 ): Promise<void> {
-  // A person who writes needs no assistant.
+  // An identity's disabled assistant does not prevent a person from writing.
   if (!isPersons(cause)) await requireAssistantActive(deps, identity);
   const isEnough = isPersons(cause) ? identity.approvalsRequired === 1 : await keyApprovalSuffices(deps, identity);
   const moment = isEnough ? "written to be sent" : "written";
@@ -64,9 +64,9 @@ export async function requireDirectSend(
 const isPersons = ({ actor }: Cause): boolean => actor.kind === "session";
 
 /**
- * Submits a draft that the calling API key approves by the same act, and queues it; if the identity requires human approval, or
- * several approvals, the draft stays pending. After a refusal the draft is never sent. A person's mail is approved by that person, and
- * sent once that cannot be undone any more.
+ * Submits a draft that is approved by the call itself, and queues it. If an API key calls, and the identity requires human approval or
+ * several approvals, the draft stays pending. A mail by a signed-in person is approved by that person, and sent once they can no longer
+ * undo the approval. If the call is refused, the draft is never sent.
  */
 export async function sendDirectly(deps: Dependencies, draft: DirectDraft, cause: Cause): Promise<DirectlySent> {
   if (isPersons(cause)) await requireNothingNewer(deps, draft);
@@ -82,7 +82,7 @@ export async function sendDirectly(deps: Dependencies, draft: DirectDraft, cause
   return proceed(deps, { ...submitted, draftId }, cause);
 }
 
-/** Continues an earlier call with the same Idempotency-Key that was cut off; undefined if it created no draft. */
+/** Continues an interrupted call with the same Idempotency-Key. Returns undefined if that call created no draft. */
 export async function resumeSend(deps: Dependencies, draftId: string, cause: Cause): Promise<DirectlySent | undefined> {
   if (!cause.repeated) return undefined;
   const loaded = await deps.drafts.load(draftId);
@@ -91,17 +91,17 @@ export async function resumeSend(deps: Dependencies, draftId: string, cause: Cau
   return proceed(deps, { ...loaded, draftId, identity }, cause);
 }
 
-/** Refuses a person's mail at once, while they still have its text. Throws Rejected stale_draft. */
+/**
+ * Rejects a person's mail at once if the customer wrote since, while the person still has the text in the form. Throws Rejected
+ * stale_draft.
+ */
 async function requireNothingNewer(deps: Dependencies, { identityId, threadId, basedOn }: DirectDraft): Promise<void> {
   if (basedOn === null) return;
   const newMessageId = await newerMessageOf(deps, { identityId, threadId, basedOnNumber: basedOn.number });
   if (newMessageId !== null) throw staleDraft(newMessageId);
 }
 
-/**
- * True if the key's approval suffices to send. Otherwise the mail waits for its approvers; the keys'
- * part of a quorum is given as for any draft.
- */
+/** Returns true if the key's approval is enough to send. Otherwise the mail waits for its approvers. */
 const keyApprovalSuffices = async (deps: Dependencies, identity: Identity): Promise<boolean> =>
   identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
 
@@ -164,14 +164,17 @@ async function submit(
   );
 }
 
-/** Queues the draft. An identity edited at this moment makes a new version: the key's approval, given for its own text, covers that too. */
+/**
+ * Queues the draft. If the identity is edited at this moment, the service makes a new version; the key's approval covers that version too,
+ * because the key wrote the text itself.
+ */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
   const asked = { draftId, kind: "api_key", authorApproval: { wroteIt: true } } as const;
   const { threadId, position, queuedAt } = await queueSend(deps, asked, cause);
   return { threadId, position, queuedAt };
 }
 
-/** Withdraws the draft if `work` is refused, or fails without an Idempotency-Key under which the caller could repeat the call. */
+/** Withdraws the draft if `work` is refused, or if it fails and the caller gave no Idempotency-Key with which to repeat the call. */
 async function withdrawnUnlessDone<T>(
   deps: Dependencies,
   { draftId, cause }: { draftId: string; cause: Cause },
@@ -185,7 +188,7 @@ async function withdrawnUnlessDone<T>(
   }
 }
 
-/** Withdraws the draft of a refused call, so that it is never sent later. A stale draft stays stale. */
+/** Withdraws the draft of a refused call, so that it is never sent later. A draft that is already stale stays stale. */
 async function withdraw(
   deps: Dependencies,
   { draftId, error }: { draftId: string; error: unknown },
@@ -194,7 +197,7 @@ async function withdraw(
   const [code, message] =
     error instanceof Rejected ? [error.code, error.message] : ["unavailable", "the mail could not be queued"];
   const withdrawn = { type: "WithdrawDraft", code, message } as const;
-  // The key may have been revoked meanwhile: its mail is withdrawn nevertheless.
+  // If the API key was revoked meanwhile, its draft is withdrawn nevertheless, so this append has no guard on the key.
   const { keyGuard: _, ...unguarded } = cause;
   await changeDraft(deps, { draftId, command: withdrawn }, unguarded);
 }

@@ -35,8 +35,8 @@ export type SendRequest = SubmittedLetter & {
 };
 
 /**
- * Sends a first mail, which opens a new thread. Throws Rejected not_found naming the field, cold_send_not_allowed, and any
- * refusal of a send; then nothing is sent later.
+ * Sends a first mail to a recipient, which opens a new thread. Throws Rejected not_found naming the field, cold_send_not_allowed, and any
+ * refusal of a send; a refused mail is not sent later.
  */
 export async function sendEmail(deps: Dependencies, request: SendRequest, cause: Cause): Promise<DirectlySent> {
   requireUsableRecipients(request);
@@ -91,7 +91,7 @@ export async function openThreadByMail(
 export type ReplyRequest = SubmittedLetter & {
   workspaceId: string;
   threadId: string;
-  /** null: the newest message of the thread at the time of the call. */
+  /** Message to answer; null: the thread's newest message at the time of the call. */
   basedOnMessageId: string | null;
   cc: string[];
   bcc: string[];
@@ -99,8 +99,9 @@ export type ReplyRequest = SubmittedLetter & {
 };
 
 /**
- * Answers on a thread: recipients and headers are derived. If no message was named and a newer one arrives meanwhile, that one is
- * answered; otherwise throws Rejected stale_draft. Also throws not_found naming the field, loop_guarded, and any refusal of a send.
+ * Answers on a thread; recipients and headers are derived from the answered message. If the caller named no message and a newer one arrives
+ * meanwhile, the newer one is answered; otherwise a newer message causes Rejected stale_draft. Also throws Rejected not_found naming the
+ * field, loop_guarded, and any refusal of a send.
  */
 export async function replyEmail(deps: Dependencies, request: ReplyRequest, cause: Cause): Promise<DirectlySent> {
   const { workspaceId } = request;
@@ -113,13 +114,13 @@ export async function replyEmail(deps: Dependencies, request: ReplyRequest, caus
   } catch (error) {
     if (named || !(error instanceof Rejected) || error.code !== "stale_draft") throw error;
     const newer = await newest(deps, thread);
-    // The caller wrote to the last sender: a third person writing meanwhile must not receive that reply.
+    // The caller meant the sender of the last message. If another person wrote meanwhile, that person must not receive the reply.
     if (senderOf(newer.mail).toLowerCase() !== senderOf(answered.mail).toLowerCase()) throw error;
     return answer(deps, { request, thread, message: newer, draftId: newId(deps, cause, "draft-again") }, cause);
   }
 }
 
-/** A mail to be answered, and its location in the log. */
+/** A mail to be answered, and its place in the log. */
 type ToAnswer = { mail: FiledMail; answers: MessagePlace };
 
 const senderOf = ({ from }: FiledMail): string => from?.address ?? "";
@@ -150,7 +151,7 @@ async function answer(
   const { state: current, threadId } = await loadThread(deps, thread.id);
   requireNoLoop(current, { draftId, ...machine });
   await requireDirectSend(deps, { workspaceId, identityId, identity }, cause);
-  // Last check that may refuse, because it stores the attachments.
+  // This check is the last one that may refuse the mail, because it stores the attachments.
   const { making, ...letter } = await composeLetter(deps, request);
   const content: DraftContent = {
     ...(await identityParts(deps, { identity, letter })),
@@ -166,7 +167,7 @@ async function answer(
 
 const field = "based_on_message_id";
 
-/** Returns the message that the caller names, which must be an inbound one of that thread. */
+/** Returns the message that the caller names. It must be an inbound message of this thread. */
 async function namedMessage(
   deps: Dependencies,
   { workspaceId, basedOnMessageId }: ReplyRequest,
@@ -186,7 +187,7 @@ async function isOf(deps: Dependencies, thread: ThreadRow, { answers }: ToAnswer
   return asked.threadId === answered.threadId;
 }
 
-/** Finds a message: read models locate it in the log, and its content is read there. */
+/** Loads a message to answer. Read models say where it is in the log; its content is read from the log. */
 async function toAnswer(
   deps: Dependencies,
   workspaceId: string,
@@ -198,7 +199,7 @@ async function toAnswer(
   return mail && { mail, answers };
 }
 
-/** Returns the newest inbound message as of now; a person's message takes precedence over automatic mail. */
+/** Returns the newest inbound message of a thread now. A person's message takes precedence over automatic mail. */
 async function newest(deps: Dependencies, thread: ThreadRow): Promise<ToAnswer> {
   await waitUntilFiled(deps, thread.identity_id);
   const { position, threadId } = await loadThread(deps, thread.id);

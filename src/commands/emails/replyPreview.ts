@@ -7,9 +7,9 @@ import type { Dependencies } from "../dependencies.ts";
 export type ReplyPreview = {
   messageId: string;
   from: { name: string; address: string };
-  /** Empty if the message names no address to reply to. */
+  /** Recipients of the reply; empty if the message names no address to reply to. */
   to: string[];
-  /** Further recipients of a copy if the reply goes to all. */
+  /** Further recipients, in copy, if the reply goes to all. */
   everybody: string[];
 };
 

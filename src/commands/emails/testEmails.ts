@@ -10,9 +10,9 @@ import { loadIdentity, openThreadByMail } from "./emails.ts";
 type TestEmail = { workspaceId: string; identityId: string; recipient: string };
 
 /**
- * Sends a test mail from an identity in the normal way: it counts towards the plan, and towards the quota of notification mail too. Its
- * draft's id is the task's id. Throws Rejected identity_not_active, rate_limited if that quota is used up, invalid_request if the
- * recipient unsubscribed from this workspace, and any refusal of a send.
+ * Sends a test mail from an identity in the normal way. The mail counts towards the plan and towards the quota of notification mail. The
+ * returned draft id is the task's id. Throws Rejected identity_not_active, rate_limited if the notification quota is used up,
+ * invalid_request if the recipient unsubscribed from this workspace, and any refusal of a send.
  */
 export async function sendTestEmail(deps: Dependencies, test: TestEmail, cause: Cause): Promise<DirectlySent> {
   const { workspaceId, identityId, recipient } = test;
@@ -33,7 +33,7 @@ export async function sendTestEmail(deps: Dependencies, test: TestEmail, cause: 
   );
 }
 
-/** Runs `send` if there is notification quota, which is returned if `send` is refused. */
+/** Runs `send` if there is notification quota. Gives the quota back if `send` is refused. */
 async function inMeasure<T>(
   deps: Dependencies,
   { test: { workspaceId, recipient: to }, attemptId }: { test: TestEmail; attemptId: string },

@@ -6,7 +6,7 @@ import { isReservedLocalPart, resemblesServiceName } from "#streams/identity/res
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
-/** Pattern of the contract, without a dot at either end or two in a row (RFC 5321). */
+/** Pattern of local parts in the API's contract. It forbids a dot at either end and two dots in a row (RFC 5321). */
 const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
 
 /** Hashes an address for a stream name, because stream ids must not contain addresses. */
@@ -22,22 +22,25 @@ export function requireLocalPart(localPart: string): void {
   );
 }
 
-/** Refuses local parts with a meaning for a whole shared domain; existing identities keep theirs. Throws Rejected invalid_request. */
+/**
+ * Rejects local parts that have a meaning for a whole domain (for example postmaster). Existing identities keep theirs. Throws Rejected
+ * invalid_request.
+ */
 export function requireUnreserved(localPart: string): void {
   if (!isReservedLocalPart(localPart)) return;
   const remedy = "choose another local_part, or use your own domain";
   throw invalidRequest("local_part", `this name is reserved for the operator of this shared domain: ${remedy}`);
 }
 
-/** Refuses display names that resemble the service's own, which approvers trust. Throws Rejected invalid_request. */
+/** Rejects display names that resemble the service's own name, which approvers trust. Throws Rejected invalid_request. */
 export function requireOwnDisplayName(displayName: string | undefined): void {
   if (displayName === undefined || !resemblesServiceName(displayName)) return;
   throw invalidRequest("display_name", "this is, or looks like, the name of the service itself: choose another");
 }
 
 /**
- * Reserves the address without its tag: mail to name+tag belongs to the owner of the name, so a workspace claiming it with a tag needs
- * both. Throws Rejected invalid_request as a conflict.
+ * Reserves the address without its +tag. Mail to name+tag belongs to the owner of the name, so a workspace that claims name+tag must own
+ * the name too. Throws Rejected invalid_request (409).
  */
 export async function reserveAddressWithoutTag(
   deps: Pick<Dependencies, "emailAddresses">,
@@ -50,8 +53,8 @@ export async function reserveAddressWithoutTag(
 }
 
 /**
- * Frees the address of a deleted identity. Returns false, without freeing it, while mail of the identity is being sent. The read model
- * of drafts must have reached the deletion.
+ * Frees the address of a deleted identity. Returns false, and does not free it, while mail of the identity is being sent. The read model of
+ * drafts must have reached the deletion.
  */
 export async function releaseAddress(
   deps: Pick<Dependencies, "emailAddresses" | "identities" | "reads">,

@@ -25,8 +25,8 @@ import {
 import { reduceSignature } from "./signatures.ts";
 
 /**
- * A new identity; absent settings are as in streams/identity/defaults.ts. `mayLoosen`: the caller may name approvers in
- * a workspace that requires human approval.
+ * Settings of a new identity; defaults of absent ones are in streams/identity/defaults.ts. `mayLoosen`: true if the caller may name
+ * approvers in a workspace that requires human approval.
  */
 export type NewIdentity = Partial<IdentitySettings> & {
   workspaceId: string;
@@ -36,8 +36,8 @@ export type NewIdentity = Partial<IdentitySettings> & {
 };
 
 /**
- * Creates an identity. Its slot in the plan and its address are taken first, so that of two concurrent requests only one gets them. Throws
- * Rejected invalid_request (invalid or reserved local part, approval address hosted here; as a conflict: address in use), not_found
+ * Creates an identity. Its slot in the plan and its address are taken first, so that only one of two concurrent requests gets them. Throws
+ * Rejected invalid_request (invalid or reserved local part, approval address hosted here, or 409 if the address is in use), not_found
  * (domain), plan_limit_reached, insufficient_scope.
  */
 export async function createIdentity(
@@ -74,12 +74,16 @@ async function create(
   await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.identities.handle(identityId, command, cause);
-  // Another request took over what this one had begun, or this one took over its too late.
+  // Another request completed the creation that this one had begun, or this request continued a creation that the other one had just
+  // completed.
   if (!changed) throw addressInUse();
   return { identityId, position };
 }
 
-/** Returns the id of an interrupted creation that claimed the address in this workspace: the next request for the address continues it. */
+/**
+ * Returns the id of an interrupted creation that claimed the address in this workspace. The next request for the address continues that
+ * creation.
+ */
 async function interruptedCreation(
   deps: Dependencies,
   { workspaceId, emailAddress }: { workspaceId: string; emailAddress: string },
@@ -88,7 +92,7 @@ async function interruptedCreation(
   const { state: address } = await deps.emailAddresses.load(addressHash(emailAddress));
   if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
   const { state: identity } = await deps.identities.load(address.identityId);
-  // For a repetition the identity's stream says if it is its own.
+  // If this request is a repetition, the identity's stream will say if this operation created the identity.
   if (identity.exists && !cause.repeated) throw addressInUse();
   return address.identityId;
 }
@@ -127,7 +131,7 @@ async function takePlace(deps: Dependencies, place: IdentityPlace, cause: Cause)
   }
 }
 
-/** Returns the identity that claimed the address while its domain was another workspace's; this workspace has proven the domain since. */
+/** Returns the identity that claimed the address while another workspace owned the domain, which this workspace has proven since. */
 async function displacedFrom(
   deps: Dependencies,
   workspaceId: string,
@@ -143,7 +147,10 @@ async function holderState(deps: Dependencies, identityId: string): Promise<Hold
   return identity.deleted ? "gone" : "alive";
 }
 
-/** False for an identity above the plan's cap, or on a domain above it: it can be read, but neither sends nor receives. */
+/**
+ * Returns false for an identity above the plan's limit, or on a domain above it. Such an identity can be read, but neither sends nor
+ * receives.
+ */
 export async function isIdentityWithinPlan(
   deps: Dependencies,
   { identityId, identity }: { identityId: string; identity: Pick<Identity, "workspaceId" | "domainId"> },
@@ -157,7 +164,7 @@ export async function isIdentityWithinPlan(
   return itself && domain;
 }
 
-/** Changes the given settings and keeps the rest. `mayLoosen`: the caller has the scope write:approvals. */
+/** Changes the given settings and keeps the rest. `mayLoosen`: true if the caller has the scope write:approvals. */
 export async function updateIdentity(
   deps: Dependencies,
   {
@@ -196,7 +203,7 @@ export async function updateIdentity(
   );
 }
 
-/** Deletes an identity, and frees its address unless mail of it is being sent. */
+/** Deletes an identity. Frees its address too, unless mail of the identity is being sent. */
 export async function deleteIdentity(
   deps: Dependencies,
   { workspaceId, identityId, mayLoosen }: { workspaceId: string; identityId: string; mayLoosen: boolean },
@@ -211,13 +218,13 @@ export async function deleteIdentity(
       { ...cause, unlessMoved: [guard] },
     ),
   );
-  // Otherwise processes/releaseAddress.ts frees the address.
+  // If the read model is late, processes/releaseAddress.ts frees the address.
   if (await deps.projected(position, { of: ["drafts"] }))
     await releaseAddress(deps, { workspaceId, identityId }, cause);
   return { position };
 }
 
-/** Returns the domain part of an identity's address, and if it is the sandbox. Throws Rejected not_found, invalid_request. */
+/** Returns the domain of an identity's address, and whether that is the sandbox domain. Throws Rejected not_found, invalid_request. */
 async function addressDomain(
   deps: Dependencies,
   workspaceId: string,
@@ -231,7 +238,7 @@ async function addressDomain(
   return { name: domain.mailDomain, sandbox: false };
 }
 
-/** Refuses approver mailboxes that an agent could read. */
+/** Rejects approver mailboxes hosted by this service, because an agent could read them. */
 async function requireNotHostedHere(deps: Dependencies, settings: Partial<IdentitySettings>): Promise<void> {
   for (const field of ["approvalChannel", "secondaryApprovalChannel"] as const) {
     const channel = settings[field];

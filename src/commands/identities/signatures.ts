@@ -8,18 +8,21 @@ import { refusedHtml } from "../drafts/refusedHtml.ts";
 type Signature = Pick<IdentitySettings, "signatureHtml" | "htmlRemoved">;
 type SignatureSources = Pick<Dependencies, "blobs" | "pictures" | "costlyWork">;
 
-/** Limits of a signature's pictures on the web: they are fetched once, when the identity is saved, and sent inside every mail. */
+/**
+ * Maximum number of a signature's pictures that are fetched from the web. They are fetched once, when the identity is saved, and sent
+ * inside every mail.
+ */
 const maxFetched = 5;
 const maxPictureBytes = 200 * 1024;
-/** Limit of pictures inside a signature; each becomes a part of every mail. */
+/** Maximum number of pictures inside a signature. Each becomes a part of every mail. */
 const maxInside = 20;
 
-/** Limit in bytes, so that body and signature fit on one page. */
+/** Maximum size in bytes of a signature's reduced HTML, so that body and signature fit on one approval page. */
 const maxReducedBytes = 128 * 1024;
 
 /**
- * Reduces a signature's HTML (`given`) to what can be shown and stores its pictures as blobs. `before`: the stored HTML, whose pictures
- * may be kept. A picture that cannot be fetched is removed and reported. Throws Rejected invalid_request naming the field.
+ * Reduces a signature's HTML (`given`) to what can be shown, and stores its pictures as blobs. `before`: the HTML stored so far, whose
+ * pictures may be used again. A picture that cannot be fetched is removed and reported. Throws Rejected invalid_request, naming the field.
  */
 export async function reduceSignature(
   deps: SignatureSources,

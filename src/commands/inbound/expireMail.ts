@@ -6,22 +6,22 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { oldestHeld } from "./heldMarkers.ts";
 
-/** Days from the event that held or quarantined a mail until its content is deleted. */
+/** Days after which the content of a held or quarantined mail is deleted, counted from the event that held or quarantined it. */
 export type Retention = { held: number | "never"; quarantined: number | "never" };
 
-/** Mails expired by one append. */
+/** Maximum number of mails that one append expires. */
 const pageSize = 50;
-/** Deliveries named by one append: keeps the event well below its size limit. */
+/** Maximum number of deliveries that one append names, to keep the event well below its size limit. */
 const maxDeliveries = 10_000;
 const dayMs = 86_400_000;
 
 type IdentityRef = { workspaceId: string; identityId: string };
-/** Result of one step: everything due has expired (and if younger mail is kept), or more may be due. */
+/** Result of one step. "more": further mails may be due. Otherwise all due mails have expired, and younger mail is kept or not. */
 export type ExpiryResult = "nothing kept" | "some kept" | "more";
 
 /**
- * Expires a page of an identity's held and quarantined mail that has reached its retention, oldest first. Mail that was released stays,
- * and so does mail being released: the stream refuses the slower one. Safe to run twice at once.
+ * Expires up to a page of an identity's held and quarantined mails that have reached their retention, oldest first. Released mail is not
+ * expired. If a mail is released at the same moment, its stream refuses whichever comes second. Safe to run twice concurrently.
  */
 export async function expireMail(
   deps: Dependencies,
@@ -62,7 +62,7 @@ async function expireHeld(
   return changed ? "more" : "some kept";
 }
 
-/** The read model locates the mail; the stream confirms it. */
+/** Expires quarantined mails. The read model finds them; the stream confirms each. */
 async function expireQuarantined(
   deps: Dependencies,
   { workspaceId, identityId, filing, days }: ExpiryPage,
@@ -93,7 +93,7 @@ async function expireQuarantined(
   return changed ? "more" : "some kept";
 }
 
-/** Counts how many of these, from the oldest, are older than `days`. */
+/** Returns how many of these mails, counted from the oldest, are older than `days`. */
 function dueCount(
   { clock }: Pick<Dependencies, "clock">,
   { days, kept }: { days: number; kept: readonly { at: string }[] },
@@ -103,7 +103,10 @@ function dueCount(
   return end < 0 ? kept.length : end;
 }
 
-/** Returns the time of quarantine from the stream. Throws if the stream does not confirm it: then the read model belongs to another log. */
+/**
+ * Returns when the stream says that the mail was quarantined. Throws if the stream does not say so, because the read model then belongs to
+ * another log.
+ */
 async function quarantinedAt(
   { store }: Pick<Dependencies, "store">,
   identityId: string,
@@ -118,7 +121,7 @@ async function quarantinedAt(
   return event.metadata.at;
 }
 
-/** Returns the delivery and those that brought the same mail again: their content is the same. */
+/** Returns a delivery together with repeated deliveries of the same mail, because their content is the same. */
 async function deliveriesOf(
   { reads }: Pick<Dependencies, "reads">,
   workspaceId: string,
@@ -128,7 +131,7 @@ async function deliveriesOf(
   return [deliveryId, ...repeated];
 }
 
-/** Returns as many mails, from the first, as fit into one append. */
+/** Returns the first mails, as many as fit into one append. */
 function oneAppend<T extends MailExpiry>(mails: readonly T[]): T[] {
   let named = 0;
   const end = mails.findIndex(({ deliveryIds }, index) => {

@@ -3,7 +3,7 @@ import type { Recorded } from "#streams/event.ts";
 import { type FilingEvent, filingStream } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** Events per page: decisions that name many mails are large, and this many fit well into memory. */
+/** Number of events per page. Decisions that name many mails are large; this many of them fit well into memory. */
 const pageSize = 200;
 
 /** Reads a filing stream from a revision (inclusive) to its end, in pages. */

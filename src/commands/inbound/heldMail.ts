@@ -4,7 +4,7 @@ import type { Cause } from "../handle.ts";
 import { isIdentityWithinPlan } from "../identities/identities.ts";
 import { countInbound } from "../plans/quotas.ts";
 
-/** Returns why an identity's mail is held now; null if it is not. Mail of a deleted identity is still filed. */
+/** Returns why an identity's mail is held now; null if it is filed. Mail of a deleted identity is still filed. */
 export async function whyMailIsHeld(deps: Dependencies, identityId: string): Promise<string | null> {
   const { state: identity } = await deps.identities.load(identityId);
   if (identity.status === "disabled") return "the identity is disabled";
@@ -13,8 +13,8 @@ export async function whyMailIsHeld(deps: Dependencies, identityId: string): Pro
 }
 
 /**
- * Marks the decisions of a page that must be held: all if the identity does not receive, and those beyond the plan's inbound quota, which
- * is counted here. A repeated delivery is neither stored nor counted.
+ * Marks the decisions of a page whose mails must be held: all of them if the identity does not receive mail, otherwise those beyond the
+ * plan's inbound quota. Takes the quota for the others. A repeated delivery is neither stored nor counted.
  */
 export async function markHeld(
   deps: Dependencies,

@@ -5,15 +5,15 @@ import type { Dependencies } from "../dependencies.ts";
 import { filingEvents } from "./filingEvents.ts";
 
 /**
- * The filing decision of a held mail, its revision in the filing stream, and the time of holding (ISO). Ids the mail
- * names are omitted: a release needs none.
+ * The filing decision of a held mail, its revision in the filing stream, and the ISO time at which it was held. The Message-IDs that the
+ * mail names are omitted, because a release does not need them.
  */
 export type HeldMarker = { decision: FilingDecision; revision: number; at: string };
 
-/** Next held mails in order, and the filing number after which they were read. */
+/** The next held mails, in order. `after`: filing number after which they were read. */
 export type HeldPage = { markers: HeldMarker[]; after: number };
 
-/** Returns the longest held mails, at most `count`, from the filing stream. Reading starts at the oldest held mail. */
+/** Returns the mails that have been held longest, at most `count`, from the filing stream. Reading starts at the oldest held mail. */
 export async function oldestHeld(
   deps: Pick<Dependencies, "store">,
   { identityId, filing }: { identityId: string; filing: Filing },

@@ -21,19 +21,19 @@ import {
 } from "./readMail.ts";
 
 /**
- * Target of a filed mail. `threadIds`: its thread, and the threads that this mail merges into it.
- * `opensThread`: the mail is the thread's first.
+ * Where a mail is filed. `threadIds`: its thread, and the threads that the mail merges into that thread. `opensThread`: true if the mail is
+ * the thread's first.
  */
 export type FilingTarget = { messageId: string; threadIds: readonly string[]; opensThread: boolean };
 
-/** A mail as it may be shown, and whether approval links were removed from it. */
+/** A mail as it may be shown, and what was removed from it: approval links. */
 export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
 
 /**
- * Removes approval links from a mail. Links that still decide are closed first, whichever workspace's draft they are about: no reader of
- * the mail can use them afterwards. Links that decide nothing any more are removed too, so repetition gives the same result. Account
- * links (invitation, new password) are treated the same, because a person following one acts as the account's owner. `filed`: absent if
- * the mail is not filed. Throws Unavailable.
+ * Removes approval links from a mail, whichever workspace's draft they are about. Links that can still decide are closed first, so that no
+ * reader of the mail can use them. Links that can no longer decide are removed too, so that a repetition gives the same result. Account
+ * links (invitation, new password) are treated like approval links, because the person who opens one acts as the account's owner. `filed`:
+ * absent if the mail is not filed. Throws Unavailable.
  */
 export async function withoutApprovalLinks(
   deps: Dependencies,
@@ -71,13 +71,14 @@ const withNote = (parsed: ParsedMail, note: string): ParsedMail => ({
   notes: [note, ...parsed.notes].slice(0, maxNotes),
 });
 
-/** Drafts whose links are checked for one mail. */
+/** Maximum number of drafts whose links are checked for one mail. */
 const maxPending = 50;
 
 /**
- * True if a mail with an unreadable part may contain a working link: of a pending draft of its threads, or of its identity if the mail
- * opens a thread, like one forwarded by an approver. Judged once at filing: a link sent later cannot be in an earlier mail. Also true if
- * the mail is not filed on a thread, or if there are more drafts than are checked.
+ * Returns true if a mail with an unreadable part may contain a link that still decides about a pending draft. Checks the drafts of the
+ * mail's threads; if the mail opens a thread (an approver may have forwarded it), all drafts of its identity. Also returns true if the mail
+ * is not filed on a thread, or if there are too many drafts to check. Called once, at filing, because a link sent later cannot be in an
+ * earlier mail.
  */
 async function mayHoldLiveLink(
   deps: Dependencies,
@@ -101,8 +102,8 @@ async function mayHoldLiveLink(
 }
 
 /**
- * True if the raw bytes of a mail that was not filed with its content may be given to a reader without permission to decide: all of it was
- * checked and it has no approval link. Links found are closed. Throws Unavailable.
+ * For a mail that was not filed with its content: returns true if its raw bytes may be given to a reader who may not decide, because the
+ * whole mail was checked and has no approval link. Closes the links that it finds. Throws Unavailable.
  */
 export async function mayShowRawMail(
   deps: Dependencies,
@@ -120,8 +121,8 @@ const runsIn = (line: string): string[] => tokenRuns(line).map(({ run }) => run)
 type FoundLinks = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
 
 /**
- * Finds the runs that are tokens: of approval links ever issued, of account links, which are revoked here, or of unsubscribe links
- * (`stops`), with which an agent could prevent approvers from being asked.
+ * Finds the text runs that are tokens: of approval links ever issued, of account links (which are revoked here), and of unsubscribe links
+ * (`stops`), because an agent could use these to keep approvers from being asked.
  */
 async function linksAmong(
   deps: Dependencies,
@@ -140,8 +141,8 @@ async function linksAmong(
 }
 
 /**
- * Finds approval links. Each was issued before the mail that contains it, so the read model must have reached the mail. If it does not for
- * a long time, every run counts as a link, so that later mails do not wait for ever.
+ * Finds the tokens of approval links. A link was issued before the mail that contains it, so the read model must first reach the mail's
+ * position. If it does not for a long time, every run counts as a token, so that later mails do not wait for ever.
  */
 async function approvalLinksAmong(
   deps: Dependencies,
@@ -154,7 +155,10 @@ async function approvalLinksAmong(
   return { removed: new Set(tokens.map(({ token_sha256 }) => runOf.get(token_sha256) as string)), tokens };
 }
 
-/** True if the read model has reached the mail's position; false if it still has not after `patienceMs`. Throws Behind until then. */
+/**
+ * Returns true if the read model has reached the mail's position, and false if it has not within `patienceMs` of the mail. Throws Behind
+ * before that.
+ */
 async function hasReached(deps: Dependencies, { position, metadata }: MailReceivedEvent): Promise<boolean> {
   if (await deps.projected(position, { of: ["drafts"] })) return true;
   const waitedMs = deps.clock.now().getTime() - Date.parse(metadata.at);
@@ -162,7 +166,7 @@ async function hasReached(deps: Dependencies, { position, metadata }: MailReceiv
   return false;
 }
 
-/** Closes the requests that the token decides about. An expired link needs neither closing nor a new one. */
+/** Closes the requests that the token decides about. An expired link needs no closing and no new link. */
 async function closeLink(
   deps: Dependencies,
   { token, event, messageId }: { token: TokenRow; event: MailReceivedEvent; messageId: string | undefined },
@@ -186,8 +190,8 @@ async function closeLink(
 }
 
 /**
- * Returns the cause of closing a link. Another workspace must not learn of this one's mail, not even by an id: there
- * the closed request (`id`) is its own cause.
+ * Returns the cause for closing a link. If the link is another workspace's, the closed request (`id`) is named as its own cause, because
+ * that workspace must not learn of this workspace's mail, not even by an id.
  */
 function causeOfClosing(event: MailReceivedEvent, { workspaceId, id }: { workspaceId: string; id: string }): Cause {
   const isOwn = event.data.workspaceId === workspaceId;

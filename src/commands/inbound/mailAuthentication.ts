@@ -14,8 +14,8 @@ import { cachedStates, freshStates } from "../states/loader.ts";
 import { commandThread } from "../threads/threads.ts";
 
 /**
- * Authenticates the sender of a filed mail and records the result on its thread, or the thread that was merged into. Repeating it changes
- * nothing. Returns false if it should be called again soon: too many large mails are under way.
+ * Authenticates the sender of a filed mail and records the result on the mail's thread, or on the thread into which that was merged.
+ * Repeating it changes nothing. Returns false if too many large mails are being checked; the caller then tries again soon.
  */
 export async function authenticateMessage(
   deps: Dependencies,
@@ -46,8 +46,8 @@ export async function authenticateMessage(
 }
 
 /**
- * True if the message still needs a result. Checks the cached state first, since the mail was mostly filed here just before, then a fresh
- * one. The thread accepts no second result.
+ * Returns true if the message still needs a result. Checks the cached state first, because the mail was usually filed by this instance just
+ * before, and then a fresh state. If two runs record a result, the thread refuses the second.
  */
 async function stillAwaits(deps: Dependencies, threadId: string, number: number): Promise<boolean> {
   const awaits = async ({ threads }: Dependencies) =>
@@ -75,12 +75,12 @@ async function authenticationOf(deps: Dependencies, message: InboundMessage): Pr
 }
 
 /**
- * Size in bytes above which a mail waits for room in memory. None is held in memory during DNS
- * queries, whose duration the sender controls.
+ * Size in bytes above which a mail must wait for room in memory. Mails are not in memory during DNS queries, because the sender controls
+ * how long these take.
  */
 const largeBytes = 256 * 1024;
 const room = createMemoryRoom(64 * 1024 * 1024);
-/** Large mails checked at once. They are slow, so they have a limit of their own, at most half of it for one workspace. */
+/** Limit on large mails checked concurrently. They have their own limit because they are slow; one workspace gets at most half of it. */
 const largeAtOnce = createMemoryRoom(64);
 
 async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undefined> {
@@ -92,7 +92,7 @@ async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undef
   }
 }
 
-/** Returns the reception of a mail, with its envelope; undefined if the inbox has another mail at that revision. */
+/** Returns the event of a mail's reception, with its envelope; undefined if the inbox has another mail at that revision. */
 async function receptionOf(
   deps: Dependencies,
   { identityId, inboxRevision, deliveryId }: InboundMessage,

@@ -9,14 +9,14 @@ import { isPermanent, reasonOf } from "./filing/failures.ts";
 import { createReception } from "./receiveMail.ts";
 import { keepStrayMail, strayCause } from "./strayMail.ts";
 
-/** A mail that a provider had already accepted for us when it posted it. */
+/** A mail that a provider accepted for this service and then posted to it. */
 export type PostedMail = { raw: Buffer; from: string; to: readonly string[]; remote: Remote };
 
-/** A mail's post as received from the provider. `mail`: the parsed mail, or why it could not be parsed. */
+/** A provider's post with one mail. `mail`: the parsed mail, or why it could not be parsed. */
 export type ProviderPost = {
   bytes: Buffer;
   contentType: string | undefined;
-  /** IP address it was posted from. */
+  /** IP address that sent the post. */
   ip: string;
   mail: PostedMail | { unreadable: string; envelope: { from: string; to: string[] } | null };
 };
@@ -25,10 +25,10 @@ export type ProviderPost = {
 export type PostResult = { recipients: number; unknown: number } | { quarantined: string };
 
 /**
- * Receives a provider's posts. The sender was already told that the mail arrived, so nothing is refused: each recipient's copy
- * is received as by SMTP; a copy for an unknown address is kept, and so is a post that cannot be parsed. Resolves when
- * everything is durable. The same post may arrive again, even at the same moment. Throws errors that another try may resolve,
- * and Unavailable for a workspace that is full.
+ * Receives a provider's posts. The mail's sender was already told that the mail arrived, so no post is refused: each recipient's copy is
+ * received as by SMTP; copies for unknown addresses, and posts that cannot be parsed, are stored. Resolves when everything is durable. The
+ * same post may arrive again, even concurrently. Throws errors that another try may resolve, and Unavailable for a workspace that has no
+ * room.
  */
 export function createPostReceiver(
   deps: Dependencies,

@@ -6,7 +6,7 @@ import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { forgetReadFailures, retryOrQuarantine } from "./filing/repair.ts";
 
-/** A received mail with what could be read of it. */
+/** A received mail, with those parts that could be read. */
 export type ReadMail = {
   event: Recorded<InboxEvent>;
   parsed: ParsedMail;
@@ -14,16 +14,20 @@ export type ReadMail = {
   isLost?: boolean;
 };
 
-/** Milliseconds after its reception that a mail waits for a missing blob or read model before it is filed without. */
+/**
+ * Milliseconds after a mail's reception during which its filing waits for a missing blob or read model. After that the mail is filed
+ * without it.
+ */
 export const missingBlobPatienceMs = 10 * 60_000;
 
 export type MailReceivedEvent = Recorded<InboxEvent>;
 
-/** Total size in bytes up to which mails are read together without waiting for room. A larger mail is read alone. */
+/** Maximum total size in bytes of mails that are read together without waiting for room in memory. A larger mail is read alone. */
 const smallBytes = 256 * 1024;
 
 /**
- * Runs `work` once there is room in memory for these mails, all of one workspace; a workspace receiving very much leaves room for others.
+ * Runs `work` once there is room in memory for these mails, which belong to one workspace. Workspaces share the room, so that one that
+ * receives very much mail does not delay others.
  */
 export function withMemoryFor<T>(
   { mailRoom }: Pick<Dependencies, "mailRoom">,
@@ -38,8 +42,8 @@ const bytesOf = (received: readonly MailReceivedEvent[]): number =>
   received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
 /**
- * Returns the mails to read together, from the first: several small ones, or one large one, so that a workspace's mails do
- * not hold room while others of it are read.
+ * Returns the first mails that are read together: several small ones, or one large one. Small batches keep a workspace from holding room
+ * for some mails while it waits to read others.
  */
 export function takeReadBatch(received: readonly MailReceivedEvent[]): MailReceivedEvent[] {
   let bytes = 0;
@@ -69,8 +73,8 @@ export async function readReceivedAt(
 }
 
 /**
- * Reads a mail. Throws Unavailable if storage is unreachable, and any other failure a few times; then
- * the mail is unreadable (filing/repair.ts).
+ * Reads a mail. Throws Unavailable if storage is unreachable. Any other failure is thrown a few times; after that the mail is returned as
+ * unreadable (filing/repair.ts).
  */
 export async function readMail(deps: Dependencies, event: MailReceivedEvent): Promise<ReadMail> {
   try {
@@ -82,7 +86,10 @@ export async function readMail(deps: Dependencies, event: MailReceivedEvent): Pr
   }
 }
 
-/** Reads several mails, by their revision. Rejects if one fails, but not before all have ended: each counts its own failures. */
+/**
+ * Reads several mails, and returns them by their revision in the inbox. If one fails, rejects only after all have ended, because each
+ * counts its own failures.
+ */
 export async function readMails(
   deps: Dependencies,
   received: readonly MailReceivedEvent[],
@@ -100,8 +107,8 @@ async function readStored(deps: Dependencies, event: MailReceivedEvent): Promise
 }
 
 /**
- * Logs and counts mails whose stored bytes are lost, once it is recorded that they are filed by
- * their headers alone: they were acknowledged.
+ * Logs and counts acknowledged mails whose stored bytes are lost. Called once it is recorded that these mails are filed by their headers
+ * only.
  */
 export function alertLostMail({ log, countLostMail }: Dependencies, mails: Iterable<ReadMail>): void {
   for (const { event, isLost } of mails) {

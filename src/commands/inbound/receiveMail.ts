@@ -13,7 +13,7 @@ export const createReception = (deps: Dependencies): Reception => ({
   accept: (transaction) => receive(deps, transaction),
 });
 
-/** Stores the bytes and reads the headers once for all recipients; then each gets its own copy, one after the other. */
+/** Stores the mail's bytes and parses its headers once for all recipients. Then stores each recipient's copy, one after the other. */
 async function receive(deps: Dependencies, { recipients, from, raw, remote }: MailTransaction): Promise<void> {
   const rawSha256 = await deps.blobs.put(raw);
   crashPoint("inbound:blob-stored");
@@ -45,7 +45,7 @@ async function deliver(
   const { identityId, workspaceId } = recipient;
   const approvalMail = await ownApprovalMail(deps, headers.messageId);
   if (approvalMail) {
-    // An approval mail of another workspace is in no ledger here: its deciders differ from this workspace's.
+    // If the approval mail is another workspace's, the inbox does not record its approvers, because they are not this workspace's.
     const isOwn = approvalMail.workspaceId === workspaceId;
     const owner = isOwn ? { workspaceId, identityId } : { workspaceId: null, identityId: null };
     const command = { type: "ReceiveApprovalReply", reply: { ...mail, ...owner } } as const;
@@ -58,8 +58,9 @@ async function deliver(
 }
 
 /**
- * Returns the workspace whose approval or notification mail was delivered under its own Message-ID: forwarded by a mailbox, or sent again
- * by a person. Undefined for all other mail. Mail of agents has our ids too, but its delivery is recorded before it is sent.
+ * Returns the workspace whose approval or notification mail arrived here with its own Message-ID, because a mailbox forwarded it or a
+ * person sent it again; undefined for all other mail. Mail of agents also has Message-IDs of this service, but its delivery attempt is
+ * recorded before it is sent, so it is told apart.
  */
 async function ownApprovalMail(deps: Dependencies, messageId: string): Promise<{ workspaceId: string } | undefined> {
   const origin = deps.messageIds.open(messageId);
@@ -68,7 +69,7 @@ async function ownApprovalMail(deps: Dependencies, messageId: string): Promise<{
   return { workspaceId: state.workspaceId };
 }
 
-/** Finds the owner of an answered approval mail by its Message-ID, if that is still readable. */
+/** Finds the approver who answers an approval mail, by that mail's Message-ID, if its token can still be read. */
 async function approverOf(deps: Dependencies, threadIds: readonly string[]) {
   for (const id of threadIds) {
     const origin = deps.messageIds.open(id);

@@ -13,12 +13,12 @@ import { addressHash } from "../identities/addresses.ts";
 
 /** Milliseconds for which a found address is cached. */
 const knownMs = 30_000;
-/** Addresses cached: limited, because any sender can invent tags. */
+/** Maximum number of addresses in the cache, because any sender can invent tags. */
 const maxKnown = 10_000;
 
 /**
- * Resolves an envelope address: the exact address first, then without its +tag, ignoring case. Reads streams instead of a read model,
- * which may lag behind. Only found addresses are cached: unknown ones are always looked up again.
+ * Resolves an envelope address, ignoring case: first the exact address, then the address without its +tag. Reads streams, because a read
+ * model may lag behind. Caches only addresses that were found, so that a new address works at once.
  */
 export function createRecipients(deps: Dependencies): Reception["resolve"] {
   const known = new LRUCache<string, { recipient: Recipient; until: number }>({ max: maxKnown });
@@ -43,8 +43,8 @@ const ownerOfUntagged = async (deps: Dependencies, address: string): Promise<Rec
 };
 
 /**
- * Resolves `postmaster` to the operator, alone and at every domain whose mail arrives here (RFC 5321,
- * 4.5.1), unless an identity has that address.
+ * Resolves `postmaster` to the operator, with or without a domain whose mail arrives here (RFC 5321, 4.5.1), unless an identity has that
+ * address.
  */
 async function postmasterOf(deps: Dependencies, address: string): Promise<Recipient | undefined> {
   const [, domain] = /^postmaster(?:@(.+))?$/.exec(address) ?? [address, null];
@@ -65,8 +65,8 @@ async function ownerOf(deps: Dependencies, address: string): Promise<Recipient |
 }
 
 /**
- * Returns the identity that holds an address, from the last event of its stream. Bypasses the state cache: senders may name any number of
- * addresses, and unknown ones would evict needed states.
+ * Returns the identity that owns an address, from the last event of the address's stream. Does not use the state cache, because senders may
+ * name any number of addresses, and unknown ones would evict states that are needed.
  */
 async function holderOf({ store }: Dependencies, address: string): Promise<string | null> {
   const last = await store.readLast(emailAddressStream(addressHash(address)));

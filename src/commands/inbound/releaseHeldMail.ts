@@ -17,13 +17,13 @@ const pageSize = 50;
 
 type OfIdentities = { workspaceId: string; identityIds: readonly string[] };
 type HeldMail = { identityId: string; marker: HeldMarker };
-/** By identity, held mails that were read and are not released yet. */
+/** Held mails that were read but are not released yet, by identity. */
 type HeldQueues = Map<string, HeldPage>;
 
 /**
- * Releases held mail of these identities of a workspace, in order of reception, as far as the identities receive and the plan's inbound
- * quota suffices. Returns true if the plan left some held. Safe to run twice at once and to interrupt anywhere: counted mail stays
- * counted, and the next run applies what was decided.
+ * Releases held mail of these identities of one workspace in the order of reception, as far as the identities receive mail and the plan's
+ * inbound quota suffices. Returns true if some mail stays held for lack of quota. Safe to run twice concurrently and to interrupt anywhere,
+ * because mail stays counted and the next run applies recorded decisions.
  */
 export async function releaseHeld(
   deps: Dependencies,
@@ -49,13 +49,16 @@ export async function releaseHeld(
   }
 }
 
-/** Returns the mails up to the first that is not counted: a later one may be counted by an interrupted filing, and waits for its turn. */
+/**
+ * Returns the mails before the first one that the quota does not count. Later mails wait for their turn, even if an interrupted filing has
+ * counted them.
+ */
 function inOrder(markers: readonly HeldMarker[], counted: ReadonlySet<string>): HeldMarker[] {
   const end = markers.findIndex(({ decision }) => !counted.has(decision.deliveryId));
   return markers.slice(0, end < 0 ? undefined : end);
 }
 
-/** Advances a line past the released mails; if none was released, it will be read again. */
+/** Removes the released mails from an identity's queue. If none was released, drops the queue, so that it is read again. */
 function step(lines: HeldQueues, identityId: string, released: number): void {
   const line = lines.get(identityId) as HeldPage;
   const last = line.markers[released - 1];
@@ -63,7 +66,7 @@ function step(lines: HeldQueues, identityId: string, released: number): void {
   else lines.set(identityId, { ...line, markers: line.markers.slice(released), after: last.decision.number });
 }
 
-/** Returns the oldest held mails of identities that receive. */
+/** Returns the longest held mails of those identities that receive mail. */
 async function nextHeld(
   deps: Dependencies,
   { identityIds, lines }: { identityIds: readonly string[]; lines: HeldQueues },
@@ -86,14 +89,15 @@ async function readLine(deps: Dependencies, identityId: string, cause: Cause): P
   return oldestHeld(deps, { identityId, filing }, pageSize);
 }
 
-/** Completes earlier filings first: merges among them may change the thread of a release. */
+/** Completes earlier filings first, because their merges may change the thread of a released mail. */
 async function finishPending(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   const { state: filing } = await deps.filings.load(identityId);
   if (filing.pending.length > 0) await fileInbox(deps, identityId, cause);
 }
 
 /**
- * Releases mails by new filings: decided first, then applied like any other. Returns how many were released; the next turn takes the rest.
+ * Releases mails by new filing decisions, which are recorded and then applied like any other. Returns how many mails were released; the
+ * next turn releases the rest.
  */
 async function release(
   deps: Dependencies,
@@ -118,7 +122,7 @@ async function release(
     const page = takeForOneAppend(decisions);
     const command = { type: "DecideRelease", decisions: page, after: line.after } as const;
     const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
-    // Mail was filed meanwhile, or another run released these: the next turn reads again.
+    // A mail was filed meanwhile, or another run released these: the next turn reads the queue again.
     if (!decided.changed) return 0;
     const released = new Set(page.map(({ inboxRevision }) => inboxRevision));
     alertLostMail(
@@ -131,7 +135,10 @@ async function release(
   });
 }
 
-/** Returns the mail's present thread. If it cannot be read, the release is applied as far as possible (filing/apply.ts). */
+/**
+ * Returns the present thread of a mail. If the thread cannot be read, the mail's recorded thread is used, and the release is applied as far
+ * as possible (filing/apply.ts).
+ */
 const threadOf = (deps: Dependencies, { threadId }: FilingDecision): Promise<string> =>
   loadThread(deps, threadId).then(
     (loaded) => loaded.threadId,

@@ -12,7 +12,7 @@ export type StrayMail = Omit<InboxEvent["data"], "workspaceId" | "identityId" | 
   workspaceId: string | null;
 };
 
-/** Stores the mail once, even if it arrives repeatedly. */
+/** Stores a mail once, even if it arrives several times. */
 export async function keepStrayMail(deps: Dependencies, mail: StrayMail): Promise<void> {
   const { rawSha256, headers, envelope, remote, workspaceId } = mail;
   const deliveryId = derivedId("unknown-recipient", rawSha256, envelope.from, envelope.to);

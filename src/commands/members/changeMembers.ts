@@ -7,15 +7,15 @@ import { withWorkspaceRequirement } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
-/** Returns who requests a change of members, in the form that the stream judges. */
+/** Returns the requesting person or key in the form that the members' stream judges. */
 export function memberChanger({ actor }: Pick<Cause, "actor">): Asker {
   if (actor.kind === "session") return { userId: actor.id };
   return actor.kind === "api_key" ? "api_key" : "operator";
 }
 
 /**
- * Changes a workspace's members. An API key may not while human approval is required anywhere in the workspace: otherwise it could invite
- * the approver. Throws Rejected human_approval_required.
+ * Changes a workspace's members. While human approval is required anywhere in the workspace, an API key may not change members, because it
+ * could invite an approver. Throws Rejected human_approval_required.
  */
 export async function changeMembers<T>(
   deps: Dependencies,
@@ -30,8 +30,8 @@ export async function changeMembers<T>(
 }
 
 /**
- * Removes the guard on the members' stream. The changed stream itself judges a person's role, at its newest state; with a guard
- * two concurrent invitations would conflict.
+ * Removes the guard on the members' stream, because that stream judges the person's role itself, at its newest state. With the guard, two
+ * concurrent invitations would conflict.
  */
 function withoutOwnGuard({ keyGuard, ...cause }: Cause, workspaceId: string): Cause {
   const isOwn = keyGuard === undefined || keyGuard.stream === memberStream(workspaceId);

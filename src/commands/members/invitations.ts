@@ -9,20 +9,20 @@ import { linkUrl } from "../users/accountLetterTexts.ts";
 const invitationDays = 7;
 const dayMs = 86_400_000;
 
-/** Returns when an invitation issued now expires; ISO 8601. Its link does not expire earlier. */
+/** Returns the expiry (ISO 8601) of an invitation issued now. The invitation's link stays valid until then. */
 export const invitationExpiry = ({ clock }: Pick<Dependencies, "clock">): string =>
   new Date(clock.now().getTime() + invitationDays * dayMs).toISOString();
 
-/** Target of an invitation's link. `first`: to become the first owner, with an address that the holder enters. */
+/** Invitation that a link belongs to. `first`: true if the holder becomes the first owner, with an address that they enter. */
 type InvitationTarget = { workspaceId: string; memberId: string; first?: true };
 
 /** An invitation as shown on its page. `email` is null if the holder enters their address. */
 export type Invitation = { workspaceId: string; workspaceName: string; email: string | null; role: Role };
 
-/** The person who accepts. */
+/** The person who accepts an invitation. */
 export type Accepting = { userId: string; email: string };
 
-/** Creates a new link for an open invitation; earlier links become invalid. Throws Rejected not_found if that id is not invited. */
+/** Creates a new link for an open invitation, which invalidates earlier links. Throws Rejected not_found if the member is not invited. */
 export async function invitationLink(
   deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
@@ -35,8 +35,8 @@ export async function invitationLink(
 }
 
 /**
- * Creates a link whose holder becomes the first owner of a workspace, with an address they enter: for the operator, who has full access
- * anyway. Undefined if the workspace has an active member, which also invalidates such links.
+ * Creates a link whose holder becomes the first owner of a workspace, with an address that they enter. Only for the operator, who has full
+ * access anyway. Returns undefined if the workspace has an active member; such links are then invalid too.
  */
 export async function firstOwnerLink(deps: Dependencies, workspaceId: string): Promise<string | undefined> {
   const { state } = await deps.members.load(workspaceId);
@@ -47,16 +47,17 @@ export async function firstOwnerLink(deps: Dependencies, workspaceId: string): P
   return linkUrl(deps.settings, "invitation", await deps.accounts.links.issue(link));
 }
 
-/** Reads a link's invitation without using the link up. Throws BadLink, and Rejected if the invitation itself has ended. */
+/** Returns the invitation of a link; the link stays usable. Throws BadLink, and Rejected if the invitation has ended. */
 export async function findInvitation(deps: Dependencies, token: string): Promise<Invitation> {
   const { about, address } = await deps.accounts.links.find<InvitationTarget>("invitation", token);
   return offered(deps, about, address);
 }
 
 /**
- * Accepts an invitation. `as` returns who accepts: a signed-in person or an account created for it; it gets the invited address, which the
- * link proves (null: the holder enters one), and may be called again for the same link after a crash. Throws BadLink, what `as` throws,
- * and Rejected invalid_request for another address than the invited one, an ended invitation, or a person who is a member already.
+ * Accepts an invitation. `as` returns the person who accepts: a signed-in person, or the user of a newly created account. It receives the
+ * invited address, which the link proves (null if the holder enters one), and may be called again for the same link after a crash. Throws
+ * BadLink, any error of `as`, and Rejected invalid_request for an address other than the invited one, an ended invitation, or a person who
+ * is already a member.
  */
 export async function acceptInvitation(
   deps: Dependencies,

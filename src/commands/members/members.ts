@@ -8,12 +8,12 @@ import { accountsOfMembers } from "./accountsOf.ts";
 import { changeMembers, memberChanger } from "./changeMembers.ts";
 import { invitationExpiry } from "./invitations.ts";
 
-/** Sessions of a person whose rights changed: no request may be answered under them any more. */
+/** Result of a change. `endedSessions`: sessions of a person whose rights changed; no request may be answered under these any more. */
 export type MemberChange = { position: number; endedSessions: readonly string[] };
 
 /**
- * Invites an address. An address already invited to the same role is invited again; a member with that role is not changed. The process
- * mailInvitations sends the mail. Throws Rejected: the rules of streams/member, human_approval_required for an API key.
+ * Invites an address. If the address is already invited to the same role, it is invited again; a member with that role is not changed. The
+ * process mailInvitations sends the mail. Throws Rejected: the refusals of streams/member, and human_approval_required for an API key.
  */
 export async function invite(
   deps: Dependencies,
@@ -31,7 +31,7 @@ export async function invite(
   });
 }
 
-/** Renews an invitation: with a new link, valid for seven days from now. */
+/** Renews an invitation with a new link that is valid for seven days. */
 export async function resendInvitation(
   deps: Dependencies,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
@@ -69,7 +69,7 @@ export async function removeMember(
   const by = memberChanger(cause);
   const disabled = await disabledOwners(deps, workspaceId);
   return changeMembers(deps, { workspaceId, cause }, async (within) => {
-    // Set from the state that is decided on, which may be newer than any loaded before.
+    // Set while the stream decides, because that state may be newer than any loaded before.
     let removed: Member | undefined;
     const command = (state: Members) => {
       removed = memberById(state, memberId) ?? removed;
@@ -99,7 +99,10 @@ export async function activeOwners(
   );
 }
 
-/** Returns disabled owners. Read before the change is decided: one who is disabled at this very moment still counts as active. */
+/**
+ * Returns the owners disabled by the operator. Called before the change is decided; an owner who is disabled at that very moment still
+ * counts as active.
+ */
 async function disabledOwners(
   deps: Pick<Dependencies, "members" | "users">,
   workspaceId: string,

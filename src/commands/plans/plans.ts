@@ -8,16 +8,16 @@ export type CurrentPlan = {
   plan: Plan;
   status: PlanStatus;
   limits: PlanLimits;
-  /** True if the plan's limits are bypassed. */
+  /** True if the workspace is exempt from the plan's limits. */
   betaOverride: boolean;
   trialEndsAt: string | null;
-  /** Billing interval of its subscription; null: there is none, or its plan has ended. */
+  /** Billing interval of the workspace's subscription; null if there is none, or its plan has ended. */
   interval: Interval | null;
-  /** Next payment (ISO); null: it does not renew itself. */
+  /** ISO time of the next payment; null if the plan does not renew itself. */
   renewsAt: string | null;
-  /** The present billing period; null: quotas cover the workspace's whole life. */
+  /** Present billing period; null if quotas count the workspace's whole life. */
   period: Period | null;
-  /** Names of earlier periods included in a lifetime quota; empty while there is a period. */
+  /** Names of earlier periods that a lifetime quota includes; empty if there is a present period. */
   earlier: readonly string[];
 };
 

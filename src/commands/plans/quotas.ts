@@ -11,14 +11,14 @@ type QuotaReservation = { quotaStream: string; reservationId: string };
 /** Sent mail and mail stored for an agent have separate quotas. */
 export type Direction = "outbound" | "inbound";
 
-/** Returns the name of a quota stream: one for a workspace's whole life on the free plan, otherwise one per period. */
+/** Returns the name of a quota stream. On the free plan there is one stream for a workspace's whole life, on other plans one per period. */
 const streamOf = (workspaceId: string, direction: Direction, period: string): string =>
   quotaStream(workspaceId, direction === "outbound" ? period : `inbound-${period}`);
 
 const presentStream = (workspaceId: string, direction: Direction, { period }: CurrentPlan): string =>
   streamOf(workspaceId, direction, period?.name ?? lifetime);
 
-/** Returns the stream on which a send is counted now. */
+/** Returns the name of the stream that counts a send now. */
 export const quotaStreamOf = async (deps: Dependencies, workspaceId: string): Promise<string> =>
   presentStream(workspaceId, "outbound", await currentPlan(deps, workspaceId));
 
@@ -27,7 +27,7 @@ const capOn = ({ betaOverride, limits }: CurrentPlan, direction: Direction): num
   return direction === "outbound" ? limits.emailsPerPeriod : limits.inboundPerPeriod;
 };
 
-/** Returns the mail of all earlier periods, which a lifetime quota counts in addition to its own stream. */
+/** Returns the number of mails in earlier periods, which a lifetime quota counts in addition to its own stream. */
 async function countedBefore(
   deps: Dependencies,
   { workspaceId, direction }: { workspaceId: string; direction: Direction },
@@ -40,14 +40,14 @@ async function countedBefore(
   return sum;
 }
 
-/** Returns the mails of this period, including outbound ones being sent. */
+/** Returns the number of mails in the present period, including outbound mails that are being sent. */
 export async function currentUsage(deps: Dependencies, workspaceId: string, direction: Direction): Promise<number> {
   const plan = await currentPlan(deps, workspaceId);
   const { state } = await deps.quotas.load(presentStream(workspaceId, direction, plan));
   return state.used + (await countedBefore(deps, { workspaceId, direction }, plan));
 }
 
-/** Reserves quota for one outbound mail. Throws Rejected plan_limit_reached; repetition reserves no second one. */
+/** Reserves quota for one outbound mail. Repeating it reserves nothing more. Throws Rejected plan_limit_reached. */
 export async function reserveQuota(
   deps: Dependencies,
   { workspaceId, quotaStream, reservationId }: QuotaReservation & { workspaceId: string },
@@ -68,8 +68,8 @@ export async function releaseQuota(
 }
 
 /**
- * Counts inbound mails to be stored for an agent, as many as the plan allows, from the first. Returns which of them
- * are counted; repetition counts none twice.
+ * Counts inbound mails that are to be stored for an agent: from the first on, as many as the plan allows. Returns those that are counted.
+ * Repeating it counts no mail twice.
  */
 export async function countInbound(
   deps: Dependencies,
@@ -86,13 +86,13 @@ export async function countInbound(
   return new Set(deliveryIds.filter((id) => isReserved(state, id)));
 }
 
-/** True if the plan allows one more inbound mail. Reads only: counting decides. */
+/** Returns true if the plan allows one more inbound mail. Takes no quota, so the result may be outdated when the mail is counted. */
 export async function hasInboundRoom(deps: Dependencies, workspaceId: string): Promise<boolean> {
   const cap = capOn(await currentPlan(deps, workspaceId), "inbound");
   return cap === null || (await currentUsage(deps, workspaceId, "inbound")) < cap;
 }
 
-/** Throws Rejected plan_limit_reached if no outbound mail is left. Reads only: the reservation decides. */
+/** Throws Rejected plan_limit_reached if the plan allows no more outbound mail. Takes no quota; the reservation decides. */
 export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
   const cap = capOn(await currentPlan(deps, workspaceId), "outbound");
   if (cap === null || (await currentUsage(deps, workspaceId, "outbound")) < cap) return;

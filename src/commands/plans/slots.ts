@@ -9,7 +9,7 @@ import { capOf } from "./plans.ts";
 
 type PlanSlot = { workspaceId: string; kind: SlotKind; holderId: string };
 
-/** State of a slot's holder. `unborn`: nothing was created under that id; its creation may be under way or was interrupted. */
+/** State of a slot's holder. `unborn`: nothing with the holder's id was created yet; its creation may be running or was interrupted. */
 export type HolderState = "alive" | "gone" | "unborn";
 
 type StateOf = (holderId: string) => Promise<HolderState>;
@@ -17,19 +17,22 @@ type StateOf = (holderId: string) => Promise<HolderState>;
 /** Milliseconds after which the creation of a slot's holder counts as interrupted. */
 const interruptedAfterMs = 10 * 60_000;
 
-/** `isNew`: false if this id held a slot already. `guard`: the slots' stream including it. */
+/** `isNew`: false if the holder already had a slot. `guard`: guard on the slots' stream at a revision that includes the slot. */
 export type TakenSlot = { isNew: boolean; guard: Guard };
 
 type ToTake = PlanSlot & {
   cap: number | null;
   stateOf: StateOf;
-  /** Returns a holder's stream, for kinds that must never exist without a slot: a holder created after all then keeps its slot. */
+  /**
+   * Returns a holder's stream. Given for kinds that must never exist without a slot: if a holder is created while its slot is being freed,
+   * it keeps the slot.
+   */
   streamOf?: (holderId: string) => string;
 };
 
 /**
- * Takes one of `cap` slots (null: no limit) before its holder is created, so that never more than that exist. Throws Rejected
- * plan_limit_reached if none is free, after freeing slots of deleted or interrupted holders.
+ * Takes one of `cap` slots (null: no limit) before its holder is created, so that no more than `cap` holders ever exist. If no slot is
+ * free, frees those of deleted holders and of interrupted creations. Throws Rejected plan_limit_reached if there is still none.
  */
 export async function takeSlot(
   deps: Dependencies,
@@ -43,7 +46,7 @@ export async function takeSlot(
     const guarded = { ...cause, unlessMoved: [...(cause.unlessMoved ?? []), ...unlessMoved] };
     const take = (as: Cause) => deps.slots.handle(counted, command, as);
     const first = await take(guarded);
-    // A repetition returns the first run's result, but that run's slot may have been freed as abandoned since.
+    // A repetition returns the first run's result. If that run's slot was freed since, because it seemed abandoned, take another.
     const { changed, revision } = holdsSlot(first.state, holderId)
       ? first
       : await take({ ...guarded, repeated: false });
@@ -63,7 +66,7 @@ export async function takeSlot(
     try {
       return await takeInPlaceOf(vacated, unborn);
     } catch (error) {
-      // One of the abandoned holders was created since it was checked.
+      // One of the holders that seemed abandoned was created after it was checked.
       if (!(error instanceof StreamMoved) || !unborn.some(({ stream }) => stream === error.stream)) throw error;
       return takeOneLeftBehind(full);
     }
@@ -78,7 +81,7 @@ export async function takeSlot(
 
 const nouns = { identities: "identity", rules: "rule", domains: "domain" };
 
-/** Returns the refusal if the plan allows no more things of a kind. */
+/** Returns the error for a plan that allows no more things of a kind. */
 export function planFullRefusal(kind: keyof typeof nouns, cap: number | null): Rejected {
   if (!cap) return new Rejected("plan_limit_reached", `your plan allows no ${kind}: upgrade the plan`);
   const full =
@@ -87,8 +90,8 @@ export function planFullRefusal(kind: keyof typeof nouns, cap: number | null): R
 }
 
 /**
- * True if a thing is in effect under the present plan: if a cap became smaller, the newest above it stop first, and work again when there
- * is room. Things without a slot are not counted.
+ * Returns true if a thing works under the present plan. If the plan's limit became smaller, the newest things above it stop working, and
+ * work again when there is room. Things without a slot always work.
  */
 export async function isWithinPlan(
   deps: Dependencies,
@@ -106,7 +109,7 @@ export async function isWithinPlan(
   return states.filter((state) => state === "alive").length < cap;
 }
 
-/** Frees the slot of an id that was deleted or will never be created. */
+/** Frees the slot of a holder that was deleted or will never be created. */
 export async function vacateSlot(
   deps: Dependencies,
   { workspaceId, kind, holderId }: PlanSlot,

@@ -13,19 +13,20 @@ import { isInScope } from "./ruleRuns.ts";
 import { requireOutsideAddress } from "./ruleSecrets.ts";
 import { type GivenRule, requireScope, validateRule } from "./rules.ts";
 
-/** Largest number of past events that one test reads, starting with the newest. */
+/** Maximum number of past events that one test reads, starting with the newest. */
 export const maxTestedEvents = 200;
-/** Milliseconds after which a test takes no further events: mails may be large, and a rule may check much of each. */
+/** Milliseconds after which a test reads no further events, because mails may be large and a rule may check much of each. */
 const testWithinMs = 5_000;
-/** Events looked up at once. */
+/** Number of events that are evaluated concurrently. */
 const atOnce = 10;
 
-/** Result of a test for one past event: if the rule matches, and its actions. */
+/** Result of a test for one past event: true if the rule matches, and the actions that it would take. */
 export type TriedEvent = { at: Date; subject: RuleSubject; matched: boolean; actions: PlannedAction[] };
 
 /**
- * Evaluates a rule, which need not exist, over past trigger events, newest first, without acting. Mails and drafts are as they were then;
- * thread status and contact as they are now. Throws the same errors as createRule for an invalid rule, except for the plan's cap.
+ * Evaluates a rule on past trigger events, newest first, without acting. The rule need not be stored. Mails and drafts are used as they
+ * were then, thread status and contact as they are now. For an invalid rule, throws the same errors as createRule, except for the plan's
+ * limit.
  */
 export async function tryRule(
   deps: Dependencies,
@@ -79,7 +80,7 @@ async function lookUp(
   return draftInput(deps, { trigger, draftId: draft_id, draft, message: message ? asShown(deps, message) : null });
 }
 
-/** Returns a past message as shown; a test decides nothing, so this suffices. */
+/** Returns a past message from the read model, in the form in which it is shown. That suffices because a test decides nothing. */
 function asShown(deps: Dependencies, message: MessageRow): TestedMessage {
   const { workspace_id: workspaceId, identity_id: identityId, thread_id: threadId, id: messageId } = message;
   const { to_emails: to, cc_emails: cc, reply_to: replyTo, body_blob: bodyBlob } = message;
@@ -91,7 +92,9 @@ function asShown(deps: Dependencies, message: MessageRow): TestedMessage {
   };
 }
 
-/** Describes a message with the recipients of a reply to it, so that a test reports recipients that a grant would not cover. */
+/**
+ * Describes a message together with the recipients of a reply to it, so that the test can report recipients that a grant would not cover.
+ */
 async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<RuleInput> {
   const about = await messageInput(deps, asShown(deps, message));
   const { state: identity } = await deps.identities.load(message.identity_id);
@@ -99,13 +102,16 @@ async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<Rul
     const recipients = { to: recipientsOfReply(message, identity), cc: [], bcc: [] };
     return { ...about, exchange: { ...about.exchange, recipients } };
   } catch (error) {
-    // The message has no address to answer: judge its proof alone.
+    // The message has no address to reply to, so judge only what proves its author.
     if (error instanceof Rejected) return about;
     throw error;
   }
 }
 
-/** True if the rule applies: never for a blocked contact's mail; a rule of one identity or assistant only for that one. */
+/**
+ * Returns true if the rule applies to the subject. No rule applies to mail of a blocked contact, and a rule of one identity or assistant
+ * applies only to that one.
+ */
 function triggers(rule: RuleSettings, { subject, facts, assistantId }: RuleInput): boolean {
   if (rule.triggerEvent === "email.received" && String(facts.get("contact.status")) === "blocked") return false;
   return isInScope(rule, subject.identityId, assistantId);

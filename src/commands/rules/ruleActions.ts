@@ -13,13 +13,13 @@ import { derivedId } from "../ids.ts";
 import { commandThread } from "../threads/threads.ts";
 import { notifyByRule, type Outlets } from "./ruleNotices.ts";
 
-/** An action of a run to be done now. `outlets`: used to notify people. */
+/** An action of a rule run to be taken now. `outlets`: channels through which people are notified. */
 export type ActionToTake = { outlets: Outlets; run: RuleRun; runId: string; rule: RuleResult; index: number };
 export type ActionResult = { outcome: ActionOutcome; reason: string | null };
 
 const done: ActionResult = { outcome: "done", reason: null };
 
-/** Does an action as the rule. If the action was done before but not recorded, a repetition detects that. */
+/** Takes an action, with the rule as the actor. If an earlier run took the action but could not record that, this run detects it. */
 export async function takeAction(deps: Dependencies, toTake: ActionToTake, because: Cause): Promise<ActionResult> {
   const { run, rule, index } = toTake;
   const evaluated = run.evaluated;
@@ -51,7 +51,7 @@ type StateChange = {
   isSubmission: boolean;
   subject: RuleSubject & GrantSource;
   action: Exclude<RuleAction, { type: "notify_channel" }>;
-  /** Identifies the action, so that one done but not recorded is not done again. */
+  /** Identifies the action, so that an action that was taken but not recorded is not taken again. */
   once: string;
 };
 
@@ -76,22 +76,25 @@ async function change(
     case "skip_approval":
       return approveByRule(deps, subject, cause);
     case "set_approval_mode":
-      // At email.received the mode is stored in the run for the next draft; nothing else to do now.
+      // At email.received nothing is left to do: the run itself stores the mode for the next draft.
       if (isSubmission) await decideSubmission(deps, { subject, mode: action.mode }, cause);
   }
 }
 
-/** The run that planned the action, and its rule, as recorded in an approval. Not recorded for `manual`. */
+/** The run and the rule that granted an approval, as the approval records them. Not recorded for `manual`. */
 type GrantSource = { grantedBy: { runId: string; ruleId: string } };
 
-/** `because`: why a person is asked, if not because of the rule itself. */
+/** `because`: reason why a person is asked, if it is not the rule itself. */
 type SubmissionDecision = {
   subject: Pick<RuleSubject, "draftId" | "draftVersion"> & GrantSource;
   mode: "manual" | "auto";
   because?: string;
 };
 
-/** Applies a rule's decision about a draft just submitted; `manual` is recorded together with the end of its rules. */
+/**
+ * Applies a rule's decision about a draft that was just submitted. A `manual` decision is recorded in the event that ends the draft's
+ * rules.
+ */
 export async function decideSubmission(
   deps: Dependencies,
   { subject, mode, because }: SubmissionDecision,
@@ -104,7 +107,7 @@ export async function decideSubmission(
   await applyRules(deps, { draftId: subject.draftId as string, mode: "manual", because }, cause);
 }
 
-/** Records once that a draft's creation rules have run: an auto-approved draft waits for it. */
+/** Records once that a draft's creation rules have run. An auto-approved draft is not sent before that. */
 export async function applyRules(
   deps: Dependencies,
   { draftId, mode, because }: { draftId: string; mode: "auto" | "manual" | null; because?: string },
@@ -114,7 +117,7 @@ export async function applyRules(
   await deps.drafts.handle(draftId, { type: "ApplyRules", mode, because: because ?? ofRule }, cause);
 }
 
-/** Approves the judged version for sending: the send path queues it with its own checks. */
+/** Approves the version that the rule judged. The send path then queues it after its own checks. */
 async function approveByRule(
   deps: Dependencies,
   { draftId, draftVersion, grantedBy }: Pick<RuleSubject, "draftId" | "draftVersion"> & GrantSource,
@@ -146,7 +149,7 @@ type ThreadUpdate = {
   };
 };
 
-/** Changes the thread once: a repetition does not override what a person set since. */
+/** Changes the thread once. A repetition does not override what a person has set since. */
 async function updateThread(deps: Dependencies, { threadId, changes }: ThreadUpdate, cause: Cause): Promise<void> {
   const because = `rule ${cause.actor.name ?? cause.actor.id}`;
   await commandThread(deps, { threadId, command: { type: "UpdateThread", ...changes, because } }, cause);

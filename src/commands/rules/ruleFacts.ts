@@ -21,13 +21,13 @@ export type RuleInput = {
   assistantId: string | null;
   humanRequired: boolean;
   approvalsRequired: number;
-  /** The message's author, what proves it, and the recipients of an answer. */
+  /** The message's author, the proof of that author, and the recipients of a reply. */
   exchange: Exchange;
-  /** Reads the message's text, if rules may test it (withText); null if not. */
+  /** Reads the message's text; null if rules cannot test it (withText). */
   text: (() => Promise<string | null>) | null;
 };
 
-/** A message as rules test it. `from` null: no sender is named. `authentication` null: no result is known. */
+/** A message as rules test it. `from`: null if the message names no sender. `authentication`: null if no result is known. */
 export type TestedMessage = {
   workspaceId: string;
   identityId: string;
@@ -40,7 +40,7 @@ export type TestedMessage = {
   replyTo: readonly string[];
   subject: string;
   authentication: Authentication | null;
-  /** Returns the whole text part, not the version shortened for display. */
+  /** Returns the complete text part, not the one shortened for display. */
   text(): Promise<string | null>;
 };
 
@@ -51,11 +51,14 @@ export async function toTestedMessage(deps: Dependencies, mail: FiledMail): Prom
   return { ...mail, from: mail.from?.address || null, authentication, text: () => textOfMail(deps, mail) };
 }
 
-/** True if the sender is authentic: DMARC passed with alignment. */
+/** Returns true if the sender is proven: DMARC passed with alignment. */
 const isProof = (authentication: Authentication | null): boolean =>
   authentication?.aligned === true && authentication.dmarc === "pass";
 
-/** Converts a message for grants. A mailing list's message proves no sender, whatever it passed. */
+/**
+ * Converts a message to the form that grants are judged by. A message of a mailing list proves no sender, even if its authentication
+ * passed.
+ */
 function answeredMail({ authentication, classification, from, to, cc, replyTo }: TestedMessage): AnsweredMail {
   const proven = isProof(authentication) ? "proven" : "unproven";
   const proof = classification === "list" ? "list" : proven;
@@ -73,8 +76,8 @@ export async function messageInput(deps: Dependencies, message: TestedMessage): 
 const inText = "message.body_text";
 
 /**
- * Adds what these rules test in the message's text. The text is read only if a rule tests it; a long one is searched in a thread, and
- * results later than one second count as unknown (streams/ruleRun/plan.ts).
+ * Adds the results of these rules' tests of the message's text. The text is read only if a rule tests it. A long text is searched in a
+ * worker thread; results later than one second count as unknown (streams/ruleRun/plan.ts).
  */
 export async function withText(
   deps: Pick<Dependencies, "costlyWork">,
@@ -97,7 +100,9 @@ type DraftInQuestion = {
   message: TestedMessage | null;
 };
 
-/** Describes a draft. Its contact is the author of the answered message, or its first recipient if it answers none. */
+/**
+ * Describes a draft for its rules. Its contact is the author of the answered message, or the draft's first recipient if it answers none.
+ */
 export async function draftInput(
   deps: Dependencies,
   { trigger, draftId, draft, message }: DraftInQuestion,
@@ -161,11 +166,14 @@ function factsOf(trigger: TriggerEvent, known: KnownValues): Facts {
   return facts;
 }
 
-/** Selects the facts stored with a run. The message's text is not stored: it is read again from the message, which never changes. */
+/** Returns the facts that are stored with a run. The message's text is not stored, because it can be read again and never changes. */
 export const factsToStore = (facts: Facts): KnownFacts =>
   Object.fromEntries([...facts].filter((fact): fact is [Field, readonly string[]] => fact[0] !== inText));
 
-/** Restores the facts of an evaluation, with the contact as it is now. `kept` undefined: there was none, so all facts are current. */
+/**
+ * Returns the facts of an earlier evaluation, with the contact as it is now. `kept`: undefined if there was none; then all facts are
+ * current.
+ */
 export function restoreFacts(now: Facts, kept: KnownFacts | undefined): Facts {
   if (kept === undefined) return now;
   const isOfNow = (field: string) => field.startsWith("contact.") || field === inText;

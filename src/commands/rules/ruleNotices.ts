@@ -13,7 +13,7 @@ import { type NoticeOutcome, sendNotice } from "../serviceMail/sendNotice.ts";
 import { loadThread } from "../threads/threads.ts";
 import { openedNotify } from "./ruleSecrets.ts";
 
-/** Ways to reach people: mail and chats. */
+/** Mail provider and chat channels through which people are notified. */
 export type Outlets = { provider: MailProvider; channels: Channels };
 
 type RuleNotice = {
@@ -25,7 +25,10 @@ type RuleNotice = {
   action: Extract<RuleAction, { type: "notify_channel" }>;
 };
 
-/** Notifies through the action's channel that a rule matched. If a crash prevents recording it, a chat may get it twice. */
+/**
+ * Notifies people through the action's channel that a rule matched. If a crash prevents that from being recorded, a chat may get the notice
+ * twice.
+ */
 export async function notifyByRule(
   deps: Dependencies,
   notice: RuleNotice,
@@ -44,7 +47,8 @@ async function mailed(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
   const { identityId, threadId } = evaluated.subject;
   const attemptId = attemptOf(notice);
   const to = action.config.to as string;
-  // The mail may have been sent right before this process ended. A mailbox provider knows at once; the logs of others lag behind.
+  // The mail may have been sent right before a crash. A provider that is itself the mailbox knows that at once; the logs of others lag
+  // behind.
   const attempt = { attemptId, recipients: [to], since: new Date(0) };
   if (provider.isMailbox && (await provider.lookUp?.(attempt)) === "accepted") return { sent: true };
   const lines = await linesAbout(deps, { rule, evaluated, quoted });
@@ -92,5 +96,5 @@ async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: Notic
 /** Quotes text by others: on one line, shortened, without invisible characters. */
 const marked = (words: string, max: number): string => `“${shortLine(words, max)}”`;
 
-/** Quotes text for a mail, without anything a mail program would turn into a link. Chats take care of that themselves. */
+/** Quotes text for a mail, without anything that a mail program would turn into a link. Chats prevent links themselves. */
 const quoted = (words: string, max: number): string => unlinked(marked(words, max));

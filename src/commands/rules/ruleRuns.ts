@@ -13,7 +13,7 @@ import { factsToStore, type RuleInput, withText } from "./ruleFacts.ts";
 import type { Outlets } from "./ruleNotices.ts";
 import { type WorkingRule, workingRules } from "./workingRules.ts";
 
-/** One trigger event for which rules are run. `runId` is the same on every repetition. */
+/** A trigger event whose rules are evaluated. `runId`: equal in each repetition. */
 export type RuleTrigger = {
   trigger: TriggerEvent;
   runId: string;
@@ -21,10 +21,12 @@ export type RuleTrigger = {
   workspaceId: string;
 };
 
-/** Returns the id of a message's run: its rules run once, however often requested. */
+/**
+ * Returns the id of a message's run. It is derived from the message, so that the message's rules run once, however often that is requested.
+ */
 export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
 
-/** Largest number of consecutive runs of rules about one subject. */
+/** Maximum number of consecutive rule runs about one subject. */
 const maxChain = 16;
 
 type ToEvaluate = {
@@ -34,9 +36,10 @@ type ToEvaluate = {
 };
 
 /**
- * Evaluates the rules of a trigger event, once: the decision is recorded before anything is done, and a repetition returns it. Returns
- * null if there are no rules in scope. `about` is only called if there are; so is `before`, the earlier walk about the same draft, if
- * there was one. The read model of evaluations must have reached the trigger event, except for one that begins its subject.
+ * Evaluates the rules of a trigger event once. The decision is recorded before any action; a repetition returns the recorded one. Returns
+ * null if no rules are in scope. `about` is called only if there are rules. `before` returns the earlier walk about the same draft, if any;
+ * it is also called only then. The read model of evaluations must have reached the trigger event, unless that event begins its message or
+ * draft.
  */
 export async function evaluateRules(
   deps: Dependencies,
@@ -72,7 +75,9 @@ export const rulesInScope = (
   { subject, assistantId }: Pick<RuleInput, "subject" | "assistantId">,
 ): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
 
-/** True if no rule can affect a draft that answers this message: there are none in scope, and no earlier run left it a mode. */
+/**
+ * Returns true if no rule can affect a draft that answers this message: no rules are in scope, and no earlier run set a mode for the draft.
+ */
 export async function canNoRuleApply(
   deps: Dependencies,
   about: { workspaceId: string; identityId: string; assistantId: string | null; basedOnMessageId: string },
@@ -104,12 +109,12 @@ const walked = ({ id, version, name, conditions, actions, stopAfterMatch }: Work
 });
 
 /**
- * Triggers that begin a message or a draft: no rule has run about it before, so earlier runs are not read.
- * Approvals without a person depend on these.
+ * Triggers that begin a message or a draft. No rule has run about it before, so earlier runs are not read. Approvals without a person
+ * depend on this.
  */
 const beginnings: readonly TriggerEvent[] = ["email.received", "draft.created"];
 
-/** Finds the earlier runs about the same subject caused by the same request or mail. */
+/** Finds the earlier runs about the same subject that the same request or mail caused. */
 async function chainOf(
   deps: Dependencies,
   { trigger, workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },
@@ -121,12 +126,12 @@ async function chainOf(
   return { ranBefore: new Set(before.map((evaluation) => evaluation.rule_id)), chainEnded: runs.size >= maxChain };
 }
 
-/** `quick`: actions that change this service's own state. `notices`: messages to people, which may take long. */
+/** Part of a run's actions. `quick`: actions that change this service's own state. `notices`: messages to people, which may take long. */
 export type RunPart = "quick" | "notices";
 
 /**
- * Carries out the actions of a run that are not done yet, in order. Each is recorded right after it is done. Returns
- * true if nothing is left for a later try.
+ * Takes the actions of a run that were not taken yet, in order, and records each right after it was taken. Returns true if no action is
+ * left for a later try.
  */
 export async function runActions(
   deps: Dependencies,

@@ -55,7 +55,7 @@ const sealedBefore = (stored: readonly RuleAction[], channel: string, field: str
       : [],
   );
 
-/** Returns the actions with every secret encrypted again by `again`. */
+/** Returns the actions with each encrypted secret replaced by the result of `again`. */
 export const resealedActions = (
   { workspaceId, actions }: { workspaceId: string; actions: readonly RuleAction[] },
   again: Reseal,
@@ -90,7 +90,7 @@ export function maskedActions(deps: Keys, workspaceId: string, actions: readonly
   });
 }
 
-/** Refuses to notify an address that this service hosts: an agent would read that mail. Throws Rejected invalid_request. */
+/** Throws Rejected invalid_request for a notification to an address that this service hosts, because an agent could read that mail. */
 export async function requireOutsideAddress(
   deps: Dependencies,
   path: string,

@@ -13,7 +13,7 @@ import { requireOutsideAddress, sealActions } from "./ruleSecrets.ts";
 
 export { warningsOf } from "#streams/ruleRun/grants.ts";
 
-/** Size limit in bytes, as JSON, of conditions and of actions. */
+/** Maximum size in bytes, as JSON, of a rule's conditions, and likewise of its actions. */
 const maxJsonBytes = 10_240;
 
 /** A rule as given by the caller, not validated yet. */
@@ -24,8 +24,8 @@ export type GivenRule = Omit<RuleSettings, "triggerEvent" | "conditions" | "acti
 };
 
 /**
- * Validates a rule's settings. `at`: prefix of field names in messages. Throws Rejected: validation (unknown trigger, or conditions or
- * actions too large), invalid_request naming the path of any other fault.
+ * Validates a rule's settings. `at`: prefix for field names in error messages. Throws Rejected validation for an unknown trigger or too
+ * large conditions or actions, and invalid_request with the path of any other fault.
  */
 export function validateRule(given: GivenRule, at = ""): RuleSettings {
   const triggerEvent = requireTrigger(given.triggerEvent, `${at}trigger_event`);
@@ -48,7 +48,8 @@ function requireSize(value: unknown, field: string): void {
 }
 
 /**
- * Creates a rule after taking its slot in the plan. Throws Rejected: those of validateRule, not_found naming the field, plan_limit_reached.
+ * Creates a rule after taking its slot in the plan. Throws Rejected for the reasons of validateRule, not_found naming the field, and
+ * plan_limit_reached.
  */
 export async function createRule(
   deps: Dependencies,
@@ -71,7 +72,8 @@ export async function createRule(
       const { position } = await deps.rules.handle(ruleId, command, { ...cause, unlessMoved: [guard] });
       return { ruleId, position };
     } catch (error) {
-      // Another run may have taken back this rule's slot as abandoned: no rule may exist without a slot, because the slots list the rules.
+      // Another request may have freed this rule's slot, because it seemed abandoned. A rule must not exist without a slot, because the
+      // slots list the rules.
       if (!(error instanceof StreamMoved) || error.stream !== guard.stream) throw error;
     }
   }
@@ -107,7 +109,7 @@ export async function updateRule(
   const judged = validateRule(withChanges(rule, changes));
   if (changes.actions !== undefined) await requireOutsideAddress(deps, "actions", judged.actions);
   await requireScope(deps, { workspaceId, scope: changes });
-  // Validate again on the very state that is changed: another request may change the trigger at the same time.
+  // Validate again on the state that is changed, because another request may change the trigger at the same time.
   const command = (current: Rule) => {
     const { actions, ...settings } = validateRule(withChanges(current, changes));
     const sealed =
@@ -131,7 +133,7 @@ const settingNames = [
   "assistantId",
 ] as const satisfies (keyof RuleSettings)[];
 
-/** Merges changes into a rule. Stored actions are larger than given ones, so only given ones are measured. */
+/** Merges changes into a rule. Only given actions are measured, because stored ones are larger by their encryption. */
 function withChanges(rule: Rule, changes: Partial<GivenRule>): GivenRule {
   const settings = Object.fromEntries(settingNames.map((name) => [name, changes[name] ?? rule[name]])) as GivenRule;
   if (changes.identityId === null) settings.identityId = null;
@@ -147,7 +149,7 @@ export async function deleteRule(
 ): Promise<{ position: number }> {
   await requireRule(deps, workspaceId, ruleId);
   const deleted = await deps.rules.handle(ruleId, { type: "DeleteRule" }, cause);
-  // A slot that stays occupied is found when it is needed.
+  // If freeing the slot fails, a later request that needs a slot will free it.
   await vacateSlot(deps, { workspaceId, kind: "rules", holderId: ruleId }, cause).catch(() => undefined);
   return deleted;
 }

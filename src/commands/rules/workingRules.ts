@@ -5,16 +5,16 @@ import type { Dependencies } from "../dependencies.ts";
 import { capOf } from "../plans/plans.ts";
 import { cachedStates, freshStates, type Loader } from "../states/loader.ts";
 
-/** A rule in effect: it is active, and within the plan's cap. */
+/** A rule in effect: it is active and within the plan's limit. */
 export type WorkingRule = Rule & { id: string };
 
 /** Returns a workspace's rules in effect for a trigger, in the order of evaluation. */
 export type WorkingRules = (trigger: TriggerEvent) => readonly WorkingRule[];
 
 /**
- * Reads a workspace's rules from their own streams (linearisable), not from a read model, because approvals without a person depend on
- * them. The plan's slots list the rules: each takes one before it is created and keeps it until it is deleted. Above the plan's cap the
- * rules with the newest slots are not in effect.
+ * Reads a workspace's rules from their own streams (linearisable) instead of a read model, because approvals without a person depend on
+ * them. The plan's slots list the rules: a rule takes its slot before it is created and keeps it until it is deleted. Above the plan's
+ * limit the rules with the newest slots are not in effect.
  */
 export async function workingRules(deps: Dependencies, workspaceId: string): Promise<WorkingRules> {
   const [cap, all] = await Promise.all([capOf(deps, workspaceId, "rules"), rulesOf(deps, workspaceId)]);
@@ -24,8 +24,8 @@ export async function workingRules(deps: Dependencies, workspaceId: string): Pro
 }
 
 /**
- * Returns all existing rules, those with the oldest slots first. Reads again if the slots change
- * meanwhile, so that the result is from one moment.
+ * Returns all existing rules, ordered by their slots, oldest first. If the slots change meanwhile, reads again, so that all rules are from
+ * one moment.
  */
 async function rulesOf(deps: Dependencies, workspaceId: string): Promise<WorkingRule[]> {
   const places = { workspaceId, kind: "rules" } as const;
@@ -38,7 +38,10 @@ async function rulesOf(deps: Dependencies, workspaceId: string): Promise<Working
   }
 }
 
-/** Returns undefined for a rule whose creation was cut off, or that was deleted. Deletion is final, so a cached state suffices for it. */
+/**
+ * Returns a rule; undefined if its creation was interrupted or it was deleted. A deleted rule stays deleted, so a cached state suffices to
+ * see that.
+ */
 async function ruleIfAny(loader: Loader, id: string): Promise<WorkingRule | undefined> {
   const { state: kept } = await cachedStates(loader).rules.load(id);
   if (kept.deleted) return undefined;

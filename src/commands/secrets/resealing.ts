@@ -11,7 +11,7 @@ import { secretOwner } from "../webhooks.ts";
 
 type DeletableState = { workspaceId: string; exists: boolean; deleted: boolean };
 
-/** A noun whose streams contain encrypted secrets, and the command that replaces each by the result of `again`. */
+/** A noun whose streams contain encrypted secrets, and the command that replaces each secret with the result of `again`. */
 type SealedNoun<State extends DeletableState = any, Command = any> = {
   category: string;
   serviceOf: (services: StreamServices) => StreamService<string, State, Command>;
@@ -24,7 +24,7 @@ const noun = <State extends DeletableState, Command>(
   command: SealedNoun<State, Command>["command"],
 ): SealedNoun => ({ category: decider.category, serviceOf, command });
 
-/** All nouns with secrets. A test finds missing ones by searching the whole log for encrypted text. */
+/** All nouns with secrets. A test searches the whole log for encrypted text, so it finds a noun that is missing here. */
 const sealedNouns: readonly SealedNoun[] = [
   noun(
     streams.domains,
@@ -84,12 +84,11 @@ export async function countSecrets(deps: Dependencies, onProgress: OnProgress): 
   return counts;
 }
 
-/** `unopened`: streams with a secret whose key is gone from the ring. */
+/** `resealed`: number of streams. `unopened`: streams with a secret whose key is gone from the ring. */
 export type Resealed = { resealed: number; unopened: string[] };
 
 /**
- * Encrypts every stored secret again that does not use the ring's first key, by a separate event
- * on its stream. Repetition changes nothing.
+ * Encrypts again every stored secret that does not use the ring's first key, with one event on each stream. Repeating it changes nothing.
  */
 export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress: OnProgress): Promise<Resealed> {
   const done: Resealed = { resealed: 0, unopened: [] };
@@ -109,7 +108,7 @@ export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress
   return done;
 }
 
-/** False for deleted things: their secrets are never used again. */
+/** Returns false for a deleted thing, whose secrets are never used again. */
 const isKept = (state: unknown): boolean => (state as DeletableState).exists && !(state as DeletableState).deleted;
 
 const resealing =
@@ -130,7 +129,7 @@ async function eachStream(
   }
 }
 
-/** Reads the log itself, because a read model may lag. */
+/** Finds the streams in the log itself, because a read model may lag. */
 async function streamsWithSecrets({ store }: Dependencies): Promise<Set<string>> {
   const streams = new Set<string>();
   const head = await store.head();

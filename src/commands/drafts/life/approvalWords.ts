@@ -42,7 +42,10 @@ function byKey({ who, how, version, at }: Extract<RecordedAuthorisation, { by: "
 export const votesInWords = (given: Extract<RecordedAuthorisation, { by: "people" }>["given"]): Phrase[] =>
   listInWords(given.map(({ who, at }) => joinPhrases`${actorInWords(who)} on ${{ at }}`));
 
-/** Clause: to whom a version was shown before its decision, as far as a channel accepted the request. It is not known who read it. */
+/**
+ * Returns a clause that says which channels accepted the request about a version before its decision. It does not say who read the request,
+ * because that is unknown.
+ */
 export function shownInWords(
   { questions }: Pick<DraftLife, "questions">,
   { version, at }: Pick<RecordedAuthorisation, "version" | "at">,
@@ -54,7 +57,7 @@ export function shownInWords(
   return joinPhrases`, after the request for a decision had gone to ${listInWords(reached.map(reachedInWords))}`;
 }
 
-/** Clause: whose decision a version waits for. */
+/** Returns a clause that says whose decision a version waits for. */
 export function waitingForInWords({ questions, version }: Pick<DraftLife, "questions" | "version">): Phrase[] {
   if (questions === null) return [];
   const asked = questions.filter((question) => question.version === version);

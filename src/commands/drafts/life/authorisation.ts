@@ -5,7 +5,7 @@ import type { LifeEvent } from "./lifeEvents.ts";
 
 type LifeEventOf<Type extends LifeEvent["type"]> = Extract<LifeEvent, { type: Type }>;
 
-/** Returns the authorisation that an approval gives, from the life before it. */
+/** Returns the authorisation that an approval event gives. The life passed in is the one before that event. */
 export function authorisationOf(
   { data, at, actor }: LifeEventOf<"DraftApproved">,
   { votes, wroteAndSent }: DraftLife,
@@ -18,7 +18,7 @@ export function authorisationOf(
   return { ...about, by: "people", required: quorum.required, given };
 }
 
-/** Returns the authorisation by a single decision. `how`: used if an API key decided. */
+/** Returns the authorisation by a single decision. `how`: how the API key authorised the send, if a key decided. */
 export function singleAuthorisation(actor: Actor, how: Extract<RecordedAuthorisation, { by: "key" }>["how"]) {
   switch (actor.kind) {
     case "email_link":
@@ -41,7 +41,7 @@ export function singleAuthorisation(actor: Actor, how: Extract<RecordedAuthorisa
   }
 }
 
-/** Returns the authorisation under which a queued draft is sent: the earlier approval, or the API key's that sent it. */
+/** Returns the authorisation under which a queued draft is sent: the earlier approval, or the send by an API key if there was none. */
 export function queuedAuthorisation(
   { data, at, actor }: LifeEventOf<"DraftQueued">,
   { authorisation: earlier, wroteAndSent }: DraftLife,

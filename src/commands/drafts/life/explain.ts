@@ -13,7 +13,7 @@ import type { DraftLife } from "./life.ts";
 import { actorInWords } from "./people.ts";
 import { joinPhrases, type Phrase } from "./phrases.ts";
 
-/** Answers "Why was this sent?", or why not, in one sentence, using recorded facts only. */
+/** Explains in one sentence why a draft was or was not sent, from recorded facts only. */
 export function explainDraft(life: DraftLife): Phrase[] {
   switch (life.status) {
     case "pending":
@@ -78,13 +78,13 @@ function approved(life: DraftLife): Phrase[] {
     : joinPhrases`Not sent: ${approval(life)}, and it has not been sent since.`;
 }
 
-/** Clause: who approved which version, and whom it was shown to. */
+/** Returns a clause that says who approved which version and to whom the version was shown. */
 const approval = (life: DraftLife): Phrase[] =>
   life.authorisation === null
     ? joinPhrases`it was authorised`
     : joinPhrases`${authorisationInWords(life.authorisation)}${shownInWords(life, life.authorisation)}`;
 
-/** Clause: who sent a draft that another one had approved. */
+/** Returns a clause that says who sent the draft, if that was not the one who approved it. */
 function sender({ queued, authorisation }: DraftLife): Phrase[] {
   if (!queued || (queued.who.kind !== "api_key" && queued.who.kind !== "session")) return [];
   if (authorisation?.by === "key" && authorisation.how !== "approved") return [];
@@ -112,7 +112,7 @@ function sent(life: DraftLife): Phrase[] {
   return joinPhrases`${left}, because ${approval(life)}${sender(life)}${refusedInWords(life)}${reportsInWords(life.reports)}.`;
 }
 
-/** Clause for a send that was stopped: who had authorised it. */
+/** Returns a clause that says who had authorised a send that was stopped. */
 const afterApproval = (life: DraftLife): Phrase[] =>
   life.authorisation === null ? [] : joinPhrases`; ${authorisationInWords(life.authorisation)}`;
 

@@ -10,7 +10,9 @@ import type { DraftLife, MessageMakingStale } from "./life.ts";
 import { type LifeEvent, toLifeEvent } from "./lifeEvents.ts";
 import type { Phrase } from "./phrases.ts";
 
-/** Answers why a draft was sent, or why not, from its history in the log, oldest first. The history may end anywhere. */
+/**
+ * Explains why a draft was or was not sent, from its history in the log, oldest event first. The history may be cut off after any event.
+ */
 export async function explainFromLog(deps: Dependencies, history: readonly Recorded[]): Promise<Phrase[]> {
   const life = foldLife(await Promise.all(history.map((event) => withContent(deps, event))));
   const newer = life.stale && (await newerMessage(deps, history, life.stale.newer));
@@ -22,7 +24,7 @@ const withContent = async (deps: Dependencies, event: Recorded): Promise<LifeEve
     ? toLifeEvent(event, await loadContent(deps.blobs, event.data as StoredContent))
     : toLifeEvent(event);
 
-/** Looks up the message that made the draft stale on its thread; fields that are not found stay null. */
+/** Looks up the message that made the draft stale on the draft's thread. Fields of a message that is not found stay null. */
 async function newerMessage(
   deps: Dependencies,
   history: readonly Recorded[],

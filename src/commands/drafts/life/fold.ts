@@ -7,10 +7,13 @@ import { applyRequest } from "./requests.ts";
 
 type Submitted = Extract<LifeEvent, { type: "DraftSubmitted" }>;
 
-/** Folds a draft's history, oldest first, to its life. The history may end anywhere. Throws if it does not begin with the submission. */
+/**
+ * Returns the life of a draft from its history, oldest event first. The history may be cut off after any event. Throws if the first event
+ * is not the submission.
+ */
 export const foldLife = (history: readonly LifeEvent[]): DraftLife => foldEachEvent(history).at(-1) as DraftLife;
 
-/** Returns the life after each event of the history. Throws if it does not begin with the submission. */
+/** Returns the draft's life after each event of its history. Throws if the first event is not the submission. */
 export function foldEachEvent(history: readonly LifeEvent[]): DraftLife[] {
   const [first, ...rest] = history;
   if (first?.type !== "DraftSubmitted") throw new Error("a draft's history begins with DraftSubmitted");
@@ -151,7 +154,10 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
 export const returnedBecause = (because: string): string =>
   because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
 
-/** Returns a draft to pending. If one person undid an approval, or lost it with their role, the other approvals stay. */
+/**
+ * Applies the return of a draft to pending. If only one person's approval was undone or lapsed with their role, the approvals of others
+ * stay.
+ */
 function takenBack(
   life: DraftLife,
   { at, actor, data }: Extract<LifeEvent, { type: "DraftReturnedToPending" }>,

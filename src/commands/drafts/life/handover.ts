@@ -6,7 +6,10 @@ export const notHandedOver: Handover = { is: "none" };
 
 type DeliveryLifeEvent = Extract<LifeEvent, { type: `Delivery${string}` }>;
 
-/** Applies a delivery event to the life. An attempt begins after the previous one is closed, so events always concern the newest one. */
+/**
+ * Applies a delivery event to the life. The event always belongs to the newest attempt, because an attempt begins only after the previous
+ * one is closed.
+ */
 export function applyDelivery(
   { handover, reports }: Pick<DraftLife, "handover" | "reports">,
   event: DeliveryLifeEvent,

@@ -2,7 +2,7 @@ import { unreachable } from "#streams/unreachable.ts";
 import type { DraftLife, Handover, ProviderReport } from "./life.ts";
 import { joinPhrases, listInWords, type Phrase } from "./phrases.ts";
 
-/** Describes the provider. Mail in the outbox has reached no recipient. */
+/** Names of providers in sentences. Mail in the outbox has not left the service, so it has reached no recipient. */
 const providers: Partial<Record<string, string>> = {
   smtp: "by SMTP",
   sendgrid: "through SendGrid",
@@ -19,7 +19,7 @@ export function wayInWords(handover: Handover): Phrase[] {
   return joinPhrases` ${providers[provider] ?? "through another provider"}`;
 }
 
-/** Describes the progress of a hand-over under way. */
+/** Describes how far a running hand-over has got. */
 export function progressInWords(handover: Handover): Phrase[] {
   switch (handover.is) {
     case "none":
@@ -43,13 +43,13 @@ export function progressInWords(handover: Handover): Phrase[] {
   }
 }
 
-/** True if a hand-over began and no record says that the mail was not sent. */
+/** Returns true if a hand-over began and no event says that the mail was not sent. */
 export const mayHaveLeft = ({ is }: Handover): boolean =>
   is === "started" || is === "unknown" || is === "accepted" || is === "untold";
 
 /**
- * Describes the reports after the provider accepted the mail: each kind once, in order. Reports do not always name the
- * recipient, so "a recipient" is not named.
+ * Describes the delivery reports that followed the provider's acceptance, each kind once, in order. Reports do not always name the
+ * recipient, so these phrases do not name one.
  */
 export const reportsInWords = (reports: readonly ProviderReport[]): Phrase[] =>
   reports
@@ -66,7 +66,7 @@ const reported: Record<ProviderReport["type"], string> = {
 
 const mostNamed = 3;
 
-/** Names the recipients, at most a few by address, without those the provider refused. */
+/** Names the recipients, except those the provider refused. Only the first few are named by address. */
 export function recipientsInWords({ recipients, handover }: Pick<DraftLife, "recipients" | "handover">): Phrase[] {
   if (recipients === null) return [];
   const refused = refusedAtHandover(handover);

@@ -1,9 +1,9 @@
 import type { DraftLife } from "./life.ts";
 
-/** A place where a content hash is recorded: stage, version and time. */
+/** A point at which a content hash was recorded: stage, version and ISO time. */
 export type HashStage = { stage: "approved" | "queued" | "handed over"; version: number; sha256: string; at: string };
 
-/** Returns the recorded content hashes from the approval to the hand-over, as far as it got. */
+/** Returns the content hashes recorded from the approval to the hand-over. A draft that was not handed over has fewer stages. */
 export function hashStages({
   authorisation,
   queued,
@@ -22,6 +22,6 @@ const stageOf = (
   { version, contentSha256: sha256, at }: { version: number; contentSha256: string; at: string },
 ): HashStage => ({ stage, version, sha256, at });
 
-/** True if all have the same version and hash. */
+/** Returns true if all stages have the same version and the same hash. */
 export const isOneContent = (stages: readonly HashStage[]): boolean =>
   stages.every(({ version, sha256 }) => version === stages[0]?.version && sha256 === stages[0].sha256);

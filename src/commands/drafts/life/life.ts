@@ -11,7 +11,7 @@ export type HandoverStart = {
   mimeSha256: string;
 };
 
-/** Progress of an attempt to hand a mail over. `started` null: only its end is recorded. Times are ISO strings. */
+/** Progress of an attempt to hand a mail over. `started`: null if only the attempt's end is recorded. Times are ISO strings. */
 export type Handover =
   | { is: "none" }
   /** Not contained in the given history. */
@@ -29,9 +29,9 @@ export type ProviderReport = { type: ReportType; at: string; evidence: string };
 type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
 /**
- * Authorisation of a version. `person`: one person, by a mail link, in a chat or signed in, as the actor says. `people`: several
- * approvals, which may include one by API keys. `key`: an API key; `how`: it approved, it sent an unapproved draft, or it wrote and sent
- * it by one call; null if unknown. `rule` and `setting`: no person decided. `service`: none of these is recorded.
+ * Authorisation of a version. `person`: one person; the actor says if by a mail link, in a chat or signed in. `people`: several approvals,
+ * one of which may be by API keys. `key`: an API key; `how` says if the key approved, sent an unapproved draft, or wrote and sent the mail
+ * by one call; null if unknown. `rule`, `setting`: no person decided. `service`: no authorisation of these kinds is recorded.
  */
 export type RecordedAuthorisation = { at: string; version: number; contentSha256: string } & (
   | { by: "person" | "rule" | "service"; who: Actor }
@@ -40,7 +40,7 @@ export type RecordedAuthorisation = { at: string; version: number; contentSha256
   | { by: "setting" }
 );
 
-/** An approval request made to a channel. Times are ISO strings. `reachedAt`: when the channel accepted it. */
+/** An approval request made through a channel. `reachedAt`: when the channel accepted the request. Times are ISO strings. */
 export type DecisionRequest = {
   id: string;
   version: number;
@@ -54,10 +54,10 @@ export type DecisionRequest = {
 /** An approval that counts towards a quorum, with its actor and time. */
 export type GivenVote = CountedVote & { who: Actor; at: string };
 
-/** The message that made a draft stale. Its fields are null if only the draft's own log was read. */
+/** The message that made a draft stale. Fields are null if only the draft's own events were read. */
 export type MessageMakingStale = { id: string | null; from: string | null; receivedAt: string | null };
 
-/** State of a draft proven by its history. */
+/** State of a draft as far as its history proves it. */
 export type DraftLife = {
   status: DraftStatus;
   kind: "draft" | DirectKind;
@@ -65,24 +65,24 @@ export type DraftLife = {
   wroteAndSent: string | null;
   version: number;
   contentSha256: string;
-  /** Reason for this version; null for the first. */
+  /** Why this version was made; null for the first version. */
   madeBecause: EditReason | null;
-  /** Time since which this version is, or was until its end, without approval; null if unknown here. */
+  /** Since when this version has had no approval (or, for an ended version, from when until its end); null if the history does not say. */
   waitingSince: string | null;
   /** All recipients, bcc included; null if the content was not loaded. */
   recipients: readonly string[] | null;
-  /** Approval requests about all versions, in order; null if unknown here. */
+  /** Approval requests about all versions, in order; null if the history does not say. */
   questions: readonly DecisionRequest[] | null;
-  /** Approvals of this version while the quorum is not reached. `required`: the quorum; null before the first approval. */
+  /** Approvals of this version until the quorum is reached. `required`: number of approvals needed; null before the first approval. */
   votes: readonly GivenVote[];
   required: number | null;
-  /** Authorisation of this version; null while there is none. */
+  /** Authorisation of this version; null if it has none yet. */
   authorisation: RecordedAuthorisation | null;
-  /** True if it is sent as soon as possible; null if unknown here. */
+  /** True if the draft is to be sent as soon as possible; null if the history does not say. */
   sendRequested: boolean | null;
-  /** ISO time before which it is not sent, so that the approver can undo the approval; null if it may be sent at once. */
+  /** ISO time until which the approver can undo the approval, so the draft is not sent before; null if it may be sent at once. */
   sendAfter: string | null;
-  /** An approval that is no longer valid, without a decision since. `who`: the person who undid it; null if it ended otherwise. */
+  /** The last approval that became invalid, if nobody decided since. `who`: person who undid it; null if it became invalid otherwise. */
   takenBack: { at: string; who: Actor | null; because: string } | null;
   held: { at: string | null; code: string; message: string | null } | null;
   queued: { at: string; who: Actor; version: number; contentSha256: string } | null;

@@ -4,16 +4,16 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 
-/** Events of a draft's history: its own, the claims of its sends, and those of each attempt. */
+/** Events of a draft's history: the draft's own events, the claims of its sends, and the events of each delivery attempt. */
 export type HistoryEvent =
   | DraftEvent
   | DeliveryEvent
   | Extract<ThreadEvent, { type: "SendClaimed" | "SendClaimReleased" }>;
 
-/** Fields that no history shows: secrets that a token could be tested against, blob keys, fences of workers. */
+/** Fields that no history shows: secrets with which a guessed token could be tested, blob keys, and fences of workers. */
 type HiddenFields = "tokens" | "tokenSha256" | "confirmCode" | "listSha256" | "contentBlob" | "fence" | "instanceId";
 
-/** Event data as shown. `content`: only in events that have one; null if it was not loaded. */
+/** Event data as a history shows it. `content`: present for events that have a content; null if that was not loaded. */
 type ShownData<Data> = Omit<Data, HiddenFields> &
   (Data extends { content: unknown } ? { content: DraftContent | null } : unknown);
 
@@ -28,7 +28,7 @@ export type LifeEvent = {
   };
 }[HistoryEvent["type"]];
 
-/** Converts a recorded event. `content`: the event's content, if it was stored in the blob store. */
+/** Converts a recorded event to its form in a history. `content`: the event's content, if that is in the blob store. */
 export const toLifeEvent = ({ type, data, metadata, position }: Recorded, content?: DraftContent): LifeEvent =>
   ({
     type,

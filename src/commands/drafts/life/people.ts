@@ -3,7 +3,7 @@ import { unreachable } from "#streams/unreachable.ts";
 import type { DecisionRequest } from "./life.ts";
 import { joinPhrases, type Phrase } from "./phrases.ts";
 
-/** Describes an actor, to follow "by", as far as the log proves it: a link or a key is identified, not the person who used it. */
+/** Describes an actor, for use after "by". Says no more than the log proves: a link or key is identified, the person who used it is not. */
 export function actorInWords(actor: Actor): Phrase[] {
   const { kind, id, name, channel, email } = actor;
   const known: Phrase = name === undefined ? { exact: id } : { said: name };
@@ -47,7 +47,7 @@ function linkInWords({ id, channel = "email" }: Pick<Actor, "id"> & { channel?: 
 
 const chatNames: Partial<Record<string, string>> = { telegram: "Telegram", slack: "Slack" };
 
-/** Describes where a request was sent: a mailbox, or a chat. A chat's address is a number or a hash, so it is not shown. */
+/** Describes where a request was sent: to a mailbox or a chat. A chat's address is not shown, because it is a number or a hash. */
 export function channelInWords({ type, address }: DecisionRequest["channel"]): Phrase[] {
   return type === "email"
     ? joinPhrases`${{ exact: address }} by mail`

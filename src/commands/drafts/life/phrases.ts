@@ -3,12 +3,12 @@ import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 
 /**
- * Part of a sentence about recorded facts. A string is fixed text. `at`: ISO time. `said`: text by a user, to be quoted.
- * `exact`: an address or id, shown unquoted.
+ * Part of a sentence about recorded facts. A string is fixed text. `at`: ISO time. `said`: text by a user, to be quoted. `exact`: an
+ * address or id, shown without quotation marks.
  */
 export type Phrase = string | { at: string } | { said: string } | { exact: string };
 
-/** Longest quotation in characters, so that the sentence stays readable. */
+/** Maximum length of a quotation in characters, so that the sentence stays readable. */
 export const maxQuoted = 300;
 
 type PhrasePart = Phrase | number | readonly Phrase[] | null | false;
@@ -23,11 +23,11 @@ function phrasesOf(part: PhrasePart): readonly Phrase[] {
   return Array.isArray(part) ? part : [part as Phrase];
 }
 
-/** "a", "a and b", "a, b and c". */
+/** Joins items with commas and "and": "a", "a and b", "a, b and c". */
 export const listInWords = (items: readonly (readonly Phrase[])[]): Phrase[] =>
   items.flatMap((item, index) => [...(index === 0 ? [] : [index === items.length - 1 ? " and " : ", "]), ...item]);
 
-/** Renders the sentence as plain text on one line, times in UTC: safe for a terminal. */
+/** Renders a sentence as plain text on one line, with times in UTC. The text is safe to print on a terminal. */
 export const toPlainText = (phrases: readonly Phrase[]): string => phrases.map(textOf).join("");
 
 function textOf(phrase: Phrase): string {

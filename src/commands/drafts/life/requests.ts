@@ -7,7 +7,7 @@ type QuestionEvent = Extract<
   { type: "ApproversAsked" | "ApproversNotified" | "NotificationFailed" | "ApprovalLinkClosed" }
 >;
 
-/** Applies a request's event to the list of requests. */
+/** Applies an event about an approval request to the list of requests. */
 export function applyRequest(questions: readonly DecisionRequest[], event: QuestionEvent): readonly DecisionRequest[] {
   const { at } = event;
   const changed = (id: string, change: Partial<DecisionRequest>) =>
@@ -22,7 +22,7 @@ export function applyRequest(questions: readonly DecisionRequest[], event: Quest
       return changed(event.data.notificationId, { reachedAt: at, failure: null });
     case "NotificationFailed": {
       const { notificationId, error, final } = event.data;
-      // A request that was accepted and then bounced has reached no one.
+      // A request that was accepted and then bounced did not reach anyone.
       return changed(notificationId, { failure: { at, error, final }, reachedAt: null });
     }
     case "ApprovalLinkClosed":

@@ -10,10 +10,10 @@ import { putOnThread } from "./putOnThread.ts";
 import { type FilingFailure, quarantine, recordSmallest } from "./repair.ts";
 import { emptyContent } from "./smallestForm.ts";
 
-/** Filing decisions about one identity's mail. `mails`: mails that were read already, by inbox revision. */
+/** Filing decisions about one identity's mail. `mails`: mails that were already read, by their revision in the inbox. */
 type DecidedFilings = { identityId: string; decisions: readonly PendingFiling[]; mails: Map<number, ReadMail> };
 
-/** Records decisions, then applies them. False if another filer was faster: none of these counts. */
+/** Records decisions, then applies them. Returns false if another filer recorded decisions first; then none of these is recorded. */
 export async function recordAndApply(
   deps: Dependencies,
   { identityId, decisions, mails }: DecidedFilings & { decisions: FilingDecision[] },
@@ -28,8 +28,8 @@ export async function recordAndApply(
 }
 
 /**
- * Appends all decisions together. If that can never succeed, appends each separately, and a decision that cannot be recorded in its
- * smallest form. Returns the decisions to apply; undefined if another filer was faster.
+ * Appends all decisions together. If that can never succeed, appends each one separately, and a decision that cannot be recorded at all in
+ * its smallest form. Returns the decisions to apply; undefined if another filer recorded decisions first.
  */
 async function record(
   deps: Dependencies,
@@ -67,7 +67,7 @@ export async function applyPending(
   );
 }
 
-/** Applies recorded decisions, quarantines those that cannot be applied, and marks all as filed. */
+/** Applies recorded decisions, quarantines the mails whose decisions cannot be applied, and marks all as filed. */
 export async function applyFilings(deps: Dependencies, decided: DecidedFilings, cause: Cause): Promise<void> {
   const { identityId, decisions } = decided;
   for (let left = decisions; left.length > 0; ) {
@@ -82,7 +82,7 @@ export async function applyFilings(deps: Dependencies, decided: DecidedFilings, 
   crashPoint("filing:filed");
 }
 
-/** Returns these decisions as they are to be applied now, without those that another filer has applied. */
+/** Re-reads the pending filings, and returns those of the given decisions that no filer has applied yet. */
 async function stillPending(
   deps: Dependencies,
   identityId: string,
@@ -94,7 +94,7 @@ async function stillPending(
   return state.pending.filter(({ number }) => numbers.has(number));
 }
 
-/** Returns the mail of a decision; reads it unless it was read already or its content is not shown. */
+/** Returns the mail of a decision. Does not read the mail if it was read already or if its content is not shown. */
 async function mailOf(
   deps: Dependencies,
   { identityId, mails }: DecidedFilings,
@@ -106,16 +106,16 @@ async function mailOf(
   const event = await readReceivedAt(deps, identityId, inboxRevision);
   const isUnshown = isHeld(decision) || decision.quarantined !== undefined;
   const mail = isUnshown ? { event, parsed: emptyContent } : await readMail(deps, event);
-  // For mail decided as lost the alarm was logged at the decision.
+  // If the mail was known to be lost at the decision, its alarm was logged then.
   if (decision.disposition !== "quarantined") alertLostMail(deps, [mail]);
   mails.set(inboxRevision, mail);
   return mail;
 }
 
 /**
- * Applies decisions in the order of their numbers on each thread, several threads at once. Every step may have been done before:
- * threads refuse numbers not above their newest. Returns the decisions that failed, and those that have to wait behind a failed one.
- * Throws if a mail cannot be read for now.
+ * Applies decisions on several threads concurrently, on each thread in the order of their filing numbers. Every step may be repeated: a
+ * thread ignores a number that is not above its newest. Returns the decisions that failed, and those that must wait because an earlier one
+ * on their thread failed. Throws if a mail cannot be read for now.
  */
 async function applyInOrder(
   deps: Dependencies,
@@ -128,7 +128,10 @@ async function applyInOrder(
   const turns = new Map<string, Promise<unknown>>();
   const failedOn = new Set<string>();
 
-  /** Runs work unless an earlier mail failed on the same thread: nothing may be filed behind it. */
+  /**
+   * Runs `work` after earlier work on the same thread. If an earlier mail failed there, does not run it, because no mail may be filed
+   * behind a failed one.
+   */
   const inTurn = async (decision: PendingFiling, work: () => Promise<void>): Promise<void> => {
     if (failedOn.has(decision.threadId)) return void waiting.push(decision);
     await work().catch((error: unknown) => {
@@ -140,7 +143,7 @@ async function applyInOrder(
   for (const [index, decision] of decisions.entries()) {
     if (decision.disposition === "duplicate") continue;
     if (decision.absorbs.length > 0) {
-      // A merge changes several threads: everything before it has to be filed.
+      // A merge changes several threads, so all earlier mails must be filed first.
       await waitForAll(turns.values());
       if (failures.length > 0) {
         waiting.push(...decisions.slice(index).filter(({ disposition }) => disposition !== "duplicate"));
@@ -150,7 +153,7 @@ async function applyInOrder(
     }
     const before = turns.get(decision.threadId);
     const reading = mailOf(deps, decided, decision);
-    // Awaited in the thread's turn below; this only prevents an unhandled rejection.
+    // The thread's turn below awaits the reading; this handler only prevents an unhandled rejection until then.
     reading.catch(() => {});
     turns.set(
       decision.threadId,
@@ -173,8 +176,8 @@ async function waitForAll(turns: Iterable<Promise<unknown>>): Promise<void> {
 }
 
 /**
- * Freezes each absorbed thread, then informs the surviving one: a caller redirected from a frozen thread finds everything there. For a
- * quarantined mail all possible merges are done; a thread that cannot be read or frozen accepts no send either.
+ * Freezes each absorbed thread, then transfers its data to the surviving thread, so that a caller redirected from a frozen thread finds
+ * everything there. For a quarantined mail, skips merges that fail: a thread that cannot be read or frozen does not accept a send either.
  */
 async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: Cause): Promise<void> {
   for (const absorbedId of decision.absorbs) {

@@ -11,8 +11,8 @@ import type { Dependencies } from "../../dependencies.ts";
 import { filingEvents } from "../filingEvents.ts";
 
 /**
- * Known Message-IDs and threads of an identity's filing during one run: index entries for the requested ids, and every decision the index
- * has not seen yet. Grows with each decision.
+ * Message-IDs and threads known during one filing run of an identity: index entries for the requested ids, and every decision that the
+ * index does not contain yet. Each new decision is added.
  */
 export type Chains = {
   /** Revision of the filing stream up to which decisions are included here or in the index. */
@@ -20,7 +20,7 @@ export type Chains = {
   threadOf: Map<string, string>;
   openedNumber: Map<string, number>;
   mergedInto: Map<string, string>;
-  /** Messages by Message-ID, then by content digest, because several different mails may have the same id. */
+  /** Message id by Message-ID and content digest, because different mails may have the same Message-ID. */
   messages: Map<string, Map<string, string>>;
   /** Total length of the ids held. */
   characters: number;
@@ -35,11 +35,15 @@ export const createChains = (): Chains => ({
   characters: 0,
 });
 
-/** Limit in characters, some thirty thousand ids; many identities are filed at once. Filing waits for an index that is further behind. */
+/**
+ * Maximum total length of the ids in characters (some thirty thousand ids), because many identities are filed concurrently. If the index
+ * lags so far behind that more are needed, filing waits.
+ */
 const maxCharacters = 4_000_000;
 
 /**
- * Query for known messages. `ids`: all ids named by a page's mails; `own`: threads named by our own ids; `mails`: possible earlier copies.
+ * Query for known messages. `ids`: all ids named by the mails of a page. `own`: threads named by Message-IDs of this service. `mails`:
+ * mails that may have arrived before.
  */
 export type ChainsQuery = {
   identityId: string;
@@ -49,8 +53,8 @@ export type ChainsQuery = {
 };
 
 /**
- * Loads all decisions about these ids. Reads the filing stream from the position that the index, or the previous page, has reached. Throws
- * Unavailable while the index is too far behind.
+ * Loads all decisions about these ids. Reads the filing stream from the position up to which the index, or the previous page, has read it.
+ * Throws Unavailable while the index lags too far behind.
  */
 export async function loadDecisions(deps: Dependencies, chains: Chains, asked: ChainsQuery): Promise<void> {
   const { identityId, ids, own, mails } = asked;
@@ -61,7 +65,7 @@ export async function loadDecisions(deps: Dependencies, chains: Chains, asked: C
   for (const [id, threadId] of index.threadOf) lead(chains, id, threadId);
   for (const [threadId, number] of index.openedNumber) chains.openedNumber.set(threadId, number);
   const unseen = filingEvents(deps, identityId, chains.learnedUpTo + 1);
-  // Index reads from here on are no older than `index`; decisions it had not seen then are in the stream.
+  // The following reads of the index are at least as new as `index`; decisions missing from `index` are read from the stream.
   const [messages, survivors, first] = await Promise.all([
     messagesWithIds(deps.reads, identityId, mails),
     survivorsOf(deps.reads, own),
@@ -86,7 +90,7 @@ export async function loadDecisions(deps: Dependencies, chains: Chains, asked: C
   await learnAges(deps, chains, asked);
 }
 
-/** Looks up the age of threads opened long ago that a decision unknown to the index refers to. */
+/** Looks up the age of threads that decisions not yet in the index refer to and that were opened long ago. */
 async function learnAges(deps: Dependencies, chains: Chains, { ids, own }: ChainsQuery): Promise<void> {
   const named = [...ids.map((id) => chains.threadOf.get(id)), ...own].filter((id) => id !== undefined);
   const ageless = [...new Set(named.map((id) => survivingThread(chains, id)))].filter(
@@ -117,7 +121,7 @@ function remember(chains: Chains, { rfcMessageId, contentDigest, messageId }: Kn
   known.set(contentDigest, messageId);
 }
 
-/** Returns the thread that this one was merged into, through any number of merges, and shortens the path for later calls. */
+/** Returns the thread into which this one was merged, through any number of merges. Shortens the path for later calls. */
 export function survivingThread(chains: Chains, threadId: string): string {
   const { mergedInto } = chains;
   let end = threadId;

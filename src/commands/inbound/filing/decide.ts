@@ -9,10 +9,10 @@ import { markHeld } from "../heldMail.ts";
 import type { MailReceivedEvent, ReadMail } from "../readMail.ts";
 import { type Chains, learnDecisions, loadDecisions, survivingThread } from "./chains.ts";
 
-/** Limit of one append's decisions in bytes of JSON: well below what a store accepts (eventStore.ts), metadata included. */
+/** Maximum size in bytes of one append's decisions as JSON: well below what a store accepts with metadata (eventStore.ts). */
 const maxDecisionBytes = 500_000;
 
-/** Mails of one identity to be decided together. `lastNumber`: the newest filing number before them. */
+/** Mails of one identity to be decided together. `lastNumber`: the newest filing number given before these mails. */
 export type FilingPage = {
   identityId: string;
   lastNumber: number;
@@ -21,8 +21,8 @@ export type FilingPage = {
 };
 
 /**
- * Decides by the headers alone where each mail of a page belongs, then which of them are held: a repeated or held mail is never read.
- * Returns as many decisions, from the first mail, as fit into one append; the next turn decides the rest.
+ * Decides for each mail of a page to which thread it belongs, by its headers only, and then which mails are held. Repeated and held mails
+ * are therefore never read. Returns decisions for the first mails, as many as fit into one append; the next turn decides the rest.
  */
 export async function decideFilings(deps: Dependencies, page: FilingPage, cause: Cause): Promise<FilingDecision[]> {
   const { identityId } = page;
@@ -31,12 +31,12 @@ export async function decideFilings(deps: Dependencies, page: FilingPage, cause:
   return markHeld(freshStates(deps), { workspaceId, identityId, decisions }, cause);
 }
 
-/** True for a mail whose content will be shown, so it must be read. */
+/** Returns true if the mail's content will be shown, so the mail must be read. */
 export const isShown = (decision: FilingDecision): boolean => decision.disposition !== "duplicate" && !isHeld(decision);
 
 /**
- * Decides in order. The index of Message-IDs may lag behind; decisions that it has not seen yet are read from the filing stream itself, so
- * that two mails in a row find each other. Adds each decision to `chains`.
+ * Decides the mails in order. The index of Message-IDs may lag behind, so decisions that it does not contain yet are read from the filing
+ * stream; two mails in quick succession therefore find each other. Adds each decision to `chains`.
  */
 async function decideByHeaders(
   deps: Dependencies,
@@ -61,7 +61,7 @@ async function decideByHeaders(
 
 const bytesOf = (decision: FilingDecision): number => Buffer.byteLength(JSON.stringify(decision));
 
-/** Returns as many decisions, from the first, as fit into one append. */
+/** Returns the first decisions, as many as fit into one append. */
 export function takeForOneAppend(decisions: readonly FilingDecision[]): FilingDecision[] {
   let bytes = 0;
   const end = decisions.findIndex((decision, index) => {
@@ -72,10 +72,9 @@ export function takeForOneAppend(decisions: readonly FilingDecision[]): FilingDe
 }
 
 /**
- * Returns the ids that determine a mail's thread. A bounce belongs to the thread of the sent mail it reports, otherwise where
- * its References and those of the reported mail lead. A reported id that is not ours counts only if there is no other, and
- * then only the first: several could join unrelated threads. Depends on the headers alone, not on what is known so far, so
- * that the order of arrival does not matter.
+ * Returns the Message-IDs that determine a mail's thread. For a bounce these are the reported Message-IDs of our own mail; without any, the
+ * bounce's References and those of the reported mail. If there are none either, only the first reported id counts, because several foreign
+ * ids could join unrelated threads. Uses the headers only, not what is known so far, so that the order of arrival does not matter.
  */
 function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders): string[] {
   const { reportedMessageIds, reportedReferences = [], threadIds } = headers;
@@ -90,7 +89,8 @@ const reportsOurs = ({ classification, isComplaint }: MailHeaders): boolean =>
   classification === "bounce" || isComplaint === true;
 
 /**
- * Returns the attempt whose mail bounced or caused a complaint: from the enclosed mail, otherwise from the mail that the report answers.
+ * Returns the delivery attempt whose mail bounced or caused a complaint. Identifies it by the mail enclosed in the report, otherwise by the
+ * mail that the report answers.
  */
 function reportedAttempt(deps: Dependencies, identityId: string, headers: MailHeaders): string | null {
   if (!reportsOurs(headers)) return null;
@@ -143,7 +143,7 @@ function decideFiling(
   };
 }
 
-/** Returns the present threads of these ids, the oldest first. */
+/** Returns the threads that these ids lead to now, the oldest first. */
 function threadsOf(
   deps: Dependencies,
   { identityId, ids }: { identityId: string; ids: readonly string[] },
@@ -160,7 +160,7 @@ function threadsOf(
   return [...found].sort((a, b) => opened(a) - opened(b) || (a < b ? -1 : 1));
 }
 
-/** Returns the origin encoded in our own Message-IDs; ids of another identity are ignored. */
+/** Returns the origin (thread and attempt) encoded in Message-IDs of this identity's own mail. Ignores ids of other identities. */
 function ownMail(deps: Dependencies, identityId: string, ids: readonly string[]) {
   for (const id of ids) {
     const origin = deps.messageIds.open(id);
@@ -177,8 +177,8 @@ function reviewReason(headers: MailHeaders, found: { sameIdOtherContent: boolean
 }
 
 /**
- * Changes a decision after its mail was read: it cannot be read, or only a part of it. Without `mail` (it was
- * not read) returns the decision unchanged.
+ * Changes a decision after its mail was read, if the mail could not be read or only in part. If `mail` is absent, it was not read, and the
+ * decision is returned unchanged.
  */
 export function withReadResult(decision: FilingDecision, mail: ReadMail | undefined): FilingDecision {
   if (!mail) return decision;

@@ -6,12 +6,15 @@ import type { Dependencies } from "../../dependencies.ts";
 
 const maxReasonLength = 500;
 
-/** True for a failure of the log, the database or a disk. Such a failure is not caused by the mail, and is retried until it passes. */
+/**
+ * Returns true for a failure of the log, the database or a disk. The mail does not cause such a failure, so filing is retried until the
+ * failure passes.
+ */
 export function isInfrastructure(error: unknown): boolean {
   if (error instanceof Unavailable || error instanceof StreamMoved) return true;
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   if (syscall !== undefined) return true;
-  // SQLSTATEs; classes 22 and 54 concern the data: wrong, or too much of it.
+  // The code is a SQLSTATE. Classes 22 and 54 mean wrong or too much data, so the mail is the cause.
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !/^(22|54)/.test(code);
 }
 
@@ -20,7 +23,7 @@ export class NoLongerReadable extends Error {
   override readonly name = "NoLongerReadable";
 }
 
-/** True for an error that another try cannot resolve. */
+/** Returns true for an error that occurs again on every further try. */
 export const isPermanent = (error: unknown): boolean =>
   error instanceof InvalidAppend || error instanceof Rejected || error instanceof NoLongerReadable;
 
@@ -32,11 +35,11 @@ export function reasonOf(error: unknown): string {
   return "it could not be recorded";
 }
 
-/** Tries for an error that may pass; with the runner's pauses some 9 s. */
+/** Maximum number of tries after an error that may pass. With the runner's pauses they take some 9 s. */
 const maxTries = 4;
-/** Milliseconds within which several tries count as one: sends waiting at the barrier also file. */
+/** Milliseconds within which several tries count as one, because sends that wait for filing also try to file. */
 const triesApartMs = 450;
-/** Failure counts kept; the oldest are dropped. A mail whose count was dropped is tried a few times more. */
+/** Maximum number of failure counts in memory; the oldest are dropped. A mail whose count was dropped is tried a few times more. */
 const maxCounted = 1_000;
 
 /** Number of failures caused by the mail itself, and the time of the last in milliseconds of the monotonic clock. */
@@ -46,7 +49,7 @@ const failuresOf = new WeakMap<object, LRUCache<string, FailureCount>>();
 
 type Counting = Pick<Dependencies, "filings" | "clock">;
 
-/** Counts a failure of `what`. `isTheLast`: this failure reaches the limit; `isOver`: the limit was reached before. */
+/** Counts a failure of `what`. `isTheLast`: true if this failure reaches the limit. `isOver`: true if an earlier failure reached it. */
 export function countFailure({ filings, clock }: Counting, what: string): { isTheLast: boolean; isOver: boolean } {
   const counts = failuresOf.get(filings) ?? new LRUCache<string, FailureCount>({ max: maxCounted });
   failuresOf.set(filings, counts);

@@ -5,13 +5,13 @@ import { applyPending, recordAndApply } from "./apply.ts";
 import { createChains } from "./chains.ts";
 import { decideFilings, type FilingPage, isShown, withReadResult } from "./decide.ts";
 
-/** Mails decided and applied together: one append for all decisions, one for marking them as filed. */
+/** Maximum number of mails decided and applied together, with one append for all decisions and one that marks them as filed. */
 const pageSize = 50;
 
 /**
- * Files all mail received for an identity, a page at a time: decide, read, record and apply (src/receiving.md, "Steps"). Safe
- * to run twice at once and to interrupt anywhere: the next run applies what is recorded. A mail that cannot be recorded is quarantined,
- * and later mails are filed. Throws Unavailable if storage is unreachable.
+ * Files all mail received for an identity, one page after the other: decides, reads, records and applies (src/receiving.md, "Steps"). Safe
+ * to run twice concurrently and to interrupt anywhere, because the next run applies what is recorded. A mail that cannot be recorded is
+ * quarantined, so that later mails are filed. Throws Unavailable if storage is unreachable.
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   let chains = createChains();
@@ -31,17 +31,15 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
       if (received.length === 0) return;
       const { lastNumber } = filing;
       const filed = await filePage(deps, { identityId, lastNumber, mails: takeReadBatch(received), chains }, cause);
-      // Mail received after that has its own event, which starts filing again.
+      // Mail received after this read has its own event, which starts filing again.
       if (isRest && filed === received.length) return;
-      // Decisions that were not recorded must not be remembered.
+      // No decision was recorded, so `chains` must not contain them.
       if (filed === 0) chains = createChains();
     }
   }
 }
 
-/**
- * Files a page and returns how many mails were filed, from the first; 0 if another filer was faster: the next turn applies its decisions.
- */
+/** Files a page. Returns how many of its first mails were filed; 0 if another filer was faster, whose decisions the next turn applies. */
 async function filePage(deps: Dependencies, page: FilingPage, cause: Cause): Promise<number> {
   const { identityId } = page;
   const decided = await decideFilings(deps, page, cause);

@@ -13,16 +13,17 @@ import type { ReadMail } from "../readMail.ts";
 import { NoLongerReadable } from "./failures.ts";
 import { emptyContent, shortenHeaders } from "./smallestForm.ts";
 
-/** Bodies up to this many bytes of JSON are stored in the event; larger ones in the blob store. */
+/** Maximum size in bytes, as JSON, of a body that is stored in the event. Larger bodies are in the blob store. */
 const inlineBodyBytes = 48 * 1024;
-/** Characters of a body in the blob store that full-text search finds. */
+/** Number of first characters of a body in the blob store that full-text search covers. */
 const searchedCharacters = 8_000;
 
 /** A filing decision, and the mail as it may be shown. */
 type FilingToApply = { decision: PendingFiling } & CleanMail;
 
 /**
- * Files a mail on its decided thread, without the approval links it contains: as a message, or as the marker of held or quarantined mail.
+ * Files a mail on the decided thread, without the approval links that it contains: as a message, or as a marker if the mail is held or
+ * quarantined.
  */
 export async function putOnThread(
   deps: Dependencies,
@@ -30,11 +31,12 @@ export async function putOnThread(
   cause: Cause,
 ): Promise<void> {
   const { unreadable } = mail.parsed;
-  // The mail was readable when its filing was decided, so it must not be shown as empty.
+  // The mail could be read when its filing was decided, so its content must not be shown as empty.
   const isLost = unreadable !== null && decision.disposition === "threaded" && decision.quarantined === undefined;
   if (isLost) throw new NoLongerReadable(unreadable);
   const shown = decision.quarantined === undefined ? mail : { event: shortenHeaders(mail.event), parsed: emptyContent };
-  // Close links right before anyone can read the mail: they stay closed if this is interrupted, and are found again.
+  // Close the links before anyone can read the mail. If filing is interrupted after this, they stay closed, and the next try finds them
+  // again.
   const { messageId, threadId, absorbs, opensThread } = decision;
   const filed = { messageId, threadIds: [threadId, ...absorbs], opensThread };
   const clean = await withoutApprovalLinks(deps, { mail: shown, filed });
@@ -85,7 +87,7 @@ const notesOf = ({ unreadable, notes }: ParsedMail): string[] =>
     ? notes
     : [`The mail could not be read: ${unreadable}. The whole mail is in its source.`, ...notes];
 
-/** Records a held message on its thread: it makes drafts stale, but nothing of it is shown before its release. */
+/** Records a held message on its thread. The message makes drafts stale, but none of its content is shown before its release. */
 async function holdMessage(deps: Dependencies, { decision, mail }: FilingToApply, cause: Cause): Promise<void> {
   const { event } = mail;
   const { identityId, headers } = event.data;
@@ -96,7 +98,7 @@ async function holdMessage(deps: Dependencies, { decision, mail }: FilingToApply
   await onItsThread(deps, { decision, event, command }, cause);
 }
 
-/** Returns the data of a thread that a mail opens; null if it joins one. */
+/** Returns the data of the thread that the mail opens; null if the mail joins an existing thread. */
 function opening({ opensThread }: FilingDecision, { data }: ReadMail["event"]) {
   if (!opensThread) return null;
   const { workspaceId, identityId, headers } = data;

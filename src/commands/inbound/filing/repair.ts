@@ -10,7 +10,9 @@ import type { Cause } from "../../handle.ts";
 import { countFailure, forgetFailures, isInfrastructure, isPermanent, reasonOf } from "./failures.ts";
 import { smallestDecision } from "./smallestForm.ts";
 
-/** Records a decision in its smallest form if it cannot be recorded as it is, with an alarm. Undefined if another filer was faster. */
+/**
+ * Records a decision in its smallest form, with an alarm, if it cannot be recorded in full. Returns undefined if another filer was faster.
+ */
 export async function recordSmallest(
   deps: Dependencies,
   { identityId, decision, error }: { identityId: string; decision: FilingDecision; error: unknown },
@@ -25,7 +27,7 @@ export async function recordSmallest(
   return state.pending;
 }
 
-/** True once `what` has failed often enough to blame the mail. */
+/** Returns true if `what` has failed so often that the mail must be the cause. */
 function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, error: unknown): boolean {
   const { isTheLast, isOver } = countFailure(deps, what);
   if (!isPermanent(error) && !isTheLast && !isOver) return false;
@@ -33,13 +35,13 @@ function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, e
   return true;
 }
 
-/** A decision that could not be applied, and its error. */
+/** A decision that could not be applied, and the error. */
 export type FilingFailure = { decision: PendingFiling; error: unknown };
 
 /**
- * Decides that a marker is filed for a mail that cannot be recorded as decided: first on its thread, and if that fails too on a
- * separate thread. Threads that were merged for it stay merged. Throws the error if it may pass, and if not even a separate thread
- * takes the marker: the mail is tried again.
+ * Decides to file a marker for a mail that cannot be recorded as decided: first on the mail's thread and, if that fails too, on a separate
+ * thread. Threads that were merged for the mail stay merged. Throws the error if it may pass, or if the marker cannot be filed on a
+ * separate thread either; the mail is then tried again.
  */
 export async function quarantine(
   deps: Dependencies,
@@ -68,9 +70,9 @@ function alertQuarantine(
 }
 
 /**
- * Decides what to do after reading a mail failed. Throws the error if it may pass, and a few times otherwise; then the mail is unreadable,
- * with an alarm: it is filed by its headers alone, so later mails are filed. Throws Unavailable while storage or the readers are
- * unreachable. A mail that was given up stays so until it is read: others read with it may still be retried.
+ * Decides what to do after reading a mail failed. Throws the error if it may pass, and also for the first few tries of other errors. After
+ * these the mail counts as unreadable, with an alarm, and is filed by its headers only, so that later mails can be filed. It stays
+ * unreadable while mails read together with it are retried. Throws Unavailable while storage or the reader threads are unreachable.
  */
 export function retryOrQuarantine(deps: Dependencies, event: Recorded<InboxEvent>, error: unknown): ParsedMail {
   if (error instanceof ThreadsAway) throw new Unavailable(error.message, { cause: error });
@@ -90,6 +92,6 @@ export const forgetReadFailures = (deps: Dependencies, event: Recorded<InboxEven
 
 const readingOf = ({ data, revision }: Recorded<InboxEvent>): string => `${data.identityId}/reading/${revision}`;
 
-/** True if only this mail is affected. SQLSTATEs of class XX report damage: here of the one row that was read. */
+/** Returns true if the error concerns this mail only. SQLSTATEs of class XX report damaged data, here in the one row that was read. */
 const isOfThisMail = (error: unknown): boolean =>
   !isInfrastructure(error) || /^XX/.test(String((error as { code?: unknown }).code));

@@ -9,14 +9,14 @@ const maxAddressLength = 320;
 const maxNameLength = 100;
 const maxSubjectLength = 200;
 const maxIdLength = 400;
-/** Limit of merges: more than a filing decision can contain. */
+/** Maximum number of merges to keep: more than a filing decision can contain. */
 const maxAbsorbs = 60;
 const maxChainIds = 60;
 
-/** Content of a mail that cannot be recorded: nothing is shown. Its raw bytes are kept. */
+/** Content for a mail that cannot be recorded. It shows nothing; the mail's raw bytes are kept. */
 export const emptyContent = unreadableMail("it could not be recorded");
 
-/** Reduces a mail's headers to what always fits into an event. */
+/** Shortens a mail's headers so that they always fit into an event. */
 export const shortenHeaders = (event: Recorded<InboxEvent>): Recorded<InboxEvent> => ({
   ...event,
   data: { ...event.data, headers: shortenedHeaders(event.data.headers) },
@@ -47,8 +47,8 @@ function shortenedHeaders(headers: MailHeaders): MailHeaders {
 }
 
 /**
- * Reduces a decision to a form that always fits. It keeps the thread, so that the same drafts become
- * stale, and those ids that can be recorded.
+ * Reduces a decision to a form that always fits into an event. The form keeps the thread, so that the same drafts become stale, and the ids
+ * that can be recorded.
  */
 export function smallestDecision(decision: FilingDecision, reason: string): FilingDecision {
   const { rfcMessageId, contentDigest, deliveryId, absorbs, chainIds } = decision;
