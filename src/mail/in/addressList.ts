@@ -7,7 +7,7 @@ export type Mailbox = { name: string; address: string };
 const tokens =
   /"(?:[^"\\]|\\.)*(?:"|\\?$)|=\?[^?\s]{1,100}\?[qb]\?[^?]*\?=|<(?:"(?:[^"\\]|\\.)*"|[^<>"])*>?|\([^()]*\)|[,;:]|[^"<(,;:=]+|[(=]/gis;
 
-/** Most words that are read as one name with commas and without quotes. */
+/** Maximum number of words that are read as one name with commas and without quotes. */
 const maxNameWords = 20;
 
 /** The tokens between two separators, in their original form. */

@@ -11,7 +11,7 @@ import { isBlankText, linesMissingIn, saysMoreThan } from "./text/words.ts";
 /** The text of a mail as it is displayed. */
 export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
 
-/** One part of a mail, in several forms (multipart/alternative) or in one. */
+/** One part of a mail's text, in one form or in several (multipart/alternative). */
 type BodyPiece = { plain: string[]; html: string[]; calendars: string[] };
 
 const maxHtmlChars = 1024 * 1024;
@@ -25,7 +25,8 @@ export function bodiesOf(parts: readonly Part[]): MailBodies {
   return {
     text: texts.length === 0 ? null : texts.join("\n"),
     html: hasHtml ? pieces.flatMap(htmlOfPiece).join("\n") : null,
-    // Each text separately: a quotation that reaches the end of one does not continue in the next.
+    // Quotations are removed from each text separately, because a quotation that reaches the end of one text does not continue in the
+    // next.
     extracted: texts
       .map(ownWords)
       .filter((text) => text !== "")

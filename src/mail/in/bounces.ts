@@ -2,7 +2,7 @@ import { type HeaderFields, readHeaderFields } from "./headerFields.ts";
 import { messageIdsIn, threadIdsOf } from "./messageIds.ts";
 import { decodeBase64 } from "./mime/transferEncodings.ts";
 
-/** Most bytes that are read of a report's body, and most Message-IDs that are taken from it. */
+/** Maximum number of bytes read from a report's body, and of Message-IDs taken from it. */
 const maxReportBytes = 256 * 1024;
 const maxReportedIds = 10;
 
@@ -65,8 +65,8 @@ const isMailHeader = (block: string): boolean =>
   /^[> \t]{0,20}from:/im.test(block) && /^[> \t]{0,20}(?:message-id|references|in-reply-to):/im.test(block);
 
 /**
- * Classifies a report by its content type: about a delivery, about something else (a receipt, a complaint); undefined if it is not a
- * report.
+ * Classifies a mail by its content type: a report about a delivery, or about something else (a receipt, a complaint). Returns undefined if
+ * the mail is no report.
  */
 export function reportType(fields: HeaderFields): "delivery" | "other" | undefined {
   const type = fields.first("content-type").toLowerCase();
@@ -76,7 +76,7 @@ export function reportType(fields: HeaderFields): "delivery" | "other" | undefin
   return /report-type\s{0,5}=\s{0,5}"?(?:disposition-notification|feedback-report)/.test(type) ? "other" : "delivery";
 }
 
-/** Actions of RFC 3464 that are not failures, and the one of a mere probe. */
+/** Actions of RFC 3464 that are not failures; `deliverable` is the result of a probe. */
 const harmless = ["delayed", "delivered", "relayed", "expanded", "deliverable"];
 
 /**

@@ -8,13 +8,16 @@ export type CappedMail = {
   cut: string | null;
 };
 
-/** Most lines: they cost a parser more than bytes do. A mail of 30 MB with encoded attachments has about 400,000. */
+/** Maximum number of lines: lines cost a parser more than bytes do. A mail of 30 MB with encoded attachments has about 400,000. */
 const maxLines = 500_000;
 const shortLineBytes = 60;
 const maxShortLines = 100_000;
-/** Most lines that may begin a part. A mail with more than 100 attachments is rejected anyway, but text may contain rules of hyphens. */
+/**
+ * Maximum number of lines that may begin a part (they begin with two hyphens). A mail with more than 100 attachments is rejected anyway,
+ * but text may contain rules of hyphens.
+ */
 const maxHyphenLines = 5_000;
-/** Most bytes of the fields that say how the body is to be read. */
+/** Maximum number of bytes of the header fields that say how the body is to be read. */
 const maxHeadBytes = 64 * 1024;
 
 const lineFeed = 0x0a;

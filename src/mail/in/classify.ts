@@ -66,7 +66,7 @@ const affirms = (value: string): boolean => value !== "" && !/^(?:no|none|false|
 
 /**
  * Classifies the author: a person, an automatic reply, a bounce, or a mailing list (which counts like a person). X-Auto-Response-Suppress
- * alone is no sign: people's clients send it too. Nor is a postmaster's address: postmasters write mail.
+ * alone is no sign: people's clients send it too. A postmaster's address is no sign either, because postmasters write mail too.
  */
 export function classify(fields: HeaderFields, envelopeFrom?: string): Classification {
   const report = reportType(fields);
@@ -101,7 +101,7 @@ function isExchangeReply(fields: HeaderFields): boolean {
   return exchangeSubjects.some((words) => subject.startsWith(words) && /^\s?[:：]/.test(subject.slice(words.length)));
 }
 
-/** Most bytes of a mail's parts that are searched for a calendar's answer to an invitation. */
+/** Maximum number of bytes of a mail's parts that are searched for a calendar's answer to an invitation. */
 const maxLookedThrough = 64 * 1024;
 const replyMethod = /\bmethod\s{0,5}=\s{0,5}"?reply\b/i;
 const calendarField = /^content-type:[ \t]{0,5}text\/calendar\b(?:[^\r\n]|\r?\n[ \t]){0,500}/gim;

@@ -11,7 +11,7 @@ export type HeaderFields = {
   body: Buffer;
 };
 
-/** Bytes beyond which no header is read. */
+/** Maximum number of header bytes that are read. */
 export const maxHeaderBytes = 2 * 1024 * 1024;
 const maxValueBytes = 64 * 1024;
 const maxOccurrences = 10;
@@ -108,7 +108,7 @@ function fieldAt(
   return wanted && { wanted, valueStart: at + 1 };
 }
 
-/** Compares the name without regard to case, which is one bit: names are letters, digits and hyphens. */
+/** Compares the name ignoring case, which is one bit of each letter; names consist of letters, digits and hyphens. */
 function isNamed(bytes: Buffer, start: number, name: string): boolean {
   for (let index = 0; index < name.length; index++) {
     if ((bytes[start + index]! | 0x20) !== name.charCodeAt(index)) return false;

@@ -109,7 +109,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
 
 type AddressField = { field: string; mailboxes: Mailbox[]; isCut: boolean };
 
-/** Returns the mailboxes of a field; of a field that is too long, those in its first part. */
+/** Returns the mailboxes of a field. If the field is too long, returns only the mailboxes in its first part. */
 function addressesIn(field: string, ...values: string[]): AddressField {
   const mailboxes: Mailbox[] = [];
   let [left, room] = [maxAddressField, maxAddressField];

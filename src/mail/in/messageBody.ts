@@ -1,6 +1,6 @@
 import { createHeldBytes } from "./smtp/heldBytes.ts";
 
-/** Reason for refusing a mail: it is too large, all mails together hold too much, or those of its holder do. */
+/** Reason for refusing a mail: the mail is too large, all mails together hold too many bytes, or the mails of its holder do. */
 type BodyRefusal = "too_large" | "no_room" | "no_room_for_holder";
 
 /** A mail read up to its final dot, or the reason why it was discarded. */
@@ -8,16 +8,17 @@ export type ReceivedBody = { raw: Buffer } | { refused: BodyRefusal };
 
 export type MessageLimits = {
   maxBytes: number;
-  /** Most bytes that all messages being read or stored may hold together. */
+  /** Maximum number of bytes that all messages being read or stored may hold together. */
   maxBufferedBytes: number;
-  /** Most bytes that the messages of one holder may hold together. */
+  /** Maximum number of bytes that the messages of one holder may hold together. */
   maxBytesOfHolder: number;
 };
 
 export type MessageReader = {
   /**
    * Reads to the end, keeping nothing once the message is refused. Rejects if the stream breaks off. Calls `onFlood` if the sender
-   * continues far beyond the limit. `holder`: the name its bytes are counted under; without one only the total limit applies.
+   * continues far beyond the limit. `holder`: the name under which the message's bytes are counted; without a holder only the total limit
+   * applies.
    */
   read(
     stream: AsyncIterable<Buffer>,

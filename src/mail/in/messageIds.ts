@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import type { HeaderFields } from "./headerFields.ts";
 
-/** Most ids kept to place a mail in its conversation; the first names its root, the newest its nearest relatives. */
+/**
+ * Maximum number of ids kept to find a mail's conversation. The first id names the first mail of the conversation, the newest ids the
+ * mails answered last.
+ */
 const maxIds = 50;
-/** Most UTF-8 bytes of an id: ids become part of events, whose size is limited. */
+/** Maximum number of UTF-8 bytes of an id: ids become part of events, whose size is limited. */
 const maxIdBytes = 400;
 
 const bracketed = /<([^<>]+)>/g;

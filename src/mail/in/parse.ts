@@ -8,8 +8,8 @@ export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
 export type MailParser = {
   /**
    * Never fails because of a mail's content: `unreadable` then says why. Rejects with ThreadsAway if no thread can be started, or after
-   * the pool was closed: then nothing is known about the mail. `turn`: the identity it is for. `sha256`: of the bytes; concurrent
-   * requests for the same bytes share one parse.
+   * the pool was closed: then nothing is known about the mail. `turn`: the identity that the mail is for. `sha256`: hash of the mail's
+   * bytes; concurrent requests for the same bytes share one parse.
    */
   parse(raw: Buffer, about: { turn: string; sha256: string }): Promise<ParsedMail>;
 };

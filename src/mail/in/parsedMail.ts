@@ -43,7 +43,7 @@ export type ParseLimits = {
   maxHtmlBytes: number;
   /** Text longer than this is cut; the whole of it is attached. */
   maxTextBytes: number;
-  /** A mail with more is not read: one event lists all of them, and its size is limited. */
+  /** A mail with more attachments is not read, because one event lists all of them and an event's size is limited. */
   maxAttachments: number;
 };
 

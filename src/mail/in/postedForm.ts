@@ -9,7 +9,7 @@ export class UnreadableForm extends Error {
   override readonly name = "UnreadableForm";
 }
 
-/** Most parts; a provider's post has about twenty. */
+/** Maximum number of parts; a provider's post has about twenty. */
 const maxParts = 200;
 const maxNameBytes = 200;
 

@@ -10,7 +10,7 @@ export type RecentReadings = {
 
 /** Milliseconds a result is kept: the recipients of one mail are served right after each other. */
 const keptMs = 15_000;
-/** Most bytes kept in all: one of the largest mails. */
+/** Maximum number of bytes kept in all: enough for one of the largest mails. */
 const maxBytes = 40 * 1024 * 1024;
 
 export function createRecentReadings(): RecentReadings {

@@ -6,7 +6,7 @@ const megabyte = 1_000_000;
 /** Bytes of unanswered mail that a workspace holds. */
 export type UnansweredMail = { workspace_id: string; bytes: number };
 
-/** Most unanswered mail of one workspace, and of all together, in MB. */
+/** Maximum unanswered mail in MB: of one workspace, and of all workspaces together. */
 export type MailRoomLimits = { workspaceMb: number; allMb: number };
 
 /** Says which workspaces have room for more mail from unauthenticated senders. */
@@ -34,7 +34,9 @@ export function withoutRoom(
   return new Map(full.map(({ workspace_id, bytes }) => [workspace_id, Math.ceil(bytes / megabyte)]));
 }
 
-/** Returns the most each may hold if `limit` is shared: what small holders do not use is divided among the others. */
+/**
+ * Returns the maximum that each holder may hold if `limit` is shared: the part that small holders do not use is divided among the others.
+ */
 function fairShare(held: readonly number[], limit: number): number {
   const ascending = held.toSorted((one, other) => one - other);
   let left = limit;

@@ -34,7 +34,7 @@ export type SmtpReceiverOptions = {
   proxied?: boolean;
   /** Relays may name the client by XCLIENT. */
   xclient?: boolean;
-  /** Most mail from one address to one identity (default: 600 messages and 500 MB in 10 minutes). */
+  /** Maximum mail from one address to one identity (default: 600 messages and 500 MB in 10 minutes). */
   budget?: Partial<BudgetLimits>;
   /** Limits per address; default: those of `smtp/limits.ts`. */
   limits?: Partial<PublicLimits>;
@@ -47,16 +47,19 @@ export type SmtpReceiverOptions = {
   name?: string;
   /** Largest mail in bytes; a larger one is refused with 552 (default 30 MB). */
   maxBytes?: number;
-  /** Most bytes of mail being received at once, over all connections; beyond it senders are asked to retry (default 256 MB). */
+  /**
+   * Maximum number of bytes of mail being received at once, over all connections; beyond this limit senders are asked to retry (default
+   * 256 MB).
+   */
   maxBufferedBytes?: number;
-  /** Most concurrent connections of unauthenticated clients, and separately of relays (default 1,000). */
+  /** Maximum number of concurrent connections of unauthenticated clients, and separately of relays (default 1,000). */
   maxConnections?: number;
   maxRecipients?: number;
   /** Milliseconds before a silent client is disconnected (default 60,000). */
   idleMs?: number;
-  /** Most milliseconds for looking up a recipient; after that the sender is asked to retry (default 5,000). */
+  /** Maximum time in milliseconds for looking up a recipient; after that the sender is asked to retry (default 5,000). */
   resolveMs?: number;
-  /** Most milliseconds that `close` waits for mail under way (default 10,000). */
+  /** Maximum time in milliseconds that `close` waits for mail under way (default 10,000). */
   closeMs?: number;
   /** Enables STARTTLS; client certificates are not requested. */
   tls?: Pem;

@@ -4,7 +4,10 @@ import type { ReceivedMail } from "./findings.ts";
 
 const loopback = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i;
 
-/** Development only: mail handed in on this machine with one of these From domains counts as proven. Only its From address does. */
+/**
+ * Development only: mail handed in on this machine with one of these From domains counts as proven. The proof covers the From address
+ * only.
+ */
 export function withProvenDomains(authenticator: MailAuthenticator, domains: readonly string[]): MailAuthenticator {
   if (domains.length === 0) return authenticator;
   const proven = new Set(domains.map(asciiName));

@@ -12,7 +12,7 @@ export const addressFields = ["to", "cc", "reply-to"] as const;
 export type FieldCounts = Record<(typeof addressFields)[number], number>;
 
 export type Findings = {
-  /** `domain`: of the envelope's sender, or of the greeting if there is none. */
+  /** `domain`: the domain of the envelope sender, or of the greeting if the envelope sender is empty. */
   spf: { result: SpfResult; domain: string };
   /** One entry per signature. `pass` only if the signature covers the whole body and the From field. */
   signatures: {
@@ -38,11 +38,11 @@ export type SmtpSender = {
 
 export type ReceivedMail = SmtpSender & {
   /**
-   * Calls `work` with the mail's original bytes and keeps them no longer than that. May be called several times, but never during DNS
-   * look-ups, which can take long while the bytes can be many. Returns undefined if the bytes do not exist.
+   * Loads the mail's original bytes, calls `work` with them, and frees them afterwards. May be called several times, but never during DNS
+   * look-ups, because these can take long and a large mail would stay in memory meanwhile. Returns undefined if the bytes do not exist.
    */
   withRaw<T>(work: (raw: Buffer) => Promise<T>): Promise<T | undefined>;
-  /** The identity that the mail is for: identities take turns in the pool. */
+  /** The identity that the mail is for. The thread pool serves identities in turns. */
   turn: string;
 };
 

@@ -8,8 +8,8 @@ export type ClaimedSender = { address: string | null; fromCount: number };
 
 /**
  * Concludes from the findings what is proven about the sender. Compares alignment itself, domain by domain, because the library takes
- * strict for relaxed (RFC 7489 section 3.1). A mail with more than one From proves nothing, nor does one whose From the library reads
- * differently.
+ * strict for relaxed (RFC 7489 section 3.1). A mail with more than one From address proves nothing; the same holds if the library reads
+ * another From address than this service.
  */
 export function judge({ address, fromCount }: ClaimedSender, findings: Findings, policy: DmarcPolicy): Authentication {
   const { spf, arc } = findings;
@@ -28,8 +28,8 @@ export function judge({ address, fromCount }: ClaimedSender, findings: Findings,
 }
 
 /**
- * Lists the address fields of which an aligned signature covers every occurrence. SPF covers none, nor does a signature of another
- * domain.
+ * Lists the address fields whose every occurrence is covered by an aligned signature. SPF covers no field; a signature of another domain
+ * does not count.
  */
 function coveredFields(domain: string, { signatures, occurring }: Findings, strict: boolean) {
   const speaking = signatures.filter((each) => each.result === "pass" && isAligned(each.domain, domain, strict));
@@ -49,7 +49,7 @@ function dmarcOf(domain: string, findings: Findings, policy: DmarcPolicy): Authe
   return alignedWith(domain, findings, { result: "temperror", strict }) ? "temperror" : "fail";
 }
 
-/** True if a check with this result speaks for the domain. */
+/** True if a check with this result is aligned with the domain. */
 const alignedWith = (
   domain: string,
   { spf, signatures }: Findings,

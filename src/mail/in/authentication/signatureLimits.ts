@@ -3,7 +3,7 @@ import { startOfBody } from "#src/mail/in/headerFields.ts";
 /** Fields whose check costs time in proportion to the size of the mail, once per occurrence. */
 export const signatureFields = ["dkim-signature", "arc-message-signature", "arc-seal"] as const;
 
-/** Most signatures of each kind that are checked. */
+/** Maximum number of signatures of each kind that are checked. */
 const maxSignatures = 5;
 
 const maxHeaderBytes = 256 * 1024;
@@ -26,8 +26,9 @@ export function isOverloaded(header: Buffer): boolean {
 const signature = /^(dkim-signature|arc-message-signature|arc-seal|arc-authentication-results)\s*:/gim;
 
 /**
- * Returns a copy of the mail with at most five signatures of a kind: the lowest five, which are the author's; relays add theirs above.
- * The other fields are renamed in the copy, so signatures that cover them fail. An ARC chain with more than five is not checked at all.
+ * Returns a copy of the mail with at most five signatures of a kind: the lowest five in the header, because the author's signatures are
+ * there and relays add theirs above. The other fields are renamed in the copy, so signatures that cover them fail. An ARC chain with more
+ * than five is not checked at all.
  */
 export function fewSignatures(raw: Buffer): Buffer {
   const found = [...raw.toString("latin1", 0, startOfBody(raw)).matchAll(signature)].map(({ index, 1: name }) => ({

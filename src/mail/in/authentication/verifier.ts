@@ -29,8 +29,8 @@ type OfSignatures = ResultOrQuestions<Omit<Findings, "spf">>;
 type Signers = { overloaded: boolean; asks: DnsQuestion[]; read?: OfSignatures };
 
 /**
- * Mails up to this size are copied to a thread whole, which costs nearly nothing; of larger ones only the header is, unless more is
- * needed.
+ * Mails up to this size are copied to a thread whole, which costs nearly nothing; of a larger mail only the header is copied, unless its
+ * signatures need the body.
  */
 const smallBytes = 64 * 1024;
 

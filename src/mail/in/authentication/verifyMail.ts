@@ -54,7 +54,7 @@ function keyName(signature: string): string | undefined {
   return selector && domain ? `${selector}._domainkey.${domain}` : undefined;
 }
 
-/** Checks SPF, unless our own relay brought the mail: then nothing follows from the address. */
+/** Checks SPF, except for mail that our own relay brought: the relay's address says nothing about the sender. */
 export async function verifySender(
   { envelopeFrom, remote }: SmtpSender,
   answers: DnsAnswers,
@@ -92,7 +92,10 @@ export async function verifySignatures(
 /** A look-up function in the form of node:dns, which the library expects; its failures have the codes of node:dns. */
 type DnsLookUp = (name: string, type: string) => Promise<any>;
 
-/** Runs the work with the answers known so far. If it asks for others, its result is discarded: it runs again once they are known. */
+/**
+ * Runs the work with the answers known so far. If the work needs further answers, its result is discarded, and it runs again once they are
+ * known.
+ */
 async function replayed<T>(
   answers: DnsAnswers,
   work: (resolver: DnsLookUp) => Promise<T>,
@@ -113,7 +116,10 @@ const spfResult = (result: string): SpfResult => (spfResults.includes(result) ? 
 
 const arcResult = (result: unknown): ArcResult => (result === "pass" || result === "fail" ? result : "none");
 
-/** Corrects the library's result where it passes what proves nothing: a body signed in part, an unsigned From, SHA-1. */
+/**
+ * Corrects the library's result: it passes signatures that prove nothing, because they cover the body in part, leave From unsigned, or use
+ * SHA-1.
+ */
 function dkimResult({ status, signingHeaders, algo }: any): DkimResult {
   if (status.result === "fail" || status.comment === "body hash did not verify") return "fail";
   if (status.result === "temperror") return "temperror";

@@ -12,10 +12,10 @@ export type MailLook = {
   ground: number | null;
 };
 
-/** The look of a page without style. */
+/** Rendering of text on a page without styles. */
 export const plainLook: MailLook = { gone: false, invisible: false, tiny: false, color: 0, ground: 1 };
 
-/** True if a reader does not see text with this look. */
+/** True if a reader does not see text rendered like this. */
 export const isHidden = ({ gone, invisible, tiny, color, ground }: MailLook): boolean =>
   gone || invisible || tiny || (color !== null && ground !== null && contrast(color, ground) < 1.15);
 

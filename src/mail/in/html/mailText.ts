@@ -21,7 +21,7 @@ type RowState = { hasText: boolean; isOneLine: boolean };
 /** An element that has not ended. Its row, cell and list apply to everything inside it. */
 type OpenMailElement = MailElement & {
   look: MailLook;
-  /** The look including style sheets. */
+  /** Rendering with the style sheets applied too. */
   veil: MailLook;
   isExact: boolean;
   row: RowState | undefined;
@@ -32,7 +32,7 @@ type OpenMailElement = MailElement & {
   link: { href: string; from: TextPosition } | undefined;
 };
 
-/** How many open elements an end tag searches for its own: bounds the time. */
+/** Maximum number of open elements searched for the one that an end tag closes; bounds the time. */
 const reach = 200;
 /** Elements deeper than this do not affect the text inside. */
 const maxOpen = 2_000;
@@ -42,7 +42,7 @@ const maxListDepth = 8;
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(" "));
 const empty = setOf("area base br col embed hr img input link meta param source track wbr");
 const unread = setOf("style script");
-/** Elements that look different without any attribute. */
+/** Elements that are rendered specially even without attributes. */
 const ofItsOwn = setOf("a template noscript");
 const paragraphs = setOf("p h1 h2 h3 h4 h5 h6 ul ol table blockquote pre");
 const blocks = setOf(
@@ -226,8 +226,8 @@ function isSaid(href: string, shown: string | undefined): boolean {
 }
 
 /**
- * Returns the text for a picture. One without words leaves a trace if it comes with the mail; a remote one is often only a tracking
- * pixel.
+ * Returns the text for a picture. A picture without alternative text gets a placeholder only if it is enclosed in the mail, because a
+ * remote one is often only a tracking pixel.
  */
 function pictureOf(attributes: ReadonlyMap<string, string>): string {
   const alternative = (attributes.get("alt") ?? "").trim();

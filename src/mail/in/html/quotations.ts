@@ -10,7 +10,7 @@ type QuotationContext = {
   above(): string[];
 };
 
-/** Most surrounding elements that are checked. */
+/** Maximum number of surrounding elements that are checked. */
 const reach = 20;
 
 /**

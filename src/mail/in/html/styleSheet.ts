@@ -1,9 +1,9 @@
 import type { MailElement } from "./quotations.ts";
 
-/** Most UTF-16 units, and most selectors, that are read of all style sheets of a mail. */
+/** Maximum number of UTF-16 units, and of selectors, that are read from all style sheets of a mail together. */
 const maxLength = 128 * 1024;
 const maxSelectors = 2_000;
-/** Most classes that are read of one element. */
+/** Maximum number of classes that are read from one element. */
 const maxClasses = 20;
 
 /** The declarations of a mail's style sheets by the last part of their selectors. */

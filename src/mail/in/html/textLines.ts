@@ -1,4 +1,4 @@
-/** Most blank lines in a row. */
+/** Maximum number of blank lines in a row. */
 const maxBlankLines = 2;
 const blanks = /[ \t\r\n\f]+/g;
 

@@ -7,8 +7,9 @@ import { filesOfZip, type UnpackRoom, within, zipEnd } from "./zip.ts";
 export type HeldFile = { contentType: string; filename: string | null; bytes: Buffer };
 
 /**
- * Returns the files inside a file that its own bytes do not show; none for most files. Undefined if it may contain some that cannot be
- * read: it is encrypted, compressed in an unsupported way, damaged, or too large for the remaining room.
+ * Returns the files packed inside a file, whose contents its own bytes do not show; most files contain none. Returns undefined if the file
+ * may contain files that cannot be read, because it is encrypted, compressed in an unsupported way, damaged, or too large for the
+ * remaining room.
  */
 export function filesInside({ contentType, filename, bytes }: HeldFile, room: UnpackRoom): HeldFile[] | undefined {
   if (/^application\/(?:x-)?pkcs7-mime\b/i.test(contentType) || /\.p7m$/i.test(filename ?? "")) return signed(bytes);

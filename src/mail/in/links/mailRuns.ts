@@ -10,9 +10,9 @@ import type { UnpackRoom } from "./zip.ts";
 
 type BodyTexts = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
 
-/** Most levels of mails and files nested in each other. */
+/** Maximum number of levels of mails and files nested in each other. */
 const maxDepth = 5;
-/** Most bytes unpacked from the archives of one mail: the size limit of a mail. */
+/** Maximum number of bytes unpacked from the archives of one mail; equals the size limit of a mail. */
 const maxUnpackedBytes = 32 * 1024 * 1024;
 const maxUnpackedFiles = 1_000;
 /** Long attachments are read in parts of this many bytes, which overlap by more than the longest form of a link. */
@@ -56,7 +56,7 @@ export function runsInMail(
 
 type SearchState = { list: RunList; room: UnpackRoom; depth: number };
 
-/** Searches the files. Returns false if one that should have been searched could not be. */
+/** Searches the files. Returns false if a file that should have been searched could not be. */
 function lookedThrough(files: readonly HeldFile[], looking: SearchState): boolean {
   let all = true;
   for (const file of files) {
@@ -88,7 +88,7 @@ function lookedThroughMail(raw: Buffer, { list, room, depth }: SearchState): boo
   }
 }
 
-/** Matches fields of hashes and signatures. Many of them look like a token, and each would have to be looked up. */
+/** Matches fields of hashes and signatures. Many hashes look like a token, and each token costs a look-up. */
 const signatures = /^(?:[\w-]*(?:dkim|arc-|signature)[\w-]*):.*(?:\r?\n[ \t].*)*/gim;
 const maxHeaderBytes = 256 * 1024;
 

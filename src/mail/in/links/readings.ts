@@ -5,7 +5,7 @@ export type TextReading = {
   origin(start: number, end: number): { start: number; end: number };
 };
 
-/** Most rounds: one of entities and three of percent-encoding, as gateways nest them in addresses. */
+/** Maximum number of decoding rounds: one for entities and three for percent-encoding, because gateways nest these in addresses. */
 const maxRounds = 4;
 
 /** Matches encoded ASCII; other characters are not searched for. */
@@ -38,8 +38,8 @@ export const mayHoldToken = (text: string): boolean =>
   (text.includes("<") && hasTokenLength(text.replace(breaksAndTags, "")));
 
 /**
- * True if a text has 43 such characters in a row. Tests every 43rd character, and those before it only as far as they are such: a regular
- * expression would test the letters of each word many times.
+ * True if a text has 43 token characters in a row. Tests every 43rd character, then the characters before it as long as they are token
+ * characters: a regular expression would test the letters of each word many times.
  */
 function hasTokenLength(text: string): boolean {
   for (let last = tokenLength - 1; last < text.length; ) {

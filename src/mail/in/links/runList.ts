@@ -1,11 +1,11 @@
 import { mayHoldToken } from "./readings.ts";
 import { type RunPlaces, tokenRuns } from "./tokenRuns.ts";
 
-/** Most runs that are looked up for one mail: each costs an index look-up. */
+/** Maximum number of runs that are looked up for one mail; each costs an index look-up. */
 const maxRuns = 1_000;
 /**
- * Most attachment bytes of one mail that are searched in all readings, counting only parts that may contain a token: two seconds of work.
- * Parsing is aborted after ten.
+ * Maximum number of attachment bytes of one mail that are searched in all readings, about two seconds of work. Only parts that may contain
+ * a token count. Parsing is aborted after ten.
  */
 const maxReadBytes = 8 * 1024 * 1024;
 

@@ -83,7 +83,7 @@ export const uncheckedRuns: MailRuns = {
 
 const mark = "[approval link removed]";
 
-/** Removes the text at these places. `isRemoved` says for which runs; all by default. */
+/** Removes the text at these places. `isRemoved` selects the runs; default: all. */
 export function withoutRuns(
   text: string,
   places: RunPlaces,

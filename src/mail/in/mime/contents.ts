@@ -6,7 +6,7 @@ import { readEnveloped } from "./signedData.ts";
 /** The parts that are a mail's text, and its files. A part may be both. */
 export type Contents = { texts: Part[]; files: ParsedAttachment[]; notes: string[] };
 
-/** Most signed mails nested in signed mails. */
+/** Maximum nesting of signed mails in signed mails. */
 const maxEnvelopes = 3;
 
 const textTypes = ["text/plain", "text/html"];

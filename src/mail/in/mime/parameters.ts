@@ -5,7 +5,7 @@ export type Parameterised = { value: string; parameters: ReadonlyMap<string, str
 
 /** Matches a quoted string, a comment, a semicolon, or other text. */
 const tokens = /"(?:[^"\\]|\\.)*(?:"|\\?$)|(?<=^|[\s;])\([^()]*\)|;|[^";(]+|\(/gs;
-/** Most parameters that are read of one value. */
+/** Maximum number of parameters that are read from one value. */
 const maxParameters = 1_000;
 
 /** Reads any value. If a parameter occurs twice, the first counts; pieces of one parameter (RFC 2231) are joined. */

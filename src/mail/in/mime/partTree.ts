@@ -15,7 +15,7 @@ export type Part = {
   around: readonly Part[];
 };
 
-/** Deepest nesting of parts, and most parts, beyond which a mail is refused. */
+/** Maximum nesting of parts, and maximum number of parts; a mail with more is refused. */
 const maxDepth = 100;
 const maxParts = 5_000;
 

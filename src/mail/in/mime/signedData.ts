@@ -4,7 +4,7 @@ export type Enveloped = { kind: "signed"; content: Buffer | undefined } | { kind
 const octetString = 0x04;
 const objectIdentifier = 0x06;
 const constructed = 0x20;
-/** Deepest nesting, and most values, that are read. */
+/** Maximum nesting, and maximum number of values, that are read. */
 const maxDepth = 16;
 const maxPieces = 100_000;
 

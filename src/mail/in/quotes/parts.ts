@@ -76,7 +76,7 @@ function markAttributions(lines: readonly string[], kinds: PartKind[]): void {
   }
 }
 
-/** Skipped for a mail that says nothing else. */
+/** Marks the signature, unless the mail would have no other text. */
 function markSignature(lines: readonly string[], kinds: PartKind[]): void {
   const end = kinds.findLastIndex((kind, at) => kind === "own" && !isBlank(lines[at])) + 1;
   const start = startOfSignature(lines, end);

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-/** Most mail that an identity accepts from one sender within a window. */
+/** Maximum mail that an identity accepts from one sender within a window. */
 export type BudgetLimits = { messages: number; bytes: number; windowMs: number };
 
 type Amount = { messages: number; bytes: number };
@@ -13,7 +13,10 @@ export type Budget = {
   spend(sender: string, identity: string, amount: Amount): (() => void) | undefined;
 };
 
-/** Most windows kept. Beyond that the least recently used is forgotten: a sender with that many addresses is let off. */
+/**
+ * Maximum number of windows kept. Beyond that the least recently used window is forgotten, so a sender with that many addresses escapes
+ * the limit.
+ */
 const maxKept = 20_000;
 
 /**

@@ -8,7 +8,7 @@ import { readProxyHeader } from "./proxyHeader.ts";
 export type ConnectionPeer = {
   /** Address of the connection, or the one named by the proxy in front of it. */
   address: string;
-  /** Key it is counted under (senderKey); undefined for our own relay, which is exempt from limits per address. */
+  /** Key under which the peer is counted (senderKey); undefined for our own relay, which is exempt from limits per address. */
   key: string | undefined;
   /** Our own relay, connected directly: it may name its clients. */
   mayNameClients: boolean;
@@ -18,9 +18,9 @@ export type DoorOptions = {
   relays: Networks;
   /** Relays first name the client by the PROXY protocol. */
   proxied: boolean;
-  /** Most concurrent connections per address. */
+  /** Maximum number of concurrent connections per address. */
   perAddress: number;
-  /** Most concurrent connections of unauthenticated clients, and separately of relays. */
+  /** Maximum number of concurrent connections of unauthenticated clients, and separately of relays. */
   inAll: number;
   onRefused(reason: MailRefusal): void;
   /** Called if a client that is not a relay connects directly although senders are named by a proxy. */

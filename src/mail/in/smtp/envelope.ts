@@ -23,7 +23,7 @@ export type Envelopes = {
   charge(sender: string | undefined, recipients: MailTransaction["recipients"], bytes: number): () => void;
 };
 
-/** `patienceMs`: most time for looking up a recipient; after that the sender is asked to retry. */
+/** `patienceMs`: maximum time for looking up a recipient; after that the sender is asked to retry. */
 export function createEnvelopes(options: {
   reception: Pick<Reception, "resolve">;
   budget: Budget;

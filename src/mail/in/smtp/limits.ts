@@ -8,7 +8,7 @@ export type PublicLimits = Pace & {
   sessionMs: number;
   /** Bytes of mail being received or stored, over all its connections. */
   bytesInFlight: number;
-  /** Unknown recipients per session; the last one ends it. */
+  /** Maximum number of unknown recipients per session; the last of them ends the session. */
   unknownRecipients: number;
 };
 

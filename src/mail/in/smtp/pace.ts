@@ -1,7 +1,7 @@
 export type Pace = {
-  /** Most milliseconds for the content of one mail. */
+  /** Maximum time for the content of one mail, in milliseconds. */
   dataMs: number;
-  /** Least average speed within each window, in bytes per second. */
+  /** Minimum average speed within each window, in bytes per second. */
   leastBytesPerSecond: number;
   windowMs: number;
 };

@@ -15,7 +15,7 @@ const longestLine = 107;
 const signature = Buffer.from("0d0a0d0a000d0a515549540a", "hex");
 /** Bytes of signature, version and command, family, and length. */
 const fixedLength = 16;
-/** Most bytes that may follow: addresses take 36; other fields of a proxy (names, certificate owners) are skipped. */
+/** Maximum number of bytes after the fixed part: addresses take 36; other fields of a proxy (names, certificate owners) are skipped. */
 const mostFollowing = 4_096;
 
 /**

@@ -1,7 +1,7 @@
 const maxValue = 300;
-/** Most events of one calendar that are described. */
+/** Maximum number of events described per calendar. */
 const maxEvents = 5;
-/** Most UTF-16 units that are read of a calendar. */
+/** Maximum number of UTF-16 units that are read from a calendar. */
 const readLength = 256 * 1024;
 
 type Property = { name: string; parameters: string; value: string };

@@ -1,7 +1,7 @@
 /** Matches a word. Scripts written without blanks: each character counts as a word. */
 const word =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]|[\p{L}\p{M}\p{N}]+/gu;
-/** Most UTF-16 units of a text that are compared. */
+/** Maximum number of UTF-16 units of a text that are compared. */
 const readLength = 256 * 1024;
 
 const wordsOf = (text: string): Set<string> => new Set(text.slice(0, readLength).toLowerCase().match(word) ?? []);
@@ -17,10 +17,10 @@ export function saysMoreThan(text: string, other: string): boolean {
 
 /** Matches what is not prose: link targets, and descriptions of pictures. */
 const besides = /\[(?:https?:|mailto:|tel:|image\b)[^\]]*\]|\bhttps?:\/\/\S+/gi;
-/** Least words of a line that counts: shorter ones are labels and greetings. */
+/** Minimum number of words in a line that counts; shorter lines are labels and greetings. */
 const fewestWords = 3;
 
-/** Returns the lines of a text that another one lacks: most pairs of adjacent words in them do not occur in it. */
+/** Returns the lines of a text that another one lacks: the lines in which most pairs of adjacent words do not occur in the other text. */
 export function linesMissingIn(other: string, text: string): string[] {
   const known = new Set(pairsOf(other.slice(0, readLength)));
   return text
