@@ -10,12 +10,12 @@ import { type HolderState, takeSlot } from "./plans/slots.ts";
 
 const maxWebhooks = 20;
 const secretBytes = 32;
-/** Milliseconds for which a replaced secret also signs. */
+/** Milliseconds for which posts are signed with a replaced secret too. */
 const bothValidMs = 24 * 3_600_000;
 
 type WebhookRef = { workspaceId: string; webhookId: string };
 
-/** A webhook and its secret in plain text, shown only this once. */
+/** A webhook and its secret in plain text, which is returned only once. */
 export type WithSecret = { webhookId: string; secret: string; position: number };
 
 /** Creates a webhook. Throws Rejected invalid_request (a URL that must not be called, too many webhooks), not_found (identity). */
@@ -43,7 +43,7 @@ export async function updateWebhook(
   return deps.webhooks.handle(webhookId, { type: "UpdateWebhook", changes }, cause);
 }
 
-/** Creates a new secret; the previous one also signs for 24 h. */
+/** Creates a new secret. For 24 h posts are signed with the previous secret too. */
 export async function rotateWebhookSecret(
   deps: Dependencies,
   named: WebhookRef,
@@ -65,14 +65,14 @@ export async function rotateWebhookSecret(
 export const deleteWebhook = (deps: Dependencies, { webhookId }: WebhookRef, cause: Cause) =>
   deps.webhooks.handle(webhookId, { type: "DeleteWebhook" }, cause);
 
-/** Disables a webhook on the service's own initiative. */
+/** Disables a webhook; the service itself is the cause, not a user. */
 export const disableWebhook = (
   deps: Dependencies,
   { webhookId, because }: { webhookId: string; because: string },
   cause: Cause,
 ) => deps.webhooks.handle(webhookId, { type: "DisableWebhook", because }, cause);
 
-/** Sends an event of type `webhook.test`, before all waiting deliveries. Returns its delivery's id. */
+/** Sends an event of type `webhook.test` before all waiting deliveries. Returns the delivery's id. */
 export async function testWebhook(
   deps: Dependencies & { webhookDeliveries: WebhookDeliveries },
   { workspaceId, webhookId }: WebhookRef,
@@ -98,14 +98,14 @@ export async function testWebhook(
   return id;
 }
 
-/** Throws Rejected invalid_status if the webhook is not active, so nothing would be delivered. */
+/** Throws Rejected invalid_status if the webhook is not active, because then nothing is delivered. */
 export async function requireActive(deps: Dependencies, webhookId: string): Promise<void> {
   const { state } = await deps.webhooks.load(webhookId);
   if (state.settings.status === "active") return;
   throw new Rejected("invalid_status", "this webhook is disabled: set its status to active first");
 }
 
-/** Returns the secrets that sign at a moment, in plain text, the newest first. */
+/** Returns the secrets with which a post at this moment is signed, in plain text, the newest first. */
 export const signingSecrets = (
   deps: Dependencies,
   { webhookId, webhook }: { webhookId: string; webhook: Webhook },
@@ -117,7 +117,7 @@ export const signingSecrets = (
   );
 };
 
-/** Owner and field for which a webhook's secrets are encrypted. */
+/** Returns the workspace and field for which a webhook's secrets are encrypted. */
 export const secretOwner = ({ workspaceId, webhookId }: WebhookRef) => ({
   workspaceId,
   field: `webhook.${webhookId}.secret`,

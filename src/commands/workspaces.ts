@@ -38,13 +38,13 @@ export const updateWorkspace = (
   cause: Cause,
 ) => deps.workspaces.handle(workspaceId, { type: "UpdateWorkspace", ...changes }, cause);
 
-/** Sets the given parts of a plan; absent ones stay. A canceled plan keeps its limits until the paid period ends. */
+/** Sets the given parts of a plan; absent parts stay. A cancelled plan keeps its limits until the paid period ends. */
 export const setPlan = planSetter((_, changes) => changes);
 
-/** Sets the given parts of a plan for the operator: a given plan starts a period now, with new counters, unless its dates are given too. */
+/** Sets the given parts of a plan for the operator. If a plan is given without dates, a new period with new counters starts now. */
 export const setPlanByOperator = planSetter(withNewPeriod);
 
-/** `meant`: computes the changes for the workspace's state at the append. */
+/** Returns a function that sets a plan. `meant`: computes the changes from the workspace's state at the append. */
 function planSetter(meant: (workspace: Workspace, changes: PlanChanges, now: Date) => PlanChanges) {
   return (deps: Dependencies, { workspaceId, ...changes }: { workspaceId: string } & PlanChanges, cause: Cause) =>
     deps.workspaces.handle(
@@ -64,11 +64,11 @@ function withNewPeriod(workspace: Workspace, changes: PlanChanges, now: Date): P
   const paidUntil = planStatus === "canceled" ? calendarMonth(from, now).end.toISOString() : null;
   const hasDates = currentPeriodStart !== undefined || currentPeriodEnd !== undefined;
   const period = hasDates ? {} : { currentPeriodStart: null, currentPeriodEnd: paidUntil };
-  // No subscription determines these any more.
+  // No subscription determines interval and renewal any more.
   return { ...changes, ...period, interval: null, renewsAt: null, periodsFrom: from };
 }
 
-/** Sets the end of a canceled plan: without periods from the payment processor, the month of the cancellation counts as paid. */
+/** Adds the end of a cancelled plan. If the payment processor gave no periods, the month of the cancellation counts as paid. */
 function withPaidUntil(workspace: Workspace, changes: PlanChanges, now: Date): PlanChanges {
   const { planStatus, currentPeriodStart = workspace.currentPeriodStart, currentPeriodEnd } = changes;
   const unsaid = planStatus !== undefined && planStatus !== workspace.planStatus && currentPeriodEnd === undefined;

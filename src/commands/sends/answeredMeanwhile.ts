@@ -7,9 +7,9 @@ import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 
 /**
- * Claims the send of an approved draft unless its message was answered after the approval: then the approvers are asked again, once per
- * answer. `claim` receives the answers that the approval knew of; the thread's stream refuses any other. An approval by a rule or a
- * setting is not affected. Throws Rejected answered_meanwhile, and what `claim` throws.
+ * Claims the send of an approved draft, unless its message was answered after the approval. In that case the approvers are asked again,
+ * once per answer. `claim` receives the answers that the approvers knew of; the thread's stream refuses the claim if there is any other. An
+ * approval by a rule or a setting is not affected. Throws Rejected answered_meanwhile, and any error of `claim`.
  */
 export async function claimUnlessAnswered<T>(
   deps: Dependencies,

@@ -8,33 +8,40 @@ import type { Cause } from "../handle.ts";
 import { fileInbox } from "../inbound/filing/fileInbox.ts";
 import { cachedStates, withOwnReads } from "../states/loader.ts";
 
-/** Pause between a waiter's checks, in milliseconds: starts at `pollMs` and grows up to `longestPollMs`. */
+/** Pause in milliseconds between the checks of a waiting send: starts at `pollMs` and grows up to `longestPollMs`. */
 const pollMs = 5;
 const longestPollMs = 50;
 
-/** Milliseconds after which a waiter files the mail itself: a running filing takes only a few milliseconds. */
+/** Milliseconds after which a waiting send files the mail itself, because a running filing takes only a few milliseconds. */
 const ownFilingAfterMs = 30;
 
-/** Longest wait of a process, in milliseconds: its lane then yields to others and is tried again. */
+/** Maximum wait of a process in milliseconds. After it the process's lane yields to others and is tried again. */
 const rulesWaitMs = 1_000;
 
-/** Returns the longest wait of a send for acknowledged mail, in milliseconds. `asked`: a caller waits for the answer. */
+/**
+ * Returns the maximum time in milliseconds that a send waits until acknowledged mail is filed. `asked`: true if a caller waits for the
+ * result.
+ */
 export const barrierWaitMs = ({ settings }: Dependencies, asked: boolean): number =>
   asked ? settings.barrierTimeoutMs : rulesWaitMs;
 
 /**
- * Wait in milliseconds for an identity whose last wait timed out and whose filing made no progress
- * since: such identities must not delay others.
+ * Wait in milliseconds for an identity whose last wait timed out and whose filing has made no progress since. It is short, so that such
+ * identities do not delay others.
  */
 const stuckWaitMs = 100;
 
-/** Longest wait of a submission for acknowledged mail, in milliseconds. The result only decides a warning, so it continues without. */
+/**
+ * Maximum time in milliseconds that a submission waits until acknowledged mail is filed. After it the submission continues, because only a
+ * warning depends on it.
+ */
 const submissionWaitMs = 2_000;
 
 /**
- * Waits until all mail acknowledged for this identity is filed on its thread. Acknowledged mail that is not filed yet is already a newer
- * message of the customer, so no send may be judged before (streams/README.md, invariant 3). Returns the inbox's revision up to which
- * everything is filed (-1: no mail was ever received). `withinMs`: the configured limit by default. Throws Unavailable after it.
+ * Waits until all mail acknowledged for this identity is filed on its threads. Acknowledged mail counts as a newer message of the customer
+ * even before it is filed, so a send may be judged only after this wait (streams/README.md, invariant 3). Returns the revision of the inbox
+ * up to which everything is filed (-1 if no mail was ever received). `withinMs`: maximum wait; default: the configured limit. Throws
+ * Unavailable after it.
  */
 export async function waitUntilFiled(
   deps: Dependencies,
@@ -46,7 +53,7 @@ export async function waitUntilFiled(
   throw new StillFiling("mail that has just arrived is still being filed: retry shortly");
 }
 
-/** The wait timed out. */
+/** Thrown if the wait timed out. */
 class StillFiling extends Unavailable {}
 
 /** Returns the revision of the inbox's last event, -1 if no mail was ever received. Linearisable. */
@@ -62,10 +69,10 @@ export async function waitForSubmission(deps: Dependencies, identityId: string):
   }
 }
 
-/** Returns the inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
+/** Returns the revision of the inbox up to which everything is filed; undefined if filing took longer than `withinMs`. */
 async function filedWithin(deps: Dependencies, identityId: string, withinMs: number): Promise<number | undefined> {
   const { revision: end } = await deps.inboxes.load(identityId);
-  // Filing only advances: mail filed in an old state stays filed.
+  // An old cached state suffices, because filed mail stays filed.
   const { state: known } = await cachedStates(deps).filings.load(identityId);
   if (known.filedUpTo >= end) return end;
   const { stuckAt } = waitersOf(deps);
@@ -88,7 +95,7 @@ async function filedWithin(deps: Dependencies, identityId: string, withinMs: num
   }
 }
 
-/** One instance's waiters: the filings under way here, and per identity the revision filed when a wait timed out. */
+/** The waits of one instance. `filing`: filings that run here. `stuckAt`: by identity, the revision filed when a wait timed out. */
 type BarrierWaiters = { filing: SingleFlight<void>; stuckAt: Map<string, number> };
 
 const waiters = new WeakMap<object, BarrierWaiters>();
@@ -100,8 +107,8 @@ function waitersOf({ store }: Dependencies): BarrierWaiters {
 }
 
 /**
- * Files the inbox, once for all waiters of this instance, even if another instance does so too: a busy planner or worker must not delay a
- * send. Resolves when the filing has ended or failed: only recorded events count.
+ * Files the inbox once for all waiting sends of this instance, even if another instance files it too, so that a busy planner or worker does
+ * not delay a send. Resolves when the filing has ended, even with an error, because the caller relies on recorded events only.
  */
 function fileHere(deps: Dependencies, identityId: string): Promise<void> {
   return waitersOf(deps).filing.run(identityId, () =>

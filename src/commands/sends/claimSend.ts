@@ -7,23 +7,23 @@ import { commandThread } from "../threads/threads.ts";
 import { barrierWaitMs, inboxEnd, waitUntilFiled } from "./barrier.ts";
 import { endStale, newerMessageIn } from "./sendChecks.ts";
 
-/** State between a claim and a queued draft; enough to undo the claim. */
+/** Data of a claimed send whose draft is not queued yet: enough to undo the claim. */
 export type SendAttempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
 
 type ClaimInput = {
   draftId: string;
   draft: Draft;
   replaces: string | null;
-  /** Inbox revision up to which mail was judged. */
+  /** Revision of the inbox up to which mail was judged. */
   filedUpTo: number;
   byKey?: boolean;
-  /** Answers that the approval knew of; absent: answers are not checked. */
+  /** Answers that the approvers knew of; absent if answers are not checked. */
   knows?: readonly string[];
 };
 
 /**
- * Claims the send on the thread, which refuses it if the customer wrote since. All mail
- * acknowledged before the claim in the log is judged.
+ * Claims the send on the thread, whose stream refuses the claim if the customer wrote since. All mail that was acknowledged before the
+ * claim is judged.
  */
 export async function claimSend(
   loader: Loader,
@@ -49,7 +49,8 @@ export async function claimSend(
   let threadId: string | undefined;
   try {
     threadId = (await commandThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
-    // Mail acknowledged since the inbox was judged precedes the claim in the log: repeating the claim judges it too.
+    // Mail that was acknowledged after the check of the inbox precedes the claim in the log. The claim is repeated so that this mail is
+    // judged too.
     if ((await inboxEnd(loader, identityId)) !== filedUpTo) {
       await waitUntilFiled(loader, identityId, barrierWaitMs(loader, byKey));
       threadId = (await commandThread(deps, { threadId, command }, cause)).threadId;

@@ -3,14 +3,14 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 
-/** Reported outcome of a sent mail; `evidence`: describes the source of the report. */
+/** Reported outcome of a sent mail. `evidence`: describes the source of the report. */
 export type OutcomeReport = { attemptId: string; outcome: ReportedOutcome; evidence: string };
 
 export type ReportedOutcome = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
 /**
- * Records the outcome of a mail, each outcome once; this also settles a hand-over with unknown outcome. Returns false
- * for an attempt that handed nothing over.
+ * Records a reported outcome of a mail, each outcome once. If the hand-over's outcome was unknown, the report settles it. Returns false for
+ * an attempt that handed nothing over.
  */
 export async function reportDelivery(
   deps: Dependencies,

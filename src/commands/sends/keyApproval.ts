@@ -7,9 +7,9 @@ import type { Cause } from "../handle.ts";
 import type { Loader } from "../states/loader.ts";
 
 /**
- * If several approvals are required, an API key's send of an unapproved draft counts as one approval, and proceeds only if that was
- * the last one missing. An approval by a rule or a setting is returned to pending first. Returns the draft's present state. Throws
- * Rejected approvals_missing, version_mismatch.
+ * If several approvals are required, counts an API key's send of an unapproved draft as one approval; the send proceeds only if no other is
+ * missing. A draft approved by a rule or a setting first returns to pending. Returns the draft's present state. Throws Rejected
+ * approvals_missing, version_mismatch.
  */
 export async function addKeyApproval(
   loader: Loader,

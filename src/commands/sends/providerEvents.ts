@@ -8,8 +8,8 @@ import { requireProjected } from "../readModels.ts";
 import { learnMessageId, type ReportedOutcome, reportDelivery } from "./deliveryReports.ts";
 
 /**
- * Event of a delivery provider about a sent mail. `attemptId` and `markedId` (our Message-ID) were added to the mail as marks; `wireId` is
- * the Message-ID it was sent with; null if not reported. `evidence`: the provider's words.
+ * Event of a delivery provider about a sent mail. `attemptId` and `markedId` (our Message-ID) were added to the mail as marks. `wireId`:
+ * Message-ID that the provider sent the mail with; null if not reported. `evidence`: the provider's text.
  */
 export type ProviderEvent = {
   attemptId: string;
@@ -19,15 +19,15 @@ export type ProviderEvent = {
   evidence: string;
 };
 
-/** Mails handled at once. */
+/** Number of mails whose events are handled concurrently. */
 const atOnce = 16;
 
-/** Order of recording, better outcomes first: a batch then has the same result as its events in their real order. */
+/** Order in which outcomes are recorded, better ones first, so that a batch has the same result in whatever order its events are listed. */
 const order: readonly ReportedOutcome[] = ["processed", "delivered", "dropped", "bounced", "complained"];
 
 /**
- * Records a provider's events, in any order and with repetitions. Ignores events about mail of other providers. Resolves once all are
- * durable; throws a failure after trying all others.
+ * Records a provider's events, which may be repeated and in any order. Ignores events about mail of other providers. Resolves when all are
+ * durable. If one fails, tries all others before it throws.
  */
 export async function recordProviderEvents(
   deps: Dependencies,
@@ -61,7 +61,7 @@ async function recordOne(deps: Dependencies, { provider, events }: EventsOfMail,
   }
   const ids = new Set(events.map(({ wireId }) => wireId).filter((id) => id !== null));
   for (const rfcMessageId of ids) {
-    // The service's own Message-IDs identify their thread without a record.
+    // A Message-ID of this service contains its thread, so only other ids need a record.
     if (!deps.messageIds.open(rfcMessageId)) await learnMessageId(deps, { attemptId, rfcMessageId }, cause);
   }
 }
@@ -74,17 +74,17 @@ const reported = {
   complained: "DeliveryComplained",
 } as const;
 
-/** Handles events about a notification mail: an approver who was not reached is asked through another channel. */
+/** Handles events about a notification mail. If an approval request did not reach its approver, another channel asks. */
 async function recordNotice(deps: Dependencies, events: readonly ProviderEvent[], cause: Cause): Promise<void> {
   const failed = events.find(({ outcome }) => outcome === "bounced" || outcome === "dropped");
   const origin = deps.messageIds.open(failed?.markedId ?? "");
   if (!failed || origin?.attemptId !== failed.attemptId) return;
-  // For a bundle mail, the read model of drafts says which requests it contained.
+  // The read model of drafts says which requests a bundle mail contained, so it must be up to date.
   if (origin.threadId === noThread) await requireProjected(deps, await deps.store.head(), ["drafts"]);
   await recordBouncedRequest(deps, { origin, evidence: failed.evidence }, cause);
 }
 
-/** Records events of SendGrid, with it as the actor. */
+/** Returns a function that records events of SendGrid, with SendGrid as the actor. */
 export const sendGridReports =
   (deps: Dependencies) =>
   (events: ProviderEvent[], requestId: string): Promise<void> => {

@@ -29,20 +29,23 @@ import {
 import { checkDraftSendableWith, recordSendRefusal } from "./sendChecks.ts";
 import { undoSend } from "./undoSend.ts";
 
-/** Longest wait in milliseconds for a competing send of the same draft to be decided. */
+/** Maximum time in milliseconds to wait until a competing send of the same draft ends. */
 const competitorMs = 2_000;
 
-/** Milliseconds; longer than it takes to undo an interrupted claim (processes/deliver.ts). */
+/**
+ * Maximum time in milliseconds that a repeated request waits for its first run: longer than it takes to undo an interrupted claim
+ * (processes/deliver.ts).
+ */
 const recoveryMs = 10_000;
 
-/** A requested send: the draft, its authorisation, and what an API key states with it. */
+/** A requested send: the draft, the kind of authorisation, and conditions that an API key states (`word`). */
 type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendIntent };
 
 /**
- * Queues a draft for delivery (src/sendPath.md, "Steps"): checks, claims on the thread, reserves quota, queues. A refusal on the way
- * undoes everything. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached, human_approval_required,
- * approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status; and Unavailable. A repeated request returns
- * the result of its first run if that ended; each attempt has its own id as a fence.
+ * Queues a draft for delivery (src/sendPath.md, "Steps"): checks, claims on the thread, reserves quota, queues. If a step refuses, all
+ * earlier steps are undone. A repeated request returns the result of its first run if that ended. Each attempt has its own id as a fence.
+ * Throws Unavailable, and Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached, human_approval_required,
+ * approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status.
  */
 export async function queueSend(
   deps: Dependencies,
@@ -58,9 +61,9 @@ export async function queueSend(
       return await queueOnce(deps, { draftId, kind, word }, once);
     } catch (error) {
       if (error instanceof StreamMoved && categoryOf(error.stream) === "identity") continue;
-      // Another send of this draft is between its claim and its end: its result decides this one too.
+      // Another send of this draft has claimed but not ended yet: its result is also the result of this send.
       if (!(error instanceof Rejected)) throw error;
-      // The draft is pending by now: judge the key's send as that of any pending draft.
+      // The draft is pending again, so the key's send is judged like that of any pending draft.
       if (error.code === "approval_withdrawn" && kind === "api_key") continue;
       if (error.code !== "send_in_progress") return await endedMeanwhile(error);
       if (deps.clock.monotonic() > deadline) throw stillInProgress(kind);
@@ -69,7 +72,8 @@ export async function queueSend(
   }
 
   /**
-   * Returns the result of the first run if it ended meanwhile, because it was slow rather than dead: the refusal is then its own effect.
+   * Returns the first run's result if that run was only slow and has ended meanwhile; it is then what caused this refusal. Throws the
+   * refusal otherwise.
    */
   async function endedMeanwhile(refusal: Rejected): Promise<QueuedSend> {
     const earlier = repeated ? await outcomeOfFirstRun(deps, { draftId, word }, cause) : undefined;
@@ -79,8 +83,9 @@ export async function queueSend(
 }
 
 /**
- * Error while a competing send, which may be this request's own first run, is undecided: it may have been cut off, and then nothing is
- * sent unless the request is repeated. API callers are asked to retry; a process waits for its end.
+ * Returns the error to throw while a competing send is undecided. That send may be this request's own first run, and may have been
+ * interrupted, in which case nothing is sent unless the request is repeated. API callers are asked to retry; a process waits for the send's
+ * end.
  */
 const stillInProgress = (kind: AskedSend["kind"]): Error =>
   kind === "api_key"
@@ -107,7 +112,7 @@ async function queueOnce(deps: Dependencies, asked: Required<AskedSend>, cause: 
 /** A draft that may be sent, the identity state it was judged by, and the claim of its send. */
 type ClaimedSend = { draft: Draft; identity: Loaded<Identity>; attempt: SendAttempt };
 
-/** Throws Unsure if only fresh states can decide. */
+/** Judges and claims. Throws Unsure if cached states do not suffice and fresh ones must decide. */
 async function judgeAndClaim(
   loader: Loader,
   { draftId, kind, word }: Required<AskedSend>,
@@ -119,7 +124,7 @@ async function judgeAndClaim(
   requireUndoOver(shown, loader.clock.now().toISOString());
   requireNamedVersion(shown, word);
   requireDecidedVersion(shown, decidesOnChange(word));
-  // Judges the very state that is queued: an edit may just have revoked an approval.
+  // Judge the same state that is then queued, because an edit may just have revoked an approval.
   const { no, filedUpTo } = await checkDraftSendableWith(
     loader,
     { moment: "queued", draftId, draft: shown, byKey },
@@ -140,7 +145,7 @@ async function judgeAndClaim(
   return { draft, identity, attempt };
 }
 
-/** Queues the claimed draft. An API key's send is an approval: it counts by the identity state that was judged. */
+/** Queues the claimed draft. An API key's send is an approval; the identity state that was judged says how it counts. */
 async function queueClaimed(
   deps: Dependencies,
   { asked, claimed }: { asked: Required<AskedSend>; claimed: ClaimedSend },
@@ -169,8 +174,8 @@ async function queueClaimed(
 }
 
 /**
- * Returns the authorisation recorded with the queueing. An API key's send of an approved draft adds
- * none. For a quorum it names the approvers.
+ * Returns the authorisation to record when the draft is queued. If an API key sends an approved draft, the approval is the authorisation.
+ * If there was a quorum, its approvers are named.
  */
 function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]): Authorisation {
   const decided = approval?.by === "person" || approval?.by === "key" ? approval : null;
@@ -182,9 +187,9 @@ function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]):
 }
 
 /**
- * Claims the draft again to replace a closed attempt, and queues it under the new one. Used by every later try, after a temporary failure
- * or an abandoned attempt. If the draft is stale, marks it so and throws Rejected stale_draft. Throws Rejected approval_withdrawn before
- * any claim if the automatic approval is no longer valid: nothing was handed over, and the caller fails the draft.
+ * Claims the draft again to replace a closed attempt, and queues it under the new attempt. Used for every later try: after a temporary
+ * failure or an abandoned attempt. If the draft is stale, marks it so and throws Rejected stale_draft. If the automatic approval is no
+ * longer valid, throws Rejected approval_withdrawn before the claim; nothing was handed over, and the caller fails the draft.
  */
 export async function requeueSend(
   deps: Dependencies,

@@ -9,30 +9,31 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
 
-/** `queuedAt`: ISO 8601. */
+/** Result of a queued send. `queuedAt`: ISO 8601. */
 export type QueuedSend = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
 
 /** Conditions that an API key states with its send. */
 export type SendIntent = {
-  /** The version named by If-Match. */
+  /** Version that the key named by If-Match. */
   ifVersion?: number;
-  /** The key wrote the mail by this very call: its approval covers it with whatever signature the identity has. */
+  /** True if the key wrote the mail by the same call. Its approval then covers the mail with whatever signature the identity has. */
   wroteIt?: true;
 };
 
-/** True if the send itself decides about a version that the service made. */
+/** Returns true if the key's send also approves a version that the service made. */
 export const decidesOnChange = ({ ifVersion, wroteIt }: SendIntent): boolean =>
   ifVersion !== undefined || wroteIt === true;
 
-/** Throws Rejected version_mismatch if the send names another version than the newest. */
+/** Throws Rejected version_mismatch if the send names a version other than the newest. */
 export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVersion }: SendIntent): void {
   if (ifVersion === undefined || ifVersion === version) return;
   throw new Rejected("version_mismatch", `this draft changed: review version ${version} first`, { version });
 }
 
 /**
- * Returns how an earlier run of this very request ended, by the draft's stream: queued, or a recorded refusal, which is thrown. Undefined
- * if it did not end. Throws Rejected stale_draft, content_changed, version_mismatch.
+ * Reads from the draft's stream how an earlier run of the same request ended. Returns the result if that run queued the draft, throws the
+ * recorded refusal if it was refused, and returns undefined if it did not end. Throws Rejected stale_draft, content_changed,
+ * version_mismatch.
  */
 export async function outcomeOfFirstRun(
   deps: Dependencies,

@@ -13,22 +13,22 @@ import { claimedAttempt, loadWholeThread } from "../threads/threads.ts";
 import { barrierWaitMs, inboxEnd, waitUntilFiled } from "./barrier.ts";
 import { type SenderObstacle, type SendingIdentity, senderRefusal, senderState } from "./sender.ts";
 
-/** Checks of a sender alone, and checks of a draft. */
+/** Names of the checks of a sender; below, names of the checks of a draft. */
 type SenderQuestion = "sender" | "plan";
 type DraftQuestion = "person" | "approval" | "stale" | "claim" | "attempt";
 
-/** Moments without a draft yet, or at which only the sender matters. */
+/** Checks at moments when there is no draft yet, or only the sender matters. */
 export const senderMoments = {
-  /** A mail is written and sent by one call: by a caller whose approval does not suffice to send it, and by one whose does. */
+  /** One call writes and sends a mail. "written": the caller's approval does not suffice to send; "written to be sent": it suffices. */
   written: ["sender"],
   "written to be sent": ["sender", "plan"],
-  /** A draft is submitted that its identity's setting approves. */
+  /** A draft is submitted, and its identity's setting approves it. */
   "approved by a setting": ["plan"],
   /** The console shows what would prevent the send. */
   shown: ["sender", "plan"],
 } as const satisfies Record<string, readonly SenderQuestion[]>;
 
-/** Moments between a draft's approval and its hand-over. */
+/** Checks at moments between a draft's approval and its hand-over. */
 export const draftMoments = {
   /** A person approves. */
   approved: ["stale"],
@@ -37,7 +37,7 @@ export const draftMoments = {
   connected: ["sender", "stale"],
   started: ["sender", "approval", "stale", "claim"],
   "first byte": ["approval"],
-  /** The relay was slow: the last check is older than 5 s. */
+  /** The relay was so slow that the last check is older than 5 s when the first byte is to be sent. */
   "late first byte": ["sender", "stale", "claim", "attempt", "approval"],
 } as const satisfies Record<string, readonly (SenderQuestion | DraftQuestion)[]>;
 
@@ -45,8 +45,8 @@ export const draftMoments = {
 export type SendCheck = { moment: keyof typeof draftMoments; draftId: string; draft: Draft; byKey?: boolean };
 
 /**
- * Why a mail may not proceed. `obstacle`: the sender's obstacle; the next event of one of the streams
- * `endedBy` may end it. `lapsed`: see Withdrawal.
+ * Why a mail may not proceed. `obstacle`: what prevents the sender from sending; the next event of one of the streams in `endedBy` may end
+ * it. `lapsed`: see Withdrawal.
  */
 export type SendRefusal = {
   question: SenderQuestion | DraftQuestion;
@@ -56,22 +56,25 @@ export type SendRefusal = {
   lapsed?: readonly string[];
 };
 
-/** `guards`: streams that refuse the start if they have moved. `filedUpTo`: the inbox's last revision; all mail up to it was judged. */
+/**
+ * Result if the mail may proceed. `guards`: on the streams judged; the append is refused if one has moved. `filedUpTo`: the inbox's last
+ * revision; all mail up to it was judged.
+ */
 type Yes = { no?: undefined; guards: readonly Guard[]; filedUpTo: number };
 export type SendVerdict = Yes | { no: SendRefusal; guards?: undefined; filedUpTo?: undefined };
 type CheckResult = Partial<Yes> | { no: SendRefusal };
 
 /**
- * Checks if this draft may proceed at this moment, by streams alone. Does not check what a stream decides with the append itself:
- * status, version, undo, quorum and reservation, answers meanwhile, loops (src/sendPath.md, "Moments"). Throws Unavailable
- * while acknowledged mail cannot be filed.
+ * Checks if this draft may proceed at this moment, from streams only. Does not check what a stream decides together with the append:
+ * status, version, undo, quorum, quota reservation, answers meanwhile, loops (src/sendPath.md, "Moments"). Throws Unavailable while
+ * acknowledged mail cannot be filed.
  */
 export const checkDraftSendable = (deps: Dependencies, asked: SendCheck, cause: Cause): Promise<SendVerdict> =>
   checkDraftSendableWith(freshStates(deps), asked, cause);
 
 /**
- * Like checkDraftSendable, with this loader's states, for a moment that ends with an append. Throws Unsure if a "no"
- * must be checked again with fresh states.
+ * Like checkDraftSendable, but with this loader's states, for a moment that ends with an append. Throws Unsure if a "no" must be confirmed
+ * with fresh states.
  */
 export async function checkDraftSendableWith(loader: Loader, asked: SendCheck, cause: Cause): Promise<SendVerdict> {
   const verdict = await firstRefusal(draftMoments[asked.moment], (question) =>
@@ -83,7 +86,7 @@ export async function checkDraftSendableWith(loader: Loader, asked: SendCheck, c
   return verdict;
 }
 
-/** Checks if this sender may send, as far as this moment requires. */
+/** Checks if this sender may send, with the checks that this moment requires. */
 export function checkSenderAllowed(
   deps: Dependencies,
   sender: SendingIdentity,
@@ -99,7 +102,7 @@ export async function requireSenderAllowed(...asked: Parameters<typeof checkSend
   if (no) throw no.refusal;
 }
 
-/** Runs all checks at once; the first "no" in their order is the result, whatever the later ones return. */
+/** Runs all checks concurrently. Returns the first "no" in the order of the checks. */
 async function firstRefusal<Q>(
   questions: readonly Q[],
   ask: (question: Q) => Promise<CheckResult>,
@@ -122,18 +125,18 @@ const ofSender: Record<SenderQuestion, (deps: Dependencies, sender: SendingIdent
     const { sendingPausedReason } = (await deps.workspaces.load(sender.workspaceId)).state;
     return { no: { question: "sender", obstacle, endedBy, refusal: senderRefusal(obstacle, sendingPausedReason) } };
   },
-  /** Reads only; the reservation decides. */
+  /** Takes no quota; the later reservation decides. */
   plan: (deps, { workspaceId }) =>
     answerOf("plan", () => requireQuotaLeft(deps, workspaceId), { obstacle: "plan_limit_reached" }),
 };
 
 const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: SendCheck, cause: Cause) => Promise<CheckResult>> = {
-  /** A key, a rule or a setting may have approved before human approval became required. */
+  /** An API key, a rule or a setting may have approved the draft before human approval became required. */
   async person(deps, { draft }) {
     if (draft.approval?.by === "person") return {};
     return answerOf("person", () => requireKeysMayDecide(deps, draft));
   },
-  /** An API key that sends thereby approves, regardless of which rule or setting approved before. */
+  /** If an API key sends, its send is the approval, whatever rule or setting approved before. */
   async approval(deps, { draftId, draft, byKey }) {
     const withdrawal = byKey
       ? await whyPersonsApprovalInvalid(deps, draft)
@@ -158,7 +161,7 @@ const ofDraft: Record<DraftQuestion, (deps: Dependencies, asked: SendCheck, caus
     const claimed = await claimedAttempt(deps, { threadId, draftId }, cause);
     return claimed.attemptId === attemptId ? {} : { no: { question: "claim", refusal: goneOn } };
   },
-  /** Another instance took the attempt over and ended it. */
+  /** Refuses if another instance took over the attempt and ended it. */
   async attempt(deps, { draft }) {
     const { state } = await deps.deliveries.load(draft.attemptId ?? "");
     return state.phase === "started" ? {} : { no: { question: "attempt", refusal: goneOn } };
@@ -181,7 +184,7 @@ async function answerOf(
   }
 }
 
-/** Records the consequence of a "no" for a draft that is pending or approved, or whose attempt is closed, and throws its refusal. */
+/** Records the consequence of a "no" and throws its refusal. The draft must be pending or approved, or have a closed attempt. */
 export async function recordSendRefusal(
   deps: Dependencies,
   { draftId, draft, no }: { draftId: string; draft: Draft; no: SendRefusal },
@@ -198,11 +201,11 @@ export async function recordSendRefusal(
   throw refusal;
 }
 
-/** Returns the id of the customer's newer message from a stale refusal. */
+/** Returns the id of the customer's newer message, which a refusal as stale contains. */
 export const newerMessageIn = ({ refusal }: Pick<SendRefusal, "refusal">): string =>
   refusal.details.new_message_id as string;
 
-/** Marks the draft as stale: the customer wrote again. A process releases what it still holds. */
+/** Marks the draft as stale, because the customer wrote again. A process then releases the draft's claim and quota. */
 export async function endStale(
   deps: Dependencies,
   { draftId, draft, newMessageId }: { draftId: string; draft: Draft; newMessageId: string },

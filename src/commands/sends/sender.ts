@@ -20,15 +20,15 @@ export type SenderObstacle =
   | "identity_deleted";
 
 /**
- * A sender's obstacle: null if nothing prevents it from sending. `guards`: the streams of installation, workspace and
- * identity at the judged revisions. `endedBy`: the streams whose next event may end the obstacle, at the judged or an
- * earlier revision; empty if no event can.
+ * `obstacle`: what prevents the sender from sending; null if nothing does. `guards`: on the streams of installation, workspace and identity
+ * at the judged revisions. `endedBy`: streams whose next event may end the obstacle, at the judged or an earlier revision; empty if no
+ * event can.
  */
 export type SenderState = { obstacle: SenderObstacle | null; guards: readonly Guard[]; endedBy: readonly Guard[] };
 
 /**
- * Reads what installation, workspace, identity and domain currently allow. If the identity's domain is no longer verified, nothing is sent
- * until it is verified again. Revisions are read before the judgement, so a change in between is noticed.
+ * Reads what installation, workspace, identity and domain allow now. If the identity's domain is no longer verified, nothing is sent until
+ * it is verified again. Each revision is read before the state is judged, so that a change in between is noticed.
  */
 export async function senderState(deps: Dependencies, sender: SendingIdentity): Promise<SenderState> {
   const { workspaceId, identityId } = sender;
@@ -54,7 +54,7 @@ export async function senderState(deps: Dependencies, sender: SendingIdentity): 
   return { obstacle: "domain_not_verified", guards, endedBy: [ofIdentity, ofDomain] };
 }
 
-/** The obstacle ends with another plan, or when another identity or domain is deleted. */
+/** Returns the state of a sender above the plan's limit. That ends with another plan, or when another identity or domain is deleted. */
 async function overCap(deps: Dependencies, sender: SendingIdentity, guards: Guard[]): Promise<SenderState> {
   const { workspaceId, identityId } = sender;
   const [identities, domains] = await Promise.all([
@@ -75,7 +75,7 @@ async function overCap(deps: Dependencies, sender: SendingIdentity, guards: Guar
   return { obstacle: "identity_over_cap", guards, endedBy: [...guards, ...others] };
 }
 
-/** Returns the refusal for an obstacle. `reason`: the reason given for the workspace's pause, if any. */
+/** Returns the refusal for an obstacle. `reason`: why the workspace has paused sending, if a reason was given. */
 export function senderRefusal(obstacle: SenderObstacle, reason: string | null): Rejected {
   const because = reason === null ? "" : ` (${reason})`;
   const sentences: Record<SenderObstacle, string> = {

@@ -6,7 +6,7 @@ import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 import { commandThread } from "../threads/threads.ts";
 
-/** Records on a draft's thread that its mail was sent. Repeating it changes nothing, nor does a draft that was not sent. */
+/** Records on a draft's thread that the draft's mail was sent. Changes nothing if that is recorded already or the draft was not sent. */
 export async function noteSentOnThread(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sent") return;
@@ -17,7 +17,7 @@ export async function noteSentOnThread(deps: Dependencies, draftId: string, caus
   await recordSentOnThread(deps, { draftId, draft, attemptId, rfcMessageId }, cause);
 }
 
-/** Records on a draft's thread that its mail was sent, under a known attempt and Message-ID. */
+/** Records on a draft's thread that the draft's mail was sent; the caller knows the attempt and the Message-ID. */
 export async function recordSentOnThread(
   deps: Dependencies,
   {

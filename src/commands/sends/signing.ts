@@ -3,8 +3,8 @@ import type { Dependencies } from "../dependencies.ts";
 import { dkimKeyOwner, domainOfIdentity } from "../domains/domains.ts";
 
 /**
- * Adds the DKIM signature of the identity's domain to a mail. Returns it unchanged for the sandbox domain, which has no
- * key. The same mail gives the same bytes.
+ * Adds the DKIM signature of the identity's domain to a mail. Returns the mail unchanged for the sandbox domain, which has no key.
+ * Deterministic: signing the same mail again gives the same bytes.
  */
 export async function signWithDkim(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {
   const { state: identity } = await deps.identities.load(identityId);

@@ -5,7 +5,7 @@ import { releaseQuota } from "../plans/quotas.ts";
 import { commandThread } from "../threads/threads.ts";
 import type { SendAttempt } from "./claimSend.ts";
 
-/** Resources that an unsent draft may still hold: a claim on its thread, and a quota reservation. */
+/** What an unsent draft may still hold: a claim on its thread, and a quota reservation. */
 type HeldBySend = { threadId: string; attemptId: string | null; reservation: Reservation | null };
 
 /** Releases what an unsent draft still holds: first its quota, then its claim. */
@@ -22,15 +22,15 @@ export async function releaseQuotaAndClaim(
 }
 
 /**
- * True if the draft was queued under this attempt. The first queued attempt reserves quota under its
- * id; later attempts keep that reservation.
+ * Returns true if the draft was queued under this attempt. The first queued attempt reserves quota under its id; later attempts keep that
+ * reservation, so its id is compared too.
  */
 const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: SendAttempt): boolean =>
   attemptId === attempt.attemptId || reservation?.reservationId === attempt.reservationId;
 
 /**
- * Undoes an attempt that was not queued. The order matters: first the draft refuses that attempt permanently, then the quota is released,
- * then the claim. An attempt that was queued after all is not changed.
+ * Undoes an attempt that was not queued. The order matters: first the draft's stream is made to refuse the attempt for ever, then the quota
+ * is released, then the claim. Changes nothing if the attempt was queued after all.
  */
 export async function undoSend(
   deps: Dependencies,

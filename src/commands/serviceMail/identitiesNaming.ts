@@ -5,7 +5,9 @@ import { type ChannelSlot, channelOf } from "../approvals/askApprovers.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Unsubscribable } from "./unsubscribeTokens.ts";
 
-/** An identity and those of its channels that are the mailbox; `others`: addresses of its other mail channels. */
+/**
+ * An identity that has a mailbox as an approver. `slots`: its channels with that mailbox. `others`: addresses of its other mail channels.
+ */
 export type ApproverNaming = { identityId: string; slots: ChannelSlot[]; others: string[] };
 
 /** Returns the workspace's identities with this mailbox, in any spelling, as an approver. */

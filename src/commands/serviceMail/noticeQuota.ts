@@ -10,34 +10,36 @@ import { isUnsubscribed } from "./unsubscribes.ts";
  */
 export type NoticeKind = "approval" | "outcome" | "members" | "notice" | "test" | "rule" | "stop_link";
 
-/** A chat as counted by the quota; the name includes its provider. */
+/** A chat that the quota counts. `chat`: its name with its provider. */
 export type Chat = { chat: string };
 
 /** A notification to be sent: purpose, workspace, recipient (an address or a chat), and attempt. */
 export type OutgoingNotice = { kind: NoticeKind; workspaceId: string; to: string | Chat; attemptId: string };
 
-/** Why a notification was not sent. `again`: a later try may succeed; `inMs`: milliseconds until there is quota again. */
+/** Why a notification was not sent. `again`: true if a later try may succeed. `inMs`: milliseconds until there is quota again. */
 export type NotSent = { sent: false; error: string; again: boolean; inMs?: number };
 
-/** Reasons distinguished by the operator's metric. */
+/** Reasons that the operator's metric distinguishes. */
 type WithheldReason = "mailbox_full" | "workspace_full" | "stopped" | "paused";
 
-/** Shortest wait in milliseconds: without it, many notifications waiting for one place would try without end. */
+/**
+ * Minimum wait in milliseconds before the next try. Many notifications that wait for one unit of quota would otherwise retry without end.
+ */
 const shortestWaitMs = 60_000;
 
-/** True for approval requests and outcomes; other kinds are caused by what users configure. */
+/** Returns true for approval requests and outcomes. Notifications of other kinds result from users' settings. */
 const isAboutApproval = (kind: NoticeKind): boolean => kind === "approval" || kind === "outcome";
 
 /**
- * Returns why a notification must not be sent now, regardless of quota: its mailbox unsubscribed, or the workspace has paused sending,
- * which stops all but approval requests, outcomes and mail about members. Throws PausedByOperator.
+ * Returns why a notification must not be sent now, apart from quota: its mailbox unsubscribed, or the workspace has paused sending, which
+ * withholds everything except approval requests, outcomes, mail about members and new unsubscribe links. Throws PausedByOperator.
  */
 export async function whyNoticeWithheld(
   deps: Dependencies,
   { kind, workspaceId, to }: Omit<OutgoingNotice, "attemptId">,
 ): Promise<NotSent | undefined> {
   await requireNotPaused(deps);
-  // The reader requested this link and needs it to resubscribe.
+  // The reader requested this link, and needs it to subscribe again.
   if (kind === "stop_link") return undefined;
   if (typeof to === "string" && (await isUnsubscribed(deps, { workspaceId, address: to }))) {
     const error = `the recipient has stopped mail from this workspace to ${to}: use another address, or ask the recipient to resume it with the link under any such mail`;
@@ -49,7 +51,9 @@ export async function whyNoticeWithheld(
   return withheld(deps, { kind, why: "paused", error });
 }
 
-/** Takes quota for a notification, or returns why there is none. Undefined if notifications are not limited. Throws Unavailable. */
+/**
+ * Takes quota for a notification; if there is none, returns why. Returns undefined if notifications are not limited. Throws Unavailable.
+ */
 export async function takeNoticeQuota(
   deps: Dependencies,
   { kind, workspaceId, to, attemptId }: OutgoingNotice,
@@ -77,9 +81,9 @@ export async function takeApprovalQuota(deps: Dependencies, request: Omit<Outgoi
   return { reached: sent, ...why };
 }
 
-/** Returns the quota of a notification that was not sent. */
+/** Gives back the quota of a notification that was not sent. */
 export async function returnNoticeQuota(deps: Dependencies, attemptId: string): Promise<void> {
-  // On failure one place less for an hour is better than a second error.
+  // Ignore a failure: losing one unit of quota for an hour is better than a second error.
   await deps.mailMeasure?.giveBack(attemptId).catch(() => undefined);
 }
 

@@ -15,7 +15,7 @@ export type ChatNotice = {
 };
 
 /**
- * Posts a rule's notice, or a test, to a chat, under the quota and pauses of such mail: a chat counts like an address. Throws
+ * Posts a rule's notice or a test to a chat. The quota and the pauses of notification mail apply; the chat counts like an address. Throws
  * PausedByOperator while all sending is paused.
  */
 export async function postNotice(
@@ -23,7 +23,7 @@ export async function postNotice(
   channels: Channels,
   { kind, workspaceId, attemptId, channel, lines }: ChatNotice,
 ): Promise<NoticeOutcome> {
-  // The counted address includes the bot or webhook, so that no other bot can use up a chat's quota by naming it.
+  // The counted address includes the bot or webhook, so that another workspace's bot cannot use up a chat's quota by naming the chat.
   const leaving = { kind, workspaceId, to: { chat: `${channel.type} ${addressOf(channel)}` } };
   const notNow = await whyNoticeWithheld(deps, leaving);
   if (notNow) return notNow;
@@ -31,7 +31,7 @@ export async function postNotice(
   if (place && "sent" in place) return place;
   const answer = await tell(channels, channel, lines);
   if (answer.reached) return { sent: true };
-  // A post that may be tried again may have arrived all the same, so its quota is kept.
+  // If the post may be tried again, it may have arrived nevertheless, so its quota is not given back.
   if (!answer.again && place?.isNew) await returnNoticeQuota(deps, attemptId);
   return { sent: false, error: answer.error, again: answer.again };
 }

@@ -7,7 +7,7 @@ import { PausedByOperator } from "../installation.ts";
 import { type NoticeKind, type NotSent, returnNoticeQuota, takeNoticeQuota, whyNoticeWithheld } from "./noticeQuota.ts";
 import { newUnsubscribeToken } from "./unsubscribes.ts";
 
-/** A notification mail and the workspace it is sent for. The same origin gives the same Message-ID. */
+/** A notification mail and the workspace that sends it. Notices with the same origin get the same Message-ID. */
 export type ServiceNotice = {
   kind: NoticeKind;
   workspaceId: string;
@@ -19,16 +19,16 @@ export type ServiceNotice = {
 };
 
 /**
- * Result of sending; if not sent, the reason. `again`: a later try may succeed. With `inMs` it waits only for notification quota,
- * available after that many milliseconds: such a wait is no failed try.
+ * Result of sending; if not sent, the reason. `again`: true if a later try may succeed. `inMs`: set if only notification quota is missing,
+ * which is available after that many milliseconds; waiting for it does not count as a failed try.
  */
 export type NoticeOutcome = { sent: true } | NotSent;
 
 /**
- * Sends a notification mail now, with its unsubscribe link. All notification mail is sent here. Nothing is sent to an address that
- * unsubscribed, above the quota of its kind, or, while the workspace has paused sending, that is neither an approval request nor an
- * outcome. Unsent mail is not counted. Throws PausedByOperator while all sending is paused; unsubscription and pauses are checked once
- * more right before the first byte of content.
+ * Sends a notification mail now, with its unsubscribe link. All notification mail is sent here. Not sent: mail to an address that
+ * unsubscribed; mail above the quota of its kind; and, while the workspace has paused sending, anything but approval requests, outcomes,
+ * mail about members and new unsubscribe links. Unsent mail does not count towards the quota. Throws PausedByOperator while all sending is
+ * paused. Unsubscription and pauses are checked again right before the first byte of content.
  */
 export async function sendNotice(
   deps: Dependencies,
@@ -36,7 +36,7 @@ export async function sendNotice(
   notice: ServiceNotice,
 ): Promise<NoticeOutcome> {
   const { attemptId } = notice.origin;
-  // An approval request has its quota already, and its attempts are never repeated.
+  // The caller has already taken the quota of an approval request, and each attempt to send one has a new id.
   const isOwn = notice.kind === "approval";
   const notNow = await whyNoticeWithheld(deps, notice);
   if (notNow && isOwn) await returnNoticeQuota(deps, attemptId);
@@ -44,7 +44,7 @@ export async function sendNotice(
   const place = await takeNoticeQuota(deps, { ...notice, attemptId }).catch((error: Error) => failed(error.message));
   if (place && "sent" in place) return place;
   const { outcome, mayHaveLeft } = await handOver(deps, provider, notice);
-  // A repetition keeps the quota of the first try, which may have been sent.
+  // If this is a repetition, the quota belongs to the first try, which may have been sent, so it is not given back.
   if (!mayHaveLeft && (isOwn || place?.isNew)) await returnNoticeQuota(deps, attemptId);
   if (outcome instanceof PausedByOperator) throw outcome;
   return outcome;

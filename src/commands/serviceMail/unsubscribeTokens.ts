@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
 
-/** Workspace and address whose notification mail an unsubscribe link stops. `address`: as used in the mail. */
+/** Workspace and address whose notification mail an unsubscribe link stops. `address`: spelled as in the mail. */
 export type Unsubscribable = { workspaceId: string; address: string };
 
 /**
- * Content of an unsubscribe link's token. `series`: a leaked link ends its series; later links belong to the
- * next. `expiresAt`: in seconds since 1970.
+ * Content of an unsubscribe link's token. `series`: number of the link's series; if a link leaks, all links of its series become invalid,
+ * and new links get the next number. `expiresAt`: seconds since 1970.
  */
 export type UnsubscribeToken = Unsubscribable & { series: number; expiresAt: number };
 
@@ -14,8 +14,8 @@ const purpose = "stop-service-mail";
 const macBytes = 24;
 
 /**
- * Creates the token of an unsubscribe link: its content with a MAC by this service. It is not stored, and
- * works as long as its key is in the ring.
+ * Creates the token of an unsubscribe link: its content and a MAC. The token is not stored; it is valid as long as the MAC's key is in the
+ * ring.
  */
 export function unsubscribeToken(keyRing: Pick<KeyRing, "deriveKeys">, token: UnsubscribeToken): string {
   const { workspaceId, address, series, expiresAt } = token;
@@ -23,7 +23,7 @@ export function unsubscribeToken(keyRing: Pick<KeyRing, "deriveKeys">, token: Un
   return `${said}.${markOf(keyRing.deriveKeys(purpose)[0], said).toString("base64url")}`;
 }
 
-/** Reads a token; undefined for one not made with a key of this ring. */
+/** Returns the content of a token; undefined if no key of this ring made the token. */
 export function readUnsubscribeToken(
   keyRing: Pick<KeyRing, "deriveKeys">,
   token: string,

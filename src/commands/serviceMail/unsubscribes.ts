@@ -9,7 +9,7 @@ import {
   unsubscribeToken,
 } from "./unsubscribeTokens.ts";
 
-/** Stream id of a mailbox, for any spelling of its address, per workspace. */
+/** Returns the stream id of a mailbox in a workspace. All spellings of an address have the same id. */
 const mailboxHash = ({ workspaceId, address }: Unsubscribable): string =>
   createHash("sha256")
     .update(JSON.stringify([workspaceId, mailboxOf(address)]))
@@ -20,7 +20,7 @@ export async function isUnsubscribed(deps: Pick<Dependencies, "serviceMails">, m
   return (await deps.serviceMails.load(mailboxHash(mail))).state.stopped;
 }
 
-/** Lifetime of a link. Only a newer mail, or a new link requested on its page, has a later expiry. */
+/** Lifetime of a link in milliseconds. A link of a newer mail, or a new link requested on the page, expires later. */
 const lifetimeMs = 90 * 86_400_000;
 
 /** Creates the token for a mail sent now. Throws Unavailable. */
@@ -33,7 +33,7 @@ export async function newUnsubscribeToken(
   return unsubscribeToken(deps.keyRing, { ...mail, series, expiresAt });
 }
 
-/** Invalidates links after one was found in a mail to an identity, where an agent may read it. Throws Unavailable. */
+/** Invalidates a mailbox's links after one was found in a mail to an identity, where an agent may read it. Throws Unavailable. */
 export async function closeUnsubscribeLinks(
   deps: Pick<Dependencies, "serviceMails">,
   { workspaceId, address, series }: UnsubscribeToken,
@@ -43,7 +43,7 @@ export async function closeUnsubscribeLinks(
   await deps.serviceMails.handle(mailboxHash(command), command, { ...cause, workspaceId });
 }
 
-/** An unsubscribe link as its page shows it. `workspaceName`: chosen by the workspace. `standing`: if the link still works. */
+/** An unsubscribe link as its page shows it. `workspaceName`: text chosen by the workspace. `standing`: says if the link still works. */
 export type UnsubscribeLink = Unsubscribable & {
   workspaceName: string;
   stopped: boolean;
@@ -64,8 +64,8 @@ export type UnsubscribeLinks = {
   /** Returns undefined for a token that was never issued, or whose key is gone from the ring. */
   find(token: string): Promise<UnsubscribeLink | undefined>;
   /**
-   * Unsubscribes, resubscribes, or has a new link mailed to the address; repetition has no further effect. An invalid link allows only the
-   * last, a valid one only the others. Undefined for a token that was never issued.
+   * Unsubscribes ("stop"), subscribes again ("resume"), or has a new link mailed to the address ("renew"). An invalid link allows only
+   * "renew", a valid one only the others. Repetition has no further effect. Returns undefined for a token that was never issued.
    */
   change(token: string, to: UnsubscribeChange, by: LinkCaller): Promise<UnsubscribeLink | undefined>;
 };

@@ -1,12 +1,12 @@
 import { LRUCache } from "lru-cache";
 import { type FoldedState, sizeOf } from "./foldState.ts";
 
-/** Bytes that an entry takes besides its state. */
+/** Estimated bytes per cache entry in addition to its state. */
 const perEntry = 512;
 
 /**
- * States larger than this fraction of the cache are not kept, because they would evict all others. Such a state is loaded for
- * every command, from a snapshot of that size.
+ * A state larger than the cache size divided by this number is not cached, because it would evict all others. Such a state is loaded from
+ * its snapshot for every command.
  */
 const largestShare = 2;
 
@@ -19,8 +19,8 @@ export type StateCache = {
 };
 
 /**
- * Cache of folded states of recently used streams, limited in bytes. A stale entry does no harm: appends check the revision it was
- * folded at, and a load reads newer events.
+ * Creates a cache of the folded states of recently used streams, limited in bytes. An outdated entry does no harm, because appends check
+ * its revision and a load reads newer events.
  */
 export function createStateCache(mostBytes: number): StateCache {
   const states = new LRUCache<string, FoldedState>({

@@ -3,8 +3,8 @@ const perObject = 32;
 const perSlot = 8;
 
 /**
- * Estimates the bytes of memory of a JSON value without serialising it. Property names are always counted: keys of a record occur once
- * each, and names shared by many objects are short. Text beyond Latin-1 takes twice the estimate.
+ * Estimates the bytes of memory of a JSON value without serialising it. Counts every property name, although names shared by many objects
+ * exist once; they are short. Text beyond Latin-1 takes twice the estimate.
  */
 export function estimateBytes(value: unknown): number {
   if (typeof value === "string") return perObject + value.length;

@@ -11,7 +11,7 @@ export type Loaded<State> = { state: State; revision: number; position: number }
 export type FoldedState<State = unknown> = Loaded<State> & {
   /** Id of the event at `revision`; "" before the first. */
   eventId: string;
-  /** Size of the state when last measured, and of the events folded since: the state takes at most the sum. */
+  /** Size of the state when it was last measured, and (`grown`) of the events folded since. The state takes at most the sum. */
   measured: number;
   grown: number;
   /** Number of events folded since the last snapshot, and their size. */
@@ -21,7 +21,7 @@ export type FoldedState<State = unknown> = Loaded<State> & {
 
 type Evolving<State, E extends Event> = Pick<Decider<State, never, E>, "initial" | "evolve">;
 
-/** An event as it is folded: read from the log, or just appended to it. */
+/** An event to fold: read from the log, or just appended. */
 type Foldable<E extends Event> = E & Pick<Recorded, "id" | "metadata">;
 
 /** A stream before its first event. */
@@ -30,13 +30,13 @@ export const emptyFold = <State>({ initial }: { initial: State }): FoldedState<S
   ...{ measured: 0, grown: 0, events: 0, bytes: 0 },
 });
 
-/** Restores a folded state from a snapshot. `position`: of the snapshot's event. */
+/** Restores a folded state from a snapshot. `position`: log position of the snapshot's last event. */
 export const resumeFold = <State>({ state, revision, eventId }: Snapshot, position: number): FoldedState<State> => ({
   ...{ state: state as State, revision, position, eventId },
   ...{ measured: estimateBytes(state), grown: 0, events: 0, bytes: 0 },
 });
 
-/** Folds the next events of the stream. `position`: of the last of these events. */
+/** Folds the next events of the stream. `position`: log position of the last of them. */
 export function foldMore<State, E extends Event>(
   { evolve }: Evolving<State, E>,
   folded: FoldedState<State>,
@@ -62,12 +62,12 @@ const smallBytes = 4_096;
 /** Returns the approximate size of the state; never much less than the real one. */
 export const sizeOf = ({ measured, grown }: FoldedState): number => measured + grown;
 
-/** A state's size is overestimated by at most one part in this many. */
+/** The size of a state is overestimated by at most 1/`precision`. */
 const precision = 4;
 
 /**
- * Measures a state again once a fraction of its size was folded into it: most events leave little behind. Measuring costs a small part of
- * folding the same number of bytes, so the total stays small however long the stream is.
+ * Measures a state again once events of a fraction of its size were folded into it, because most events add little to a state. Measuring is
+ * much cheaper than folding that many bytes, so its total cost stays small for a stream of any length.
  */
 export const measureState = <State>(folded: FoldedState<State>): FoldedState<State> =>
   folded.grown <= Math.max(folded.measured / precision, smallBytes)

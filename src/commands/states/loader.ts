@@ -6,17 +6,20 @@ import type { Cause, StreamService, StreamServices } from "../handle.ts";
 import type { Loaded } from "./foldState.ts";
 
 /**
- * Loads the states that one judgement uses. `load` reads each stream once, however many rules ask for it, and reads of one tick are
- * combined; `fresh` reads again. Each judgement uses a new loader, so none relies on what an earlier one has read.
+ * Loads the states for one judgement. `load` reads each stream once, however many rules need it, and combines the reads of one tick;
+ * `fresh` reads again. Each judgement needs a new loader, so that it does not rely on states read for an earlier one.
  */
 export type Loader = Dependencies & {
-  /** Returns dependencies for the append after the judgement; the append throws Unsure if it would need too many guards. */
+  /**
+   * Returns dependencies for the append after the judgement, guarded by the loaded states. The append throws Unsure if it would need too
+   * many guards.
+   */
   appending(): Dependencies;
-  /** Throws Unsure if the states may be outdated: a refusal requires fresh states. */
+  /** Throws Unsure if the loaded states may be outdated. Called before a refusal, which requires fresh states. */
   requireFresh(): void;
 };
 
-/** Returns dependencies for work that must be done before a judgement, with their own reads. */
+/** Returns dependencies that do not share the loader's states, for work that must be done before a judgement. */
 export const withOwnReads = (deps: Dependencies | Loader): Dependencies =>
   "appending" in deps ? deps.appending() : deps;
 
@@ -25,16 +28,16 @@ class Unsure extends Error {
   override readonly name = "Unsure";
 }
 
-/** Largest number of guards of one append. */
+/** Maximum number of guards of one append. */
 const mostGuards = 8;
 
-/** Kinds whose outdated states need no guard: filing only advances, and quota is decided by its reservation. */
+/** Kinds of streams whose outdated states need no guard: filed mail stays filed, and a reservation checks the quota itself. */
 const unguarded: readonly (keyof Streams)[] = ["filings", "quotas"];
 
 type AnyService = StreamService<unknown, unknown, unknown>;
 type AnyKind = { name(id: unknown): string };
 
-/** Returns the services, each modified by `change`. */
+/** Returns the services of all nouns, each changed by `change`. */
 function changed(
   deps: Dependencies,
   change: (service: AnyService, kind: AnyKind, noun: keyof Streams) => Partial<AnyService>,
@@ -47,7 +50,7 @@ function changed(
   return { ...deps, ...(Object.fromEntries(services) as StreamServices) };
 }
 
-/** Loads states as the log has them at the first request. */
+/** Creates a loader that reads each state from the log when it is first needed. */
 export function freshStates(deps: Dependencies): Loader {
   const loads = new Map<string, Promise<Loaded<unknown>>>();
   const reading = changed(deps, (service, { name }) => {
@@ -66,8 +69,8 @@ export function freshStates(deps: Dependencies): Loader {
 }
 
 /**
- * Loads states from this instance's cache, however old, and reads those not cached. Every append is guarded by all loaded states, so each
- * stream has one state in a judgement, even if a newer one is cached meanwhile.
+ * Creates a loader that uses this instance's cached states, however old, and reads those that are not cached. Every append is guarded by
+ * all loaded states. A stream keeps one state during a judgement, even if a newer one is cached meanwhile.
  */
 export function cachedStates(deps: Dependencies): Loader {
   const loads = new Map<string, Promise<Loaded<unknown>>>();
@@ -112,9 +115,8 @@ export function cachedStates(deps: Dependencies): Loader {
 }
 
 /**
- * Judges, then appends through `loader.appending()`. Cached states suffice if they lead to an append, since its guards
- * refuse it if a state has changed. Any other result is judged again with fresh states. A store that does not check
- * guards atomically gets fresh states at once.
+ * Judges with cached states, then appends through `loader.appending()`. The append's guards refuse it if a state has changed. Any result
+ * without an append is judged again with fresh states. If the store does not check guards atomically, fresh states are used at once.
  */
 export async function tryCachedFirst<T>(deps: Dependencies, judge: (loader: Loader) => Promise<T>): Promise<T> {
   if (deps.store.guards) {

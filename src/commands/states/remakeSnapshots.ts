@@ -4,7 +4,7 @@ import { streams } from "#streams/index.ts";
 import type { SnapshotOptions } from "./snapshotKeeper.ts";
 import type { States, StreamKind } from "./states.ts";
 
-/** Longest time in milliseconds that a start spends on snapshots. */
+/** Maximum time in milliseconds that a start of the service spends on snapshots. */
 const defaultMs = 30_000;
 /** Interval of progress messages in milliseconds. */
 const progressMs = 5_000;
@@ -15,8 +15,8 @@ const kinds: ReadonlyMap<string, StreamKind<unknown, Event>> = new Map(
 );
 
 /**
- * Rebuilds snapshots made by other versions of the rules: after an upgrade, the longest streams first, before requests need them.
- * Snapshots not rebuilt within `withinMs` are rebuilt when their stream is next loaded. A failure loses nothing else.
+ * Rebuilds snapshots made by other versions of the rules, longest streams first: after an upgrade, before requests need them. A snapshot
+ * that is not rebuilt within `withinMs` is rebuilt when its stream is next loaded. A failed snapshot does not prevent the others.
  */
 export async function remakeSnapshots(
   states: Pick<States, "remake">,

@@ -6,29 +6,32 @@ import type { FoldedState } from "./foldState.ts";
 
 export type SnapshotLog = { info(what: object, sentence: string): void; warn(what: object, sentence: string): void };
 
-/** Store of snapshots, and by category a hash of the rules that fold the states. */
+/** `kept`: the store of snapshots. `rules`: by stream category, a hash of the rules that fold its states. */
 export type SnapshotOptions = { kept: Snapshots; rules: ReadonlyMap<string, string>; log: SnapshotLog };
 
-/** Minimum folded since the last snapshot: a stream with less is read quickly. Few events never justify one, however large. */
+/**
+ * What must have been folded since the last snapshot before the next is written: at least `fewestEvents`, and either `events` or `bytes`. A
+ * shorter stream is read quickly without one.
+ */
 const due = { fewestEvents: 32, events: 500, bytes: 1_000_000 };
 
-/** Largest number of states waiting to be written; they are in memory in addition to the cache. */
+/** Maximum number of states that wait to be written. They use memory in addition to the cache. */
 const mostWaiting = 16;
 
-/** Milliseconds to wait for a snapshot; after that the stream is folded from its start. */
+/** Maximum wait in milliseconds for reading a snapshot. After it the stream is folded from its start. */
 const patienceMs = 1_000;
 
 export type SnapshotKeeper = {
-  /** True if enough was folded since the last snapshot to justify the cost of writing one. */
+  /** Returns true if so much was folded since the last snapshot that writing a new one is worth its cost. */
   isDue(folded: FoldedState): boolean;
   /**
-   * Writes the newest state of a stream in the background, one stream after the other; false if there is no
-   * room. Never fails: snapshots are a cache.
+   * Writes the newest state of a stream in the background; streams are written one after the other. Returns false if too many wait. Never
+   * throws, because snapshots are only a cache.
    */
   offer(stream: string, folded: FoldedState): boolean;
   /** Writes a snapshot now. Throws Unavailable. */
   write(stream: string, folded: FoldedState): Promise<void>;
-  /** Finds the snapshot made by the present rules; undefined also if it cannot be read. */
+  /** Returns the stream's snapshot made by the present rules; undefined if there is none or it cannot be read. */
   find(stream: string): Promise<Snapshot | undefined>;
   /** Deletes a useless snapshot in the background. */
   drop(stream: string, snapshot: Snapshot): void;
@@ -46,12 +49,12 @@ export function createSnapshotKeeper({ kept, rules, log }: SnapshotOptions): Sna
   async function write(stream: string, { state, revision, eventId }: FoldedState): Promise<void> {
     const madeBy = rulesOf(stream);
     if (madeBy === undefined) return;
-    // The log was restored to before the stream began.
+    // The log was restored to a time before the stream began.
     if (revision === noStream) await kept.drop(stream);
     else await kept.write(stream, madeBy, { state, revision, eventId });
   }
 
-  /** Logged once, until writing works again. */
+  /** Logs the first failure; further ones are not logged until writing works again. */
   function failed(error: unknown): void {
     if (!failing) log.warn({ err: error }, "cannot write snapshots of long streams");
     failing = true;

@@ -10,19 +10,19 @@ import { createSnapshotKeeper, type SnapshotKeeper, type SnapshotOptions } from 
 /** The parts of a stream's definition needed for folding. */
 export type StreamKind<State, E extends Event> = Pick<Stream<never, State, never, E>, "decider" | "tailOnly">;
 
-/** Loads states of streams, from memory, a snapshot, or by folding. One per process. */
+/** Loads states of streams: from memory, from a snapshot, or by folding events. One instance per operating-system process. */
 export type States = {
-  /** Returns the cached state, however old. */
+  /** Returns the cached state, which may be outdated; undefined if none is cached. */
   peek<State>(stream: string): FoldedState<State> | undefined;
   /** Returns the present state (linearisable). */
   load<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<FoldedState<State>>;
-  /** Returns the state after these events, which were just appended to the stream at `folded`. */
+  /** Returns the state after these events, which were just appended to the stream at the revision of `folded`. */
   advance<State, E extends Event>(
     kind: StreamKind<State, E>,
     folded: FoldedState<State>,
     appended: Appended & { stream: string; events: readonly (E & Pick<Recorded, "id" | "metadata">)[] },
   ): FoldedState<State>;
-  /** Folds the stream from its start and writes its snapshot again. */
+  /** Folds the stream from its start and writes its snapshot. */
   remake<State, E extends Event>(kind: StreamKind<State, E>, stream: string): Promise<void>;
   /** Returns the size of cached states in bytes. */
   bytes(): number;
@@ -32,27 +32,30 @@ export type States = {
 
 export type StatesOptions = {
   store: Pick<EventStore, "readPage" | "readLast">;
-  /** Absent: long streams are folded from their start. */
+  /** If absent, long streams are folded from their start. */
   snapshots?: SnapshotOptions;
   /** Memory for cached states, in bytes. */
   mostBytes?: number;
 };
 
-/** Enough for some thousand threads and drafts, or half as many besides the counters of a workspace with 450,000 mails a month. */
+/**
+ * Default cache size in bytes. It holds some thousand threads and drafts; half as many if it also holds the counters of a workspace with
+ * 450,000 mails a month.
+ */
 export const defaultBytes = 32_000_000;
 
-/** Size of the first page. Nearly every stream ends within it; a snapshot is looked up only for longer ones. */
+/** Size of the first page. Nearly every stream ends within it; only for longer streams a snapshot is looked up. */
 const firstPage = { events: 100, bytes: 500_000 };
 const page = { events: 500, bytes: 2_000_000 };
 
-/** Bytes of pages of long streams in memory at once. */
+/** Maximum bytes in memory for pages of long streams. */
 const roomForPages = 4 * page.bytes;
 
 export function createStates({ store, snapshots, mostBytes = defaultBytes }: StatesOptions): States {
   const cache = createStateCache(mostBytes);
   const keeper: SnapshotKeeper | undefined = snapshots && createSnapshotKeeper(snapshots);
   const room = createMemoryRoom(roomForPages);
-  /** Loads under way of streams without a cached state. */
+  /** Running loads of streams that have no cached state. */
   const firstLoads = createSingleFlight<FoldedState>();
 
   function keep<State>(stream: string, folded: FoldedState<State>): FoldedState<State> {
@@ -92,8 +95,8 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
   }
 
   /**
-   * Returns the state of a snapshot if it is complete and the log has its very event; a log restored from
-   * before it, or continued differently, does not.
+   * Returns the state of a snapshot if it is complete and the log contains the snapshot's last event. A log that was restored to an earlier
+   * time, or continued differently since, does not contain that event.
    */
   async function fromSnapshot<State, E extends Event>(
     { decider }: StreamKind<State, E>,
@@ -109,7 +112,10 @@ export function createStates({ store, snapshots, mostBytes = defaultBytes }: Sta
     return undefined;
   }
 
-  /** Shares a load under way: its read began earlier, so later callers read on to the present end themselves. */
+  /**
+   * Loads a state. If a load of the stream is already running, shares it; because that load began earlier, then reads on to the stream's
+   * present end.
+   */
   async function loadFolded<State, E extends Event>(
     kind: StreamKind<State, E>,
     stream: string,
@@ -151,7 +157,7 @@ const isWhole = (state: unknown, initial: unknown): boolean =>
 
 const placeOf = ({ revision, position, eventId }: FoldedState) => ({ revision, position, eventId });
 
-/** `before`: position to keep if nothing was read. */
+/** Returns events with the position of the last one. `before`: position to return if there are no events. */
 const stretchOf = <E extends Event>(read: readonly Recorded[], before: number) => {
   const events = read as Recorded<E>[];
   return { events, position: events.at(-1)?.position ?? before };

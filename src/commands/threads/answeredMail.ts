@@ -14,13 +14,13 @@ import type { Dependencies } from "../dependencies.ts";
 /** The mail that is being answered, read from the log, so its content is exactly what was filed. */
 export type FiledMail = InboundMessage & { workspaceId: string; threadId: string };
 
-/** Authentication of a mail: the event with its result, or if one is still expected. */
+/** Authentication of a mail. `said`: event with its result, if any. `isAwaited`: true if a result is still expected. */
 export type AuthenticationState = { said: Recorded<AuthenticatedEvent> | null; isAwaited: boolean };
 export type AuthenticatedEvent = Extract<ThreadEvent, { type: "MessageAuthenticated" }>;
 
 type MessageRef = { workspaceId: string; messageId: string };
 
-/** Returns the mail at this place in the log; undefined if it is another mail, or another workspace's. */
+/** Returns the mail at this place in the log; undefined if the place holds another mail, or another workspace's. */
 export async function readFiledMail(
   { store }: Pick<Dependencies, "store">,
   place: MessagePlace,
@@ -35,8 +35,8 @@ export async function readFiledMail(
 }
 
 /**
- * Returns the mail that a draft answers; null if it answers none. Throws MailNotFound if the log does not have it: decisions
- * that depend on it are then left to a person.
+ * Returns the mail that a draft answers; null if it answers none. Throws MailNotFound if the log does not contain that mail; decisions that
+ * depend on the mail are then left to a person.
  */
 export async function mailAnsweredBy(
   deps: Pick<Dependencies, "store">,
@@ -48,12 +48,12 @@ export async function mailAnsweredBy(
   return found;
 }
 
-/** The mail that a draft answers was not found in the log. */
+/** Thrown if the log does not contain the mail that a draft answers. */
 export class MailNotFound extends Error {
   override readonly name = "MailNotFound";
 }
 
-/** Finds the authentication result of a mail, on the thread it was filed on, or one that was merged into since. */
+/** Finds the authentication result of a mail, on the thread that it was filed on or on a thread into which that was merged. */
 export async function findAuthentication(
   { threads, store }: Pick<Dependencies, "threads" | "store">,
   { threadId, number }: Pick<FiledMail, "threadId" | "number">,

@@ -4,17 +4,20 @@ import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Loaded } from "../states/foldState.ts";
 
-/** A thread that was not merged. `via`: the merged thread that led here; null if it is the requested one. */
+/** A thread that was not merged into another. `via`: the merged thread that led to it; null if the caller named it directly. */
 export type Survivor = Loaded<Thread> & { threadId: string; via: string | null };
 
-/** The known end of a merged thread. `isTold`: that thread has absorbed everything that `via` knew. */
+/** The thread into which a merged thread leads. `isTold`: true if that thread has absorbed all data of `via`. */
 type Shortcut = { threadId: string; via: string; isTold: boolean };
 type Shortcuts = LRUCache<string, Shortcut>;
 
-/** Merged threads whose end is cached, the most recently used ones. */
+/** Maximum number of merged threads in the cache; the least recently used are dropped. */
 const maxShortcuts = 20_000;
 
-/** Caches, one per event store. A frozen thread stays frozen, so a shortcut stays valid; its end may have been merged further. */
+/**
+ * Caches, one per event store. A merged thread stays merged, so a cached entry stays valid, although its target may have been merged
+ * further.
+ */
 const remembered = new WeakMap<object, Shortcuts>();
 
 function shortcutsOf({ store }: Pick<Dependencies, "store">): Shortcuts {
@@ -24,8 +27,8 @@ function shortcutsOf({ store }: Pick<Dependencies, "store">): Shortcuts {
 }
 
 /**
- * Returns the thread that an id means now: itself, or the one it was merged into, through any number of merges. Every
- * thread on the way is cached with its end.
+ * Returns the thread that an id stands for now: the thread itself, or the one into which it was merged, through any number of merges.
+ * Caches the result for every thread on the way.
  */
 export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, threadId: string): Promise<Survivor> {
   const shortcuts = shortcutsOf(deps);
@@ -40,7 +43,7 @@ export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, 
       ({ threadId: id, via } = shortcut);
       continue;
     }
-    // A fresh state, because the caller may have waited for mail that merged the thread.
+    // Read a fresh state, because the caller may have waited for mail that merged the thread.
     const loaded = await deps.threads.fresh(id);
     if (loaded.state.mergedInto === null) {
       if (via !== null) {
@@ -56,13 +59,13 @@ export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, 
 }
 
 /**
- * Returns the cached end of a merged thread if that has absorbed everything, otherwise the thread
- * itself. The end may have been merged further.
+ * Returns the cached target of a merged thread if that target has absorbed everything; otherwise the given thread. The target may have been
+ * merged further.
  */
 export function knownSurvivor(deps: Pick<Dependencies, "store">, threadId: string): string {
   const shortcut = shortcutsOf(deps).get(threadId);
   return shortcut?.isTold ? shortcut.threadId : threadId;
 }
 
-/** True if a thread has absorbed everything of one that was merged into it. */
+/** Returns true if a thread has absorbed all data of the given thread, which was merged into it. */
 export const hasAbsorbed = ({ absorbed }: Thread, absorbedId: string): boolean => hasEntry(absorbed, absorbedId);

@@ -10,7 +10,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
 import { hasAbsorbed, knownSurvivor, type Survivor, survivorOf } from "./merges.ts";
 
-/** Sends a command to a thread, or to the thread it was merged into. Returns the id of the one that handled it. */
+/** Sends a command to a thread, or to the thread into which it was merged. Returns the id of the thread that handled the command. */
 export async function commandThread(
   deps: Dependencies,
   { threadId, command }: { threadId: string; command: ThreadCommand },
@@ -22,13 +22,13 @@ export async function commandThread(
       return { ...(await commandExactThread(deps, { threadId: id, command }, cause)), threadId: id };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
-      // The surviving thread may not have absorbed everything yet, and would judge without it.
+      // The surviving thread may not have absorbed all data yet. Complete that first, so that the command is judged with all of it.
       id = (await loadWholeThread(deps, id, cause)).threadId;
     }
   }
 }
 
-/** Sends a command to this very thread, after completing an interrupted merge that the command must wait for. */
+/** Sends a command to exactly this thread. If the command must wait for an interrupted merge, completes that merge first. */
 export async function commandExactThread(
   deps: Dependencies,
   { threadId, command }: { threadId: string; command: ThreadCommand },
@@ -44,12 +44,12 @@ export async function commandExactThread(
   }
 }
 
-/** Tries to complete a merge: another version of this service may divide it differently and restart it. */
+/** Maximum number of tries to complete a merge: an instance of another version may divide the data differently and restart the merge. */
 const maxTellings = 3;
 
 /**
- * Transfers a frozen thread's data to its surviving thread, part by part. Repetition, concurrent or after a crash,
- * transfers what is left. Throws Unavailable.
+ * Transfers a frozen thread's data to the thread into which it was merged, part by part. If it runs twice, concurrently or after a crash,
+ * it transfers only what is missing. Throws Unavailable.
  */
 export async function absorbThread(deps: Dependencies, absorbedId: string, cause: Cause): Promise<void> {
   const { state: frozen } = await deps.threads.load(absorbedId);
@@ -59,17 +59,17 @@ export async function absorbThread(deps: Dependencies, absorbedId: string, cause
   for (let telling = 0; telling < maxTellings; telling++) {
     for (const part of parts) {
       const { state: survivor } = await deps.threads.handle(survivorId, { type: "AbsorbThread", ...part }, cause);
-      // A thread is merged into another one only after it has absorbed everything.
+      // If the survivor was itself merged, it has absorbed everything before that.
       if (hasAbsorbed(survivor, absorbedId) || survivor.mergedInto !== null) return;
     }
   }
   throw new Unavailable("two threads are still being merged: retry shortly");
 }
 
-/** Returns the thread that an id means now: itself, or the one it was merged into. */
+/** Returns the thread that an id stands for now: the thread itself, or the one into which it was merged. */
 export const loadThread = (deps: Dependencies, threadId: string): Promise<Survivor> => survivorOf(deps, threadId);
 
-/** Like loadThread, but first completes unfinished merges, so that the thread knows everything of those merged into it. */
+/** Like loadThread, but first completes unfinished merges, so that the returned thread has all data of the threads merged into it. */
 export async function loadWholeThread(deps: Dependencies, threadId: string, cause: Cause): Promise<Survivor> {
   for (;;) {
     const survivor = await survivorOf(deps, threadId);
@@ -81,7 +81,10 @@ export async function loadWholeThread(deps: Dependencies, threadId: string, caus
   }
 }
 
-/** Returns the attempt a draft is claimed for, undefined if there is none, and the thread that its thread id means now. */
+/**
+ * Returns the thread that the draft's thread id stands for now, and the attempt for which the draft is claimed there; undefined if there is
+ * no claim.
+ */
 export async function claimedAttempt(
   deps: Dependencies,
   { threadId, draftId }: { threadId: string; draftId: string },
@@ -92,8 +95,8 @@ export async function claimedAttempt(
 }
 
 /**
- * Notes a draft's state on its thread, for the thread's own status. Repetition, or an older note, changes
- * nothing. `hasEnded`: the draft has ended since.
+ * Notes a draft's state on its thread, so that the thread's status includes it. Noting the same or an older state again changes nothing.
+ * `hasEnded`: true if the draft has ended since.
  */
 export async function noteDraft(
   deps: Dependencies,
@@ -107,7 +110,8 @@ export async function noteDraft(
 }
 
 /**
- * Returns the thread's other drafts that are noted as pending but are not; none if one really is pending, because only that matters then.
+ * Returns the thread's other drafts that are noted as pending but are not pending any more. Returns none if another draft really is
+ * pending, because the thread's status then does not depend on the others.
  */
 async function decidedBeside(
   deps: Dependencies,

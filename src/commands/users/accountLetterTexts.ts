@@ -1,7 +1,7 @@
 import { hoursOf } from "#src/platform/accounts/links.ts";
 import type { AccountLetter } from "./accountLetters.ts";
 
-/** Pages of links in mail about accounts: under PUBLIC_URL, whatever host name the request used. */
+/** Pages that links in account mail lead to. The links begin with PUBLIC_URL, whatever host name the request used. */
 export type LinkPage = "confirm" | "reset" | "new-email" | "invitation";
 
 export const linkUrl = ({ publicUrl }: { publicUrl: string }, page: LinkPage, token: string): string =>
@@ -10,7 +10,7 @@ export const linkUrl = ({ publicUrl }: { publicUrl: string }, page: LinkPage, to
 const notYou = "If this was not you, you can ignore this mail: nothing happens.";
 const once = "The link works once. If you ask for a newer mail, only its link works.";
 
-/** Texts of mail about accounts. They contain no name that a user typed: it may have been a stranger. */
+/** Texts of mail about accounts. They contain no name that a user typed, because a stranger may have typed it. */
 export const accountLetterTexts = {
   confirm: (to: string, url: string): AccountLetter => ({
     to,

@@ -9,7 +9,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { requireNotPaused } from "../installation.ts";
 import type { AccountLetter, AccountMail } from "./accountLetters.ts";
 
-/** Milliseconds before each try. */
+/** Milliseconds before each try, the first included. */
 const schedule = [0, 5_000, 30_000];
 
 type MailDeps = Pick<
@@ -39,7 +39,7 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
   return {
     async admit(kind, address) {
       const mailbox = `account ${kind} ${mailboxOf(address)}`;
-      // No workspace is involved: each mailbox counts as its own.
+      // No workspace is involved, so each mailbox counts as a workspace of its own.
       const place = await deps.mailMeasure?.take({
         ...{ attemptId: deps.ids.uuid(), measure: "notices", mailbox, workspaceId: mailbox },
       });
@@ -66,7 +66,7 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
   };
 }
 
-/** Returns why the letter was not sent, without its content; undefined if it may have been sent. */
+/** Returns why the letter was not sent; undefined if it may have been sent. The reason does not contain the letter's text. */
 async function handOver(
   deps: MailDeps,
   provider: MailProvider,
@@ -78,7 +78,7 @@ async function handOver(
     const connection = await provider.connect();
     const isAllowed = () => requireNotPaused(deps).then(() => true);
     const outcome = await connection.handOver({ attemptId, ...mail }, isAllowed);
-    // Mail that may have been sent is not sent twice: a person who gets none asks again.
+    // A mail that may have been sent is not sent again, because a person who gets none can request it again.
     if (outcome.kind === "accepted" || outcome.kind === "unknown") return undefined;
     return { error: outcome.kind, again: outcome.kind !== "refused" || outcome.retryable };
   } catch (error) {

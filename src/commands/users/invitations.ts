@@ -9,14 +9,19 @@ import type { SignedIn } from "./signIn.ts";
 import { createOwnedWorkspace, createUser } from "./signUp.ts";
 import { causeOfLink, causeOfPerson, personOf, type RequestOrigin, type UserAccount, withLink } from "./users.ts";
 
-/** Returns an invitation, and if its address has an account. The holder may know that: they read the mail of that address. */
+/**
+ * Returns an invitation, and whether its address has an account. The holder of the link may know that, because they read the mail of that
+ * address.
+ */
 export async function findInvited(deps: Dependencies, token: string): Promise<Invitation & { hasAccount: boolean }> {
   const invitation = await withLink(() => findInvitation(deps, token));
   const person = invitation.email === null ? undefined : await personOf(deps, invitation.email);
   return { ...invitation, hasAccount: person !== undefined };
 }
 
-/** Makes a signed-in person a member. Throws Rejected invalid_request: the link, another address than the invited one. */
+/**
+ * Makes a signed-in person a member. Throws Rejected invalid_request if the link is invalid, or was sent to an address other than theirs.
+ */
 export async function acceptSignedIn(
   deps: Dependencies,
   { token, who: { person } }: { token: string; who: SignedIn },
@@ -29,8 +34,9 @@ export async function acceptSignedIn(
 export type NewMember = { token: string; password: string; name: string | null; email: string | undefined };
 
 /**
- * Creates the user of an invited address and accepts for them. `email`: only for an invitation without an address. After an interruption
- * the same link continues. Throws Rejected invalid_request: the link, the password, an address that has an account.
+ * Creates the user of an invited address and accepts the invitation for them. `email`: only if the invitation has no address. If it is
+ * interrupted, the same link continues it. Throws Rejected invalid_request for an invalid link, an unsuitable password, or an address that
+ * has an account.
  */
 export async function acceptAsNew(
   deps: Dependencies,
@@ -45,7 +51,7 @@ export async function acceptAsNew(
     throw invalidRequest("email", "expected your email address, because this invitation names none");
   requireGoodPassword(password, { email });
   const cause = causeOfLink(deps, email, by);
-  // Derived from the link, so that a repetition yields the same user, and no other link does.
+  // The id is derived from the link's token, so that a repetition creates the same user, and another link does not.
   const userId = derivedId("invited user", createHash("sha256").update(token).digest("hex"));
   let person: UserAccount | undefined;
   const as = async () => {

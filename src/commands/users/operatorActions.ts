@@ -4,7 +4,7 @@ import type { Cause } from "../handle.ts";
 import { linkUrl } from "./accountLetterTexts.ts";
 import { personOf, type UserAccount } from "./users.ts";
 
-/** Creates a password reset link for the operator to hand over; links mailed before become invalid. Throws Rejected. */
+/** Creates a password reset link for the operator to hand over. Links mailed earlier become invalid. Throws Rejected. */
 export async function resetLink(deps: Dependencies, email: string): Promise<string> {
   const { userId, email: address, disabled } = await userOf(deps, email);
   if (disabled) throw new Rejected("invalid_request", "this user is disabled: enable them first");
@@ -31,7 +31,7 @@ export async function disableUser(
   return { person: { ...person, disabled: true }, ended };
 }
 
-/** Enables a user again, with their earlier password. Throws Rejected. */
+/** Enables a disabled user again; their password is unchanged. Throws Rejected. */
 export async function enableUser(deps: Dependencies, email: string, cause: Cause): Promise<UserAccount> {
   const person = await userOf(deps, email);
   await deps.users.handle(person.userId, { type: "EnableUser" }, cause);

@@ -3,18 +3,18 @@ import { invalidRequest } from "#streams/decider.ts";
 
 const [shortest, longest] = [12, 256];
 
-/** Least number of letters besides the commonest choices; a digit counts half. */
+/** Minimum weight of the characters that remain after common words, runs and repetitions are removed. A letter counts 1, a digit ½. */
 const leastOwn = 4;
 
 /**
- * Checks a password before it is hashed. `field`: name of its field. `email`: of its user. Throws Rejected invalid_request with the
- * reason, which never repeats the password.
+ * Checks a password before it is hashed. `field`: name of the request's field. `email`: the user's address. Throws Rejected invalid_request
+ * with the reason, which never contains the password.
  */
 export function requireGoodPassword(
   password: string,
   { email, field = "password" }: { email: string; field?: string },
 ) {
-  // One character can normalise to eighteen: reject far too long ones without normalising.
+  // Normalising can turn one character into eighteen, so reject far too long passwords without normalising them.
   const length = password.length > 4 * longest ? Number.POSITIVE_INFINITY : [...normalised(password)].length;
   if (length < shortest || length > longest)
     throw invalidRequest(field, `expected ${shortest} to ${longest} characters, so that the password is hard to guess`);
@@ -28,8 +28,8 @@ export function requireGoodPassword(
 }
 
 /**
- * Returns the weight of a text without known words, runs and repetitions; the lower one of the text as
- * written and with digits replaced by letters.
+ * Returns the weight of a text without known words, runs and repetitions. Computes it for the text as written and for the text with digits
+ * replaced by letters, and returns the lower weight.
  */
 const own = (text: string, known: readonly string[]): number =>
   Math.min(...[text, withLetters(text)].map((written) => weightOf(withoutKnown(written, known))));
@@ -114,7 +114,7 @@ const common = [
   ...["winter", "january", "february", "monday", "friday", "company", "office", "email", "mail"],
 ];
 
-/** Replaces digits and signs by the letters they are used for. */
+/** Replaces digits and signs by the letters that they resemble. */
 const withLetters = (text: string): string => text.replace(/[0134579@$!|]/g, (sign) => letterOf[sign]!);
 
 const letterOf: Record<string, string> = {

@@ -56,7 +56,7 @@ export async function resetPassword(
       await passwords.set(person.userId, password);
       const set = { type: "RecordPassword", because: "reset" } as const;
       await deps.users.handle(person.userId, set, causeOfLink(deps, address, by));
-      // An intruder may have requested another address before.
+      // An intruder may have requested a change of the address before.
       await links.withdraw("email", person.userId);
       const ended = await endSessions(deps, { person, because: "password_reset" }, by);
       deps.accountMail.later(async () => accountLetterTexts.passwordSet(person.email, deps.settings.publicUrl));
@@ -72,8 +72,8 @@ async function resetOf(deps: Dependencies, { userId }: ResetLink): Promise<UserA
 }
 
 /**
- * Sets a new password for a person who knows the present one, and ends their other sessions; this one gets a new token. Returns what has
- * ended. Throws WrongPassword, and Rejected invalid_request for an unsuitable new password.
+ * Sets a new password for a person who knows the present one. Ends their other sessions; the present session gets a new token. Returns the
+ * ended sessions. Throws WrongPassword, and Rejected invalid_request for an unsuitable new password.
  */
 export async function changePassword(
   deps: Dependencies,
@@ -87,7 +87,7 @@ export async function changePassword(
   const set = { type: "RecordPassword", because: "changed" } as const;
   await deps.users.handle(person.userId, set, causeOfPerson(deps, person, by));
   await deps.accounts.links.withdraw("reset", person.userId);
-  // An intruder who knew the old password may have requested another address.
+  // An intruder who knew the old password may have requested a change of the address.
   await deps.accounts.links.withdraw("email", person.userId);
   const others = await endSessions(deps, { person, because: "password_changed", except: session.id }, by);
   deps.accountMail.later(async () => accountLetterTexts.passwordSet(person.email, deps.settings.publicUrl));
@@ -96,7 +96,7 @@ export async function changePassword(
   return { issued: await deps.accounts.sessions.rotate(session.id, { atOnce: true }), ended: [...others, session.id] };
 }
 
-/** Throws WrongPassword for this field if it is not the person's password. */
+/** Throws WrongPassword, naming this field, if the text is not the person's password. */
 export async function requirePassword(
   deps: Dependencies,
   { who, password, field = "password" }: { who: SignedIn; password: string; field?: string },

@@ -25,8 +25,8 @@ export async function renameUser(
 }
 
 /**
- * Mails a link to the new address, and a warning to the present one. Nothing changes yet, and it is not revealed if the new one has an
- * account. Throws WrongPassword, and Rejected rate_limited.
+ * Mails a link to the new address, and a warning to the present one. The address changes only when the link is used. The response does not
+ * reveal if the new address has an account. Throws WrongPassword, and Rejected rate_limited.
  */
 export async function requestNewEmail(
   deps: Dependencies,
@@ -53,8 +53,8 @@ export async function findNewEmail(deps: Dependencies, token: string): Promise<{
 }
 
 /**
- * Replaces the address with which the user signs in. Ends all sessions and returns their ids. After an interruption the same link
- * continues. Throws Rejected invalid_request: the link, an address that has an account by now.
+ * Replaces the address with which the user signs in. Ends all their sessions and returns the sessions' ids. If it is interrupted, the same
+ * link continues it. Throws Rejected invalid_request for an invalid link, or an address that has an account by now.
  */
 export async function useNewEmail(
   deps: Dependencies,

@@ -18,8 +18,8 @@ import {
 export type SignedIn = { person: UserAccount; session: Session };
 
 /**
- * Starts a session. `earlier`: the browser's previous session, which ends, so that nobody who planted it in the browser can use it. Throws
- * Rejected unauthorized: the same response, after the same work, for an unknown address, a wrong password and a disabled user.
+ * Starts a session. `earlier`: the browser's previous session, which is ended, so that nobody who planted it in the browser can use it.
+ * Throws Rejected unauthorized for an unknown address, a wrong password or a disabled user; response and work are the same in each case.
  */
 export async function signIn(
   deps: Dependencies,
@@ -38,13 +38,13 @@ type SessionStart = {
   person: UserAccount;
   workspaceId?: string;
   earlier: Session | undefined;
-  /** Number of passwords the person had had when theirs was checked, if it was. */
+  /** How many passwords the person had had when their password was checked; absent if it was not checked. */
   passwords?: number;
 };
 
 /**
- * Starts a session that shows `workspaceId`, or one of the person's workspaces, and ends the browser's previous one. Throws Rejected
- * unauthorized if the person was disabled, or their password changed, meanwhile.
+ * Starts a session that shows `workspaceId` (default: one of the person's workspaces), and ends the browser's previous session. Throws
+ * Rejected unauthorized if the person was disabled, or changed their password, meanwhile.
  */
 export async function startSession(
   deps: Dependencies,

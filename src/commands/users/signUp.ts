@@ -15,15 +15,15 @@ import {
   withLink,
 } from "./users.ts";
 
-/** Content of a confirmation link. The id is drawn once, so that repeated attempts create the same user. */
+/** Content of a confirmation link. `userId` is drawn when the link is made, so that repeated confirmations create the same user. */
 type Confirmation = { userId: string; name: string | null; workspaceName: string | null };
 
 const closed = () =>
   new Rejected("invalid_request", "accounts are by invitation only: ask an owner of your workspace for an invitation");
 
 /**
- * Mails a confirmation link, or a note that the address has an account already: the response is the same for every address. Throws
- * Rejected if sign-up is not open, and rate_limited above the address's hourly quota.
+ * Mails a confirmation link; if the address already has an account, mails a note that says so. The response is the same in both cases.
+ * Throws Rejected if sign-up is not open, and rate_limited above the address's hourly quota.
  */
 export async function requestSignUp(
   deps: Dependencies,
@@ -52,8 +52,8 @@ export async function findConfirmation(deps: Dependencies, token: string): Promi
 }
 
 /**
- * Creates the user whose address the link proves, and a workspace that they own. After an interruption the same link continues. Throws
- * Rejected invalid_request: the password, the link, an address that has an account by now.
+ * Creates the user whose address the link proves, and a workspace that they own. If it is interrupted, the same link continues it. Throws
+ * Rejected invalid_request for an unsuitable password, an invalid link, or an address that has an account by now.
  */
 export async function confirmSignUp(
   deps: Dependencies,
@@ -85,8 +85,8 @@ type NewUser = {
 };
 
 /**
- * Creates a user for a person who has proven to read mail at the address, or whom the operator allows to enter one. It may have begun
- * before: each step detects what exists. Throws Rejected invalid_request if the address has another account.
+ * Creates a user for a person who has proven to read mail at the address, or whom the operator allows to enter one. An earlier run may have
+ * been interrupted, so each step detects what exists. Throws Rejected invalid_request if the address has another account.
  */
 export async function createUser(
   deps: Dependencies,
@@ -94,7 +94,7 @@ export async function createUser(
   cause: Cause,
 ): Promise<UserAccount> {
   const { state } = await deps.userEmails.load(userEmailHash(email));
-  // An address claimed for a user that was never completed continues as that user.
+  // If the address was claimed for a user that was never completed, continue with that user.
   const begun = state.userId !== null && (await personById(deps, state.userId)) === undefined;
   const userId = begun ? (state.userId as string) : drawn.userId;
   await deps.userEmails.handle(userEmailHash(email), { type: "ClaimUserEmail", userId, email }, cause);
@@ -104,7 +104,7 @@ export async function createUser(
   return { userId, email: user.email ?? email, name: user.name, disabled: user.disabled };
 }
 
-/** Creates the first workspace of a person without an invitation; the same for every repetition. */
+/** Creates the first workspace of a person who was not invited. A repetition creates no second one. */
 function firstWorkspace(
   deps: Dependencies,
   { person, name }: { person: UserAccount; name: string | null },

@@ -6,16 +6,16 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { addressHash } from "../identities/addresses.ts";
 
-/** The requesting person, as far as HTTP knows. */
+/** Origin of the request: IP address, user agent and request id, as far as HTTP gives them. */
 export type RequestOrigin = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
 
 /** An existing user. */
 export type UserAccount = { userId: string; email: string; name: string | null; disabled: boolean };
 
-/** An id that no user has: loaded for unknown addresses, so that every address causes the same work. */
+/** Id of no user. Its state is loaded for unknown addresses, so that every address causes the same work. */
 const nobody = "00000000-0000-0000-0000-000000000000";
 
-/** Hashes an account's address: case is ignored, tags are not. */
+/** Hashes the address of an account. Case is ignored; a +tag is not. */
 export const userEmailHash = (email: string): string => addressHash(email);
 
 /** Returns the user of an address; undefined if there is none, or the account was never completed. */
@@ -27,7 +27,7 @@ export async function personOf(
   return personById(deps, state.userId ?? nobody);
 }
 
-/** Returns how many passwords a user has had; loads for unknown addresses too, so that every address causes the same work. */
+/** Returns how many passwords a user has had. Loads a state for unknown addresses too, so that every address causes the same work. */
 export const passwordsOf = async (
   deps: Pick<Dependencies, "users">,
   person: UserAccount | undefined,
@@ -40,14 +40,14 @@ export async function personById(deps: Pick<Dependencies, "users">, userId: stri
 const personIn = (userId: string, { email, name, disabled }: User): UserAccount | undefined =>
   email === null ? undefined : { userId, email, name, disabled };
 
-/** Cause of an action by a person: signed in, or by their password. */
+/** Returns the cause of an action by a person who is signed in or gave their password. */
 export const causeOfPerson = (
   deps: Pick<Dependencies, "ids">,
   { userId, email, name }: UserAccount,
   by: RequestOrigin,
 ): Cause => causeOf(deps, { kind: "session", id: userId, name: name ?? email, email }, by);
 
-/** Cause of an action by the holder of a link mailed to this address. */
+/** Returns the cause of an action by the holder of a link mailed to this address. */
 export const causeOfLink = (deps: Pick<Dependencies, "ids">, address: string, by: RequestOrigin): Cause =>
   causeOf(deps, { kind: "email_link", id: address }, by);
 
@@ -78,5 +78,5 @@ const sentences: Record<LinkFault, string> = {
   in_use: "this link is in use: try again in a minute",
 };
 
-/** The same error for a wrong address, a wrong password and a disabled user. */
+/** Returns the error for a wrong address, a wrong password and a disabled user, which must not be told apart. */
 export const wrongCredentials = (): Rejected => new Rejected("unauthorized", "the address or the password is wrong");
