@@ -13,8 +13,8 @@ import type { ProcessContext, Timer } from "./process.ts";
 /** One mail to one approver about one event. `text`: paragraphs separated by an empty line. */
 export type ApproverNews = {
   /**
-   * Default: outcome. Mail about loosened approval settings is sent as an outcome too: neither a quota nor a pause keeps
-   * it from approvers who lose their control.
+   * Default: outcome. Mail about loosened approval settings is sent with this kind too, so that neither quota nor a pause withholds it from
+   * approvers who lose their control.
    */
   kind?: NoticeKind;
   identityId: string;
@@ -22,7 +22,7 @@ export type ApproverNews = {
   eventId: string;
   happenedAt?: string;
   to: string;
-  /** Fixed text only: nothing that a tenant or a customer wrote. */
+  /** Fixed text, without anything that a tenant or a customer wrote. */
   subject: string;
   text: string;
   /** The draft whose page the mail links to; the page asks for a sign-in. */
@@ -32,7 +32,7 @@ export type ApproverNews = {
 /** Event id and time for `ApproverNews`. */
 export const newsSource = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
 
-/** Mails news to approvers and retries a few times. The same news has the same Message-ID. Events older than a day are not mailed. */
+/** Mails news to approvers, with a few retries. Repeated news have the same Message-ID. Events older than a day are not mailed. */
 export function createApproverNews(deps: Dependencies, provider: MailProvider) {
   async function tell(news: ApproverNews, { timers }: ProcessContext, tries = 0): Promise<void> {
     const { kind = "outcome", identityId, threadId, eventId, happenedAt, to, subject } = news;

@@ -15,10 +15,11 @@ import { isOldNews } from "./oldNews.ts";
 import type { HandlerResult, Process, ProcessContext, Timer, WaitForModels } from "./process.ts";
 
 /**
- * Milliseconds after the newest version before the bundle mail is sent: several drafts of one identity are often submitted within moments.
+ * Milliseconds from the newest version until the bundle mail is sent, because several drafts of one identity are often submitted within
+ * moments.
  */
 const quietMs = 10_000;
-/** Longest wait in milliseconds. While many requests are open, the next mail is sent at a whole quarter of an hour. */
+/** Maximum wait of a request in milliseconds. While many requests are open, the next mail is sent at a full quarter of an hour. */
 const latestMs = 15 * 60_000;
 
 type LoneRequest = { draftId: string; slot: AskedAlone["slot"]; since: string; causedBy: string; tries: number };
@@ -26,9 +27,9 @@ type LoneRequest = { draftId: string; slot: AskedAlone["slot"]; since: string; c
 type Payload = { position: number } & ({ address: string } | { alone: LoneRequest });
 
 /**
- * Requests that do not get their own mail (src/commands/approvals/bundles.ts) wait a little; then one mail per mailbox for the whole
- * workspace links to a page that lists them. A single waiting request gets an ordinary approval mail. The read model says which requests
- * wait: a timer that finds none does nothing, and a repeated timer asks only about requests whose approvers were not reached.
+ * Requests that do not get a separate mail (src/commands/approvals/bundles.ts) wait a little; then one mail per mailbox and workspace links
+ * to a page that lists them. A single waiting request gets an ordinary approval mail. The read model says which requests wait, so a timer
+ * that finds none does nothing, and a repeated timer asks only about requests that reached nobody.
  */
 export function askInBundles(deps: Dependencies, channels: Channels): Process {
   const keyOf = ({ metadata, data }: Recorded): string =>
@@ -101,18 +102,19 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     concerns: ({ data }) => isWaiting(data as ApprovalRequest),
     on: { ApproversAsked: onWaiting },
     onTimer: ({ key, payload }, context): HandlerResult => onTimer(key, payload as Payload, context),
-    // Drafts given up here are shown as not reached, which triggers escalation. A parked item alone would only be seen by an operator.
+    // The drafts of a failed item are recorded as not reached, which triggers their escalation. If the item were only parked, only the
+    // operator would see it.
     givingUp: (item, { cause }) => abandonRequests(deps, givenUp(item, cause.workspaceId as string), cause),
   };
 }
 
-/** True if the request waits for a bundle mail that does not exist yet. */
+/** Returns true if the request waits for a bundle mail that has not been made yet. */
 const isWaiting = ({ bundled, listSha256 }: ApprovalRequest): boolean => bundled === true && listSha256 === undefined;
 
-/** Returns the mailbox of a request, in lower case: only requests by mail are bundled. */
+/** Returns the mailbox of a request in lower case. Only requests by mail are bundled, so the address is a mailbox. */
 const addressOf = ({ channel }: ApprovalRequest): string => channel.address.toLowerCase();
 
-/** Returns the drafts that a failed event or timer was to ask about. */
+/** Returns the requests that the failed event or timer was to make. */
 function givenUp(item: Recorded | Timer, workspaceId: string): AbandonedRequests {
   if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as ApprovalRequest).channel.slot };
   const payload = item.payload as Payload;

@@ -2,14 +2,14 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "#src/platform/payments/paymentProcessor.ts";
 import type { ProcessContext, RetryLater } from "./process.ts";
 
-/** Seconds before each further try; the last value repeats without end. */
+/** Seconds before each further try; the last value repeats for ever. */
 const untilAvailable = [2, 5, 10, 20, 40, 60];
-/** Seconds between tries after a refusal: it will be refused again until a person fixes the cause. */
+/** Seconds before each further try after a refusal, which repeats until a person corrects its cause; the last value repeats for ever. */
 const untilMended = [10, 60, 300, 600];
 
 /**
- * Runs work that needs the payment processor, with retries. A processor that does not answer or refuses is logged and tried again after a
- * growing pause; the item is never parked.
+ * Runs work that needs the payment processor. If the processor is unreachable or refuses, logs that and tries again after a growing pause.
+ * The item is never parked.
  */
 export async function askProcessor(
   deps: Pick<Dependencies, "log">,

@@ -15,7 +15,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { NotYet, Process, ProcessContext } from "./process.ts";
 
-/** `webhookBase`: URL prefix of the bots' webhooks, to which the bot's id is appended; null: updates are fetched by polling. */
+/** `webhookBase`: URL prefix of the bots' webhooks, to which each bot's id is appended; null if updates are fetched by polling. */
 export type BotAttendance = Pick<TelegramDependencies, "bots" | "registry"> & {
   updates: TelegramUpdates;
   secrets: WebhookSecrets;
@@ -24,23 +24,23 @@ export type BotAttendance = Pick<TelegramDependencies, "bots" | "registry"> & {
 
 const timer = "attend";
 const keyPrefix = "bot ";
-/** Long-poll duration in seconds: how long Telegram keeps a request for updates open. */
+/** Duration of a long poll in seconds, during which Telegram keeps a request for updates open. */
 const waitSeconds = 20;
-/** Pause in milliseconds after an empty answer, for a Telegram that does not hold requests open. */
+/** Pause in milliseconds after an empty response, in case Telegram does not keep requests open. */
 const emptyPauseMs = 1_000;
-/** Milliseconds until a bot is checked again: bounds how late changed settings are noticed after a restart. */
+/** Milliseconds until a bot is checked again. After a restart, changed settings are noticed within this time. */
 const lookAgainMs = 60_000;
 const retryMs = [2_000, 10_000, 60_000, 300_000];
 /**
- * Tries per update. An update that keeps failing for internal reasons would delay all later ones, so
- * it is then skipped and logged as an error.
+ * Maximum number of tries per update. An update that keeps failing for internal reasons would delay all later ones, so it is then skipped,
+ * and an error is logged.
  */
 const triesOfUpdate = 3;
 
 /**
- * Receives Telegram's updates for all bots that identities use to ask approvers: through a webhook per bot, or by polling from one
- * instance at a time. The webhook of a bot that no identity uses any more is removed. Known bots are stored as rows; each is checked when
- * its uses change, and every `lookAgainMs`.
+ * Receives Telegram's updates for all bots with which identities ask approvers: by one webhook per bot, or by polling from one instance at
+ * a time. If no identity uses a bot any more, its webhook is removed. Known bots are stored in a table; each is checked when an identity
+ * starts or stops using it, and every `lookAgainMs`.
  */
 export function attendTelegramBots(deps: Dependencies, attended: BotAttendance): Process {
   const { registry } = attended;
@@ -92,13 +92,13 @@ export function attendTelegramBots(deps: Dependencies, attended: BotAttendance):
     const updates = await bot.updates({ offset: known.nextUpdate, waitSeconds, signal });
     for (const update of updates) await take(known.botId, update, attempt);
     if (updates.length > 0) return 0;
-    // Telegram has no updates before this offset any more. After a quiet week it restarts update ids at a random number and would discard
-    // updates below the stored offset, so forget the offset.
+    // Telegram has discarded all updates before this offset. After a week without updates it restarts update ids at a random number and
+    // would discard updates below the stored offset, so forget the offset.
     if (known.nextUpdate !== null) await registry.setNextUpdate(known.botId, null);
     return emptyPauseMs;
   }
 
-  /** Records progress after each update: a repeated update changes nothing, and none is skipped. */
+  /** Records the progress after each update, so that none is skipped; an update that is received again changes nothing. */
   async function take(botId: string, update: unknown, attempt: number): Promise<void> {
     const updateId = updateIdOf(update);
     const read = readUpdate(update);
@@ -140,7 +140,7 @@ async function leave(registry: BotRegistry, { botId, registered }: KnownBot, bot
       if (asFailure(error).kind === "again") throw error;
     });
   }
-  // An identity named the bot again meanwhile: the webhook has to be registered again.
+  // If an identity named the bot again meanwhile, the bot's row stays, and its webhook must be registered again.
   if (!(await registry.forget(botId))) await registry.setRegistered(botId, null);
 }
 
@@ -149,7 +149,7 @@ function pauseAfter({ said }: TelegramFailure, tries: number): number {
   return Math.max(pause, (said.retryAfterSeconds ?? 0) * 1000);
 }
 
-/** Returns the uses of bots by an identity as it is now; [] if it is deleted. */
+/** Returns the bots that an identity uses now; [] if the identity is deleted. */
 async function usesOf(deps: Dependencies, identityId: string): Promise<BotUse[]> {
   const { state: identity } = await deps.identities.load(identityId);
   const { workspaceId } = identity;
@@ -164,8 +164,8 @@ async function usesOf(deps: Dependencies, identityId: string): Promise<BotUse[]>
 }
 
 /**
- * True if the event may change which bots an identity uses. Identities created without a Telegram
- * channel and changes of other settings do not.
+ * Returns true if the event may change which bots an identity uses: not if an identity is created without a Telegram channel, or if only
+ * other settings change.
  */
 function changesBots({ type, data }: Recorded<IdentityEvent>): boolean {
   const isTelegram = (channel: { type: string } | null | undefined) => channel?.type === "telegram";

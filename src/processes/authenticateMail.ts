@@ -5,17 +5,18 @@ import type { InboundMessage } from "#streams/thread/events.ts";
 import type { Process } from "./process.ts";
 
 /**
- * Mails checked at once. A sender whose DNS does not answer occupies one check for 10 s, so one sender
- * must not be able to fill them all casually.
+ * Maximum number of mails checked concurrently. A sender whose DNS does not answer occupies one check for 10 s; the number is so high that
+ * one sender cannot easily occupy all.
  */
 const atOnce = 256;
 
-/** Milliseconds after which a large mail is tried again that found no room in memory; it occupies no check meanwhile. */
+/** Milliseconds until a large mail that found no room in memory is tried again. It does not occupy a check meanwhile. */
 const pauseMs = 1_000;
 
 /**
- * Checks SPF, DKIM and DMARC of a mail after its filing, in order per thread, and records the result as its own event: filing and sending
- * never wait for it. Never given up: a faulty mail is a result too, so only infrastructure can make this fail.
+ * Checks SPF, DKIM and DMARC of a mail after its filing, in order per thread, and records the result as a separate event, so that filing
+ * and sending never wait for it. Retried for ever: a faulty mail also has a result, so only a failure of the infrastructure can make this
+ * process fail.
  */
 export const authenticateMail = (deps: Dependencies): Process => ({
   name: "authenticateMail",

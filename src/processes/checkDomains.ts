@@ -9,10 +9,10 @@ import { idOf } from "#streams/event.ts";
 import type { Acting, Process, RetryLater } from "./process.ts";
 
 const timer = "check";
-/** Milliseconds after which a provider that did not answer is asked again to delete a domain. */
+/** Milliseconds until a provider that did not answer is asked again to delete a domain. */
 const providerAgainMs = 60_000;
 
-/** Checks a domain's DNS records once it is added, then by schedule (streams/domain/schedule.ts), and on request. */
+/** Checks a domain's DNS records when it is added, then by schedule (streams/domain/schedule.ts), and on request. */
 export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
   async function check(domainId: string, acting: Acting): Promise<void> {
     await plan(domainId, await checkDomain(deps, domainId, acting.cause), acting);
@@ -25,8 +25,8 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
   }
 
   /**
-   * Returns false if the provider does not answer. A domain that the provider refuses to delete stays there, is
-   * logged, and can be removed by an operator.
+   * Removes a domain from the provider. Returns false if the provider does not answer. A domain that the provider refuses to delete stays
+   * there; the refusal is logged, and the operator can delete the domain.
    */
   async function hasLeft(domainId: string, domain: Domain): Promise<boolean> {
     try {
@@ -49,14 +49,14 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
     on: {
       DomainAdded: async (event, context) => {
         const domain = await load(idOf(event.stream));
-        // The event was delivered again: its first check is recorded, but the time of the next one may be missing.
+        // If the first check is recorded already, this event is handled again, and the time of the next check may not have been set.
         if (domain.attempts > 0) await plan(idOf(event.stream), domain, context);
         else await check(idOf(event.stream), context);
       },
       DomainCheckRequested: (event, context) => check(idOf(event.stream), context),
       DomainLost: async (event, { cause }) => {
         const domain = await load(idOf(event.stream));
-        // Verified again meanwhile: the domain keeps its names.
+        // If the domain was verified again meanwhile, it keeps its names.
         if (domain.status === "verified") return;
         await releaseLostNames(deps, { domainId: idOf(event.stream), names: domain }, cause);
       },

@@ -8,15 +8,15 @@ import type { DraftFailure } from "./handOver.ts";
 import type { Timer } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
-/** A claim whose draft may never have been queued. `replaces`: the attempt it replaces; null for a first claim. */
+/** A claim whose draft may not have been queued. `replaces`: the attempt that it replaces; null for a first claim. */
 export type LoneClaim = { attemptId: string; quotaStream: string; replaces: string | null; threadId: string };
 
 /** Returns the claim of a timer; undefined if the timer is about something else. */
 export const claimOf = ({ payload }: Timer): LoneClaim | undefined => payload.claim as LoneClaim | undefined;
 
 /**
- * Claims a draft again to replace its closed attempt, and queues it under the new one. Adopts a claim that an interrupted run left on the
- * thread. The draft may become stale instead. Returns a failure if the draft has to fail.
+ * Claims a draft again to replace its closed attempt, and queues the draft under the new attempt. If an interrupted run left a claim on the
+ * thread, uses that. The draft may become stale instead. Returns a failure if the draft must fail.
  */
 export async function claimAgain(
   deps: Dependencies,
@@ -41,8 +41,8 @@ export async function claimAgain(
 }
 
 /**
- * Returns true if a claim without its queueing needs another step of the draft. A claim that will never
- * be queued is undone here: returns false.
+ * Handles a claim whose draft was not queued in time. Returns true if the draft needs another step. If the claim will never lead to a
+ * queued draft, undoes the claim and returns false.
  */
 export async function recoverClaim(
   deps: Dependencies,

@@ -12,9 +12,9 @@ import type { Process, ProcessContext } from "./process.ts";
 type ChatCard = { draftId: string; notificationId: string; happenedAt: string; tries: number };
 
 /**
- * Replaces the buttons of an approval request in a chat, once they decide nothing any more, with a text: who decided, when and where, and
- * how the draft ended. Also edits a card that arrives after the decision. The draft's history says which cards an event changes; the text
- * is built at the moment of sending, so a late retry never overwrites newer text with older.
+ * Replaces the buttons of an approval request in a chat, once they cannot decide any more, with a text that says who decided, when and
+ * where, and how the draft ended. Also edits a card that reaches the chat after the decision. The draft's history says which cards an event
+ * changes. The text is written at the moment of sending, so that a late retry never overwrites newer text with older.
  */
 export function concludeCards(deps: Dependencies, channels: Channels): Process {
   async function onEvent(event: Recorded<DraftEvent>, context: ProcessContext): Promise<void> {
@@ -58,7 +58,7 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
   };
 }
 
-/** True if the event is the one that sent this card to the chat. */
+/** Returns true if this event recorded that the card was sent to the chat. */
 const isIts = ({ type, data }: Recorded<DraftEvent>, notificationId: string): boolean =>
   type === "ApproversNotified" && data.notificationId === notificationId;
 

@@ -7,8 +7,8 @@ import { describeDecider } from "./outcomeNews.ts";
 type History = readonly Recorded<DraftEvent>[];
 
 /**
- * Describes in a few sentences how an approval request in a chat ended, from the draft's history; null while its buttons still decide. A
- * new version or a withdrawn approval ends the request for good: later decisions belong to a new request.
+ * Describes from the draft's history how an approval request in a chat ended, in a few sentences; null while its buttons can decide. A new
+ * version or a withdrawn approval ends the request for good, because later decisions belong to a new request.
  */
 export function conclusionOf(notificationId: string, history: History): string | null {
   const asked = history.findIndex(
@@ -16,7 +16,7 @@ export function conclusionOf(notificationId: string, history: History): string |
       type === "ApproversAsked" && (data as { notificationId: string }).notificationId === notificationId,
   );
   let approved: string[] = [];
-  /** Sentences about an approval that can still be undone: shown only once it is final. */
+  /** Sentences about an approval that can still be undone. They are shown only once it cannot. */
   let untold: string[] = [];
   const certain = (): string[] => {
     const told = untold.length > 0 ? untold : approved;
@@ -43,7 +43,7 @@ export function conclusionOf(notificationId: string, history: History): string |
         break;
       case "DraftQueued":
         approved = certain();
-        // An earlier approval was already described; if there is none, the API key's send is the approval.
+        // An earlier approval is described already. If there is none, the send by an API key is the approval.
         if (approved.length === 0)
           approved = [`Approved by ${describeDecider(event.metadata.actor)}, ${when}.`, "It is on its way."];
         break;
@@ -72,7 +72,7 @@ export function conclusionOf(notificationId: string, history: History): string |
         ];
         break;
       case "DraftReturnedToPending":
-        // The undone approval was never shown on the card: the request stays as it is.
+        // The card never showed the undone approval, so the request stays as it is.
         if (event.data.withdrawn !== undefined) {
           untold = [];
           break;
@@ -87,7 +87,7 @@ export function conclusionOf(notificationId: string, history: History): string |
   return told();
 }
 
-/** Names of all whose approvals made up the quorum, or of the single approver. */
+/** Returns the names of all whose approvals made up the quorum, or of the only approver. */
 function approversOf(event: Recorded<Extract<DraftEvent, { type: "DraftApproved" }>>, before: History): string {
   const { quorum, version } = event.data;
   if (!quorum) return describeDecider(event.metadata.actor);

@@ -5,8 +5,8 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /**
- * Records a mail as delivered once the provider accepts it, if the provider is itself the mailbox. With other providers an accepted mail
- * only counts as sent: a delivery report may follow.
+ * If the provider is itself the mailbox, records a mail as delivered once the provider accepts it. With other providers an accepted mail
+ * counts only as sent, because a delivery report may follow.
  */
 export function confirmDelivery(deps: Dependencies, { name, isMailbox }: MailProvider): Process {
   async function confirm(event: Recorded, { cause }: ProcessContext): Promise<void> {

@@ -6,8 +6,8 @@ import { askProcessor } from "./askProcessor.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /**
- * Creates a customer at the payment processor for each workspace, and a new one if it was deleted there. Runs only where a processor is
- * configured, and starts at the beginning of the log so that existing workspaces are included.
+ * Creates a customer at the payment processor for each workspace, and a new one if the customer was deleted there. Runs only if a processor
+ * is configured. Starts at the beginning of the log, so that existing workspaces get a customer too.
  */
 export function createCustomers(deps: Dependencies, payments: PaymentProcessor): Process {
   const create = (event: Recorded, context: ProcessContext) => {
@@ -27,5 +27,8 @@ export function createCustomers(deps: Dependencies, payments: PaymentProcessor):
   };
 }
 
-/** Lanes at once. Setting up a processor triggers all workspaces at the same time, and it limits requests per second. */
+/**
+ * Number of concurrent lanes. It is small because configuring a processor triggers all workspaces at once, and the processor limits
+ * requests per second.
+ */
 const concurrency = 4;

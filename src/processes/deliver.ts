@@ -18,19 +18,19 @@ import type { Sending } from "./writePermission.ts";
 /** Data of the event that `onClaimed` handles. */
 type SendClaimedData = Extract<ThreadEvent, { type: "SendClaimed" }>["data"];
 
-/** Milliseconds from a claim until it is checked: longer than queueing takes, so by then the draft is queued or its maker was cut off. */
+/** Milliseconds from a claim until it is checked. Queueing takes less time, so the draft is queued by then or the run was interrupted. */
 const claimAloneMs = 6_000;
 
 /**
- * Result of one step: "again" runs the next step at once; SetAside waits for an event; undefined means
- * nothing to do until the next event or timer.
+ * Result of one step. "again": run the next step at once. SetAside: wait for an event. undefined: nothing to do until the next event or
+ * timer.
  */
 type StepResult = "again" | SetAside | undefined;
 
 /**
- * Hands a queued draft over, at most once per attempt, and records its delivery's outcome on the draft (src/sendPath.md, "Steps").
- * One step function: whatever woke it, the streams say what comes next, so a restart after a crash needs no special case. The outcome of
- * an interrupted hand-over is never guessed: it waits for evidence, and without any the draft fails as `unconfirmed`.
+ * Hands a queued draft over, at most once per attempt, and records the outcome on the draft (src/sendPath.md, "Steps"). One step function
+ * handles all events and timers: the streams say what comes next, so a restart after a crash needs no special case. The outcome of an
+ * interrupted hand-over is never guessed: the draft waits for evidence, and fails as `unconfirmed` if there is none in time.
  */
 export function deliver(deps: Dependencies, settings: DeliverySettings): Process {
   const attempts = createHandOvers(deps, settings);
@@ -39,7 +39,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   async function advance(draftId: string, acting: Advancing): Promise<SetAside | undefined> {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
-      // A crash may have happened between recording the draft as sent and updating its thread: update it again.
+      // A crash may have happened after the draft was recorded as sent and before its thread was updated, so update the thread again.
       if (draft.status === "sent") await noteSentOnThread(deps, draftId, acting.cause);
       if (draft.status !== "sending") return undefined;
       const { state: delivery } = await deps.deliveries.load(draft.attemptId);
@@ -61,7 +61,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
         if (delivery.noConnection === null) return again(sending, draft.tries, acting);
         return later(sending, { code: delivery.noConnection, message: delivery.message }, acting);
       case "not_handed_over":
-        // Withheld by the service itself: the next claim checks again whether the mail may be sent, and no try is counted.
+        // The service itself withheld the mail. The next claim checks again if the mail may be sent; this attempt does not count as a try.
         if (delivery.withheld) return again(sending, draft.tries, acting);
         return later(sending, { code: "provider_unavailable", message: delivery.message }, acting);
       case "refused":
@@ -77,7 +77,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     }
   }
 
-  /** Handles the result of beginning an attempt. If nothing was handed over, the attempt is closed on its own stream first. */
+  /** Handles the result of beginning an attempt. If nothing was handed over, first closes the attempt on its own stream. */
   async function begun(sending: Sending, begun: BeginResult, acting: Advancing): Promise<StepResult> {
     if (begun === "went on") return "again";
     if ("ended" in begun) {
@@ -102,7 +102,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return undefined;
   }
 
-  /** Returns false if another run started the attempt meanwhile: then its outcome decides. */
+  /** Closes the attempt. Returns false if another run started the attempt meanwhile; that run's outcome then decides. */
   async function close(
     { draftId, draft }: Sending,
     why: { because: string; code?: "provider_unavailable" | "provider_credentials" },
@@ -120,8 +120,8 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /**
-   * Schedules the next try: counted from the end of the attempt, and not before the time the provider asked
-   * for. After the last try the draft fails.
+   * Schedules the next try: after a pause from the end of the attempt, and not before the time that the provider asked for. If no try is
+   * left, fails the draft.
    */
   async function later(
     sending: Sending,
@@ -145,8 +145,8 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /**
-   * Handles a delivery report that settles an unknown outcome: the draft is sent, or, if it already failed
-   * as unconfirmed, the evidence is recorded.
+   * Handles a delivery report that settles an unknown outcome: records the draft as sent or, if it already failed as unconfirmed, records
+   * the evidence.
    */
   async function onSettled(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
     const attemptId = idOf(event.stream);
@@ -162,14 +162,14 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return undefined;
   }
 
-  /** Sets a timer that finds a claim without its queueing: its maker was cut off. */
+  /** Sets a timer that finds a claim whose draft was not queued because the run was interrupted. */
   function onClaimed(event: Recorded): LaterTimer {
     const { attemptId, quotaStream, replaces } = event.data as SendClaimedData;
     const claim: LoneClaim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
     return { name: attemptId, inMs: claimAloneMs, payload: { claim } };
   }
 
-  /** Leaves the claim's timer in place: it will find nothing to do, and cancelling it would cost more. */
+  /** Does not cancel the claim's timer: that would cost more than letting it find nothing to do. */
   const onQueued = (event: Recorded, context: ProcessContext) => advance(idOf(event.stream), context);
 
   async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
@@ -181,8 +181,8 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /**
-   * Last resort instead of parking only: before the start the draft fails and its claim and quota are
-   * released; afterwards the outcome stays unknown.
+   * Last resort before the item is parked. If the attempt was not started, the draft fails, and its claim and quota are released; otherwise
+   * the outcome stays unknown.
    */
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
@@ -219,13 +219,16 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   };
 }
 
-/** Lanes: one per connection handing over, one per connection waiting for its turn, and some for steps that need no connection. */
+/**
+ * Returns the number of lanes: one per connection for drafts being handed over, one per connection for drafts waiting, and some for steps
+ * that need no connection.
+ */
 const lanesFor = (connections: number): number => Math.max(32, 2 * connections + 12);
 
-/** A draft's own events are on its stream; events of threads and deliveries name it in their data. */
+/** Returns the draft of an event. Events of threads and deliveries name the draft in their data; a draft's own events are on its stream. */
 const draftIdOf = ({ stream, data }: Recorded): string => (data.draftId as string | undefined) ?? idOf(stream);
 
-/** Failure for a refusal that may pass: credentials that a provider rejects now may be corrected by the operator. */
+/** Returns the failure for a refusal that may pass, for example of credentials that the operator can correct. */
 const whyLater = ({ code, message, retryAfterSeconds }: Delivery & { phase: "refused" }) => ({
   code: code === "provider_credentials" ? code : "provider_unavailable",
   message,

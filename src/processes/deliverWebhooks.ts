@@ -23,20 +23,22 @@ export type DeliverWebhooksOptions = {
 
 const name = "deliverWebhooks";
 
-/** Milliseconds after which this queue yields to others. */
+/** Milliseconds after which a webhook's queue yields to other queues. */
 const turnMs = 1_000;
-/** Milliseconds that a try may still take when the instance stops; then it is aborted and repeated elsewhere. */
+/**
+ * Milliseconds that a running try may still take when the instance shuts down. After that it is aborted, and another instance repeats it.
+ */
 const stopGraceMs = 3_000;
 /**
- * Milliseconds that a begun try stays usable. If the instance was suspended for longer, another instance may
- * have made the next try, so it is not made.
+ * Milliseconds for which a try that was begun may still be sent. If the instance was suspended for longer, another instance may have made
+ * the next try, so this one is not sent.
  */
 const goodForMs = 3_000;
-/** Tries to record a receiver's answer while PostgreSQL is briefly unreachable, `recordAgainMs` apart. */
+/** Maximum number of tries, `recordAgainMs` apart, to record a receiver's response while PostgreSQL is briefly unreachable. */
 const recordTries = 20;
 const recordAgainMs = 500;
 
-/** The timer that wakes a queue: the deliveries of one webhook about one draft, thread or domain. */
+/** Returns the timer that wakes a queue. A queue contains the deliveries of one webhook about one draft, thread or domain. */
 export const deliveryTimer = ({
   webhook_id,
   subject,
@@ -67,7 +69,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
       const next = await deliveries.begin({ webhookId, subject });
       if (next === undefined) return undefined;
       if ("dueInMs" in next) {
-        // A separate name from the timer that wakes the queue, so deliveries queued meanwhile are not postponed.
+        // The name differs from that of the timer that wakes the queue, so that deliveries queued meanwhile are not postponed.
         await timers.set({ key, name: "again", inMs: Math.ceil(next.dueInMs) });
         return undefined;
       }
@@ -116,13 +118,13 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     return afterMs === null ? { status: "failed" } : { status: "again", afterMs };
   }
 
-  /** Random number from 0 to 1 that spreads retries. */
+  /** Returns a random number from 0 to 1, which spreads retries over time. */
   const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
   async function disable({ event_id }: BegunDelivery, { webhookId, context }: DeliveryTarget): Promise<void> {
     const cause = { ...context.cause, correlationId: event_id, causationId: event_id };
     await disableWebhook(deps, { webhookId, because: gone }, cause).catch((error) => {
-      // The webhook was deleted meanwhile: nothing to disable.
+      // If the webhook was deleted meanwhile, there is nothing to disable.
       if (!(error instanceof Rejected)) throw error;
     });
   }
@@ -140,7 +142,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
 
   return {
     name,
-    // Does not read the log: queueWebhooks fills its queues.
+    // This process does not read the log, because queueWebhooks fills its queues.
     begins: "now",
     categories: [],
     keyOf: ({ stream }) => stream,

@@ -9,8 +9,8 @@ import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 
 /**
- * The provider accepted the mail: records the draft as sent and notes it on its thread. A draft that already failed as unconfirmed stays
- * failed and gets the evidence. An interrupted run is repeated.
+ * Handles the provider's acceptance of a mail: records the draft as sent, and notes that on its thread. A draft that already failed as
+ * unconfirmed stays failed and gets the evidence. If the run is interrupted, it is repeated.
  */
 export async function endAccepted(
   deps: Dependencies,
@@ -28,8 +28,8 @@ export async function endAccepted(
 }
 
 /**
- * Records that the draft will not be sent; then `finishUnsent` releases what it holds. A refusal after an
- * unconfirmed failure is recorded as evidence.
+ * Records that the draft will not be sent; `finishUnsent` then releases its claim and quota. If the draft already failed as unconfirmed,
+ * records the refusal as evidence.
  */
 export async function endFailed(
   deps: Dependencies,
@@ -49,8 +49,8 @@ const lateEvidence = (
 ) => deps.drafts.handle(draftId, { type: "RecordLateEvidence", attemptId, outcome }, cause);
 
 /**
- * Releases what an unsent draft still holds: its claim, and its quota unless it may have been sent. A claim that was to
- * replace its last attempt's is released too.
+ * Releases the claim of an unsent draft, and its quota unless the mail may have been sent. If another attempt was to replace the draft's
+ * last one, releases that attempt's claim.
  */
 export async function finishUnsent(
   deps: Dependencies,
@@ -68,7 +68,7 @@ export async function finishUnsent(
   await releaseQuotaAndClaim(deps, { draftId, draft: { ...held, reservation: null }, because }, cause);
 }
 
-/** Runs once, while the claim still exists, so that a repeated event does not undo what a person answered. */
+/** Marks the thread for review while the claim still exists, so only once: a repeated event does not undo what a person has set since. */
 async function setNeedsReview(
   deps: Dependencies,
   { draft, claimedBy }: { draft: Draft; claimedBy: string | undefined },

@@ -5,16 +5,16 @@ import type { Outcome } from "#src/mail/mailProvider.ts";
 
 export type OutcomeEvent = ReturnType<typeof outcomeEvent>;
 
-/** Outcome of a hand-over of which nobody knows whether the provider accepted it. */
+/** Returns the outcome of a hand-over for which it is unknown if the provider accepted the mail. */
 export const unknownOutcome = (message: string) => ({ type: "DeliveryUnknown", data: { message } }) as const;
 
-/** The recorded start was confirmed too late: nothing was handed over. It does not count as a try. */
+/** Outcome if the start was recorded but confirmed too late: nothing was handed over. It does not count as a try. */
 export const notBegunOutcome = {
   type: "DeliveryNotHandedOver",
   data: { message: "the hand-over could not begin in time", withheld: true },
 } as const;
 
-/** Converts the outcome of a hand-over to an event. `withheld`: the service itself did not allow the mail to be sent. */
+/** Converts the outcome of a hand-over to an event. `withheld`: true if the service itself kept the mail from being sent. */
 export function outcomeEvent(outcome: Outcome, withheld: boolean) {
   switch (outcome.kind) {
     case "accepted": {
@@ -37,8 +37,8 @@ export function outcomeEvent(outcome: Outcome, withheld: boolean) {
 }
 
 /**
- * Records the outcome of a hand-over and returns the delivery's state. Retries while the event store is unreachable: the provider's answer
- * is the only evidence and must not be lost.
+ * Records the outcome of a hand-over and returns the delivery's state. Retries while the event store is unreachable, because the provider's
+ * response is the only evidence and must not be lost.
  */
 export async function recordOutcome(
   deps: Dependencies,

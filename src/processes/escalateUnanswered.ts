@@ -7,7 +7,10 @@ import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const timer = "escalate";
-/** Timer that is due at once after settings changed. Its separate name keeps a concurrent run with the old settings from cancelling it. */
+/**
+ * Name of a timer that is due at once after settings changed. The name differs from that of the escalation's timer, so that a concurrent
+ * run with the old settings does not cancel it.
+ */
 const settingsChanged = "settings changed";
 
 /** Events after which a person has to decide. */
@@ -21,10 +24,10 @@ const timeChanges: readonly (keyof IdentitySettings)[] = [
 ];
 
 /**
- * Escalates a pending draft that was not decided in time to the identity's secondary channel, once per version. The delay
- * starts with that version and is computed again whenever a timer is due or the identity changes; the draft's stream says if
- * it is still undecided. If several approvals are required, it escalates at once. Timers of decided drafts stay and find
- * nothing to do: cancelling them would cost more.
+ * Escalates a pending draft that was not decided in time to the identity's secondary channel, once per version. The delay starts with the
+ * version, and is computed again whenever a timer is due or the identity changes. The draft's stream says if the draft is still undecided.
+ * If several approvals are required, the draft escalates at once. Timers of decided drafts are not cancelled: that would cost more than
+ * letting them find nothing to do.
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
@@ -33,8 +36,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
-    // If several approvals are required, both channels are asked from the start: the primary channel's
-    // approvers alone may not reach the quorum.
+    // If several approvals are required, both channels are asked from the start, because the primary channel's approvers may be too few for
+    // the quorum.
     const waitMs = identity.approvalsRequired > 1 ? 0 : delay * 60_000;
     const dueAt = new Date((await pendingSince(draftId)) + waitMs);
     if (dueAt > deps.clock.now()) return timers.set({ key: draftId, name: timer, dueAt });
@@ -63,7 +66,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
         if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
         const workspaceId = event.metadata.workspaceId as string;
         const pending = { identityId: idOf(event.stream), statuses: ["pending"] };
-        // Sets a timer per draft, under its own key, instead of reading up to ten thousand drafts here.
+        // Set one timer per draft under the draft's key, because reading up to ten thousand drafts here would take too long.
         for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, pending)) {
           await context.timers.set({ key: draftId, name: settingsChanged, inMs: 0 });
         }

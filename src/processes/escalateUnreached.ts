@@ -10,9 +10,9 @@ import type { Process, ProcessContext } from "./process.ts";
 type UnreachedRequest = { draftId: string; draft: Draft; notificationId: string };
 
 /**
- * Escalates an approval request that finally reached nobody to the identity's secondary channel at once. If there is none,
- * or it is the one that failed, the thread is marked for review. A thread is also marked if approval links were closed
- * twice: an outsider reads the approval mail.
+ * If an approval request finally reached nobody, escalates the draft to the identity's secondary channel at once. If there is no secondary
+ * channel, or it is the one that failed, marks the thread for review. Also marks a thread whose approval links were closed twice, because
+ * an outsider then reads the approval mail.
  */
 export function escalateUnreached(deps: Dependencies): Process {
   async function onFailed(event: Recorded, { cause }: ProcessContext): Promise<void> {
@@ -33,7 +33,7 @@ export function escalateUnreached(deps: Dependencies): Process {
     await commandThread(deps, { threadId: draft.threadId, command }, cause);
   }
 
-  /** Returns false if there is no secondary channel, or it was asked about this version and could not be reached. */
+  /** Escalates a draft. Returns false if there is no secondary channel, or if it was asked about this version and could not be reached. */
   async function escalate({ draftId, draft, notificationId }: UnreachedRequest, cause: Cause): Promise<boolean> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, deleted } = identity;
@@ -53,7 +53,9 @@ export function escalateUnreached(deps: Dependencies): Process {
   };
 }
 
-/** True if the secondary channel failed for good about this version before this request did. `failed` is in order of failure. */
+/**
+ * Returns true if an earlier request about this version finally failed at the secondary channel. `failed` is ordered by time of failure.
+ */
 function failedThereBefore({ notified: { open, failed }, version }: Draft, notificationId: string): boolean {
   const there = Object.values(open).filter((asked) => asked.version === version && asked.channel.slot === "secondary");
   const newest = failed.indexOf(there.at(-1)?.notificationId ?? "");

@@ -6,16 +6,19 @@ import type { Acting, NotYet, Process, ProcessContext } from "./process.ts";
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-/** Pages of expired mail handled in one run before other identities get their turn. */
+/** Maximum number of pages of mail that one run expires before other identities get their turn. */
 const pagesAtOnce = 20;
 const pauseMs = 100;
 
 /**
- * Checks an identity with held or quarantined mail once a day and expires mail older than the operator's retention. Runs even if nothing
- * expires by now, because the operator may set a retention at any time.
+ * Checks each identity with held or quarantined mail once a day, and expires mail that is older than the operator's retention. Runs even if
+ * no retention is set, because the operator may set one at any time.
  */
 export function expireMail(deps: Dependencies, retention: Retention): Process {
-  /** Names the timer by identity and day: however many mails set it, the check runs once and is not postponed. */
+  /**
+   * Sets tomorrow's timer. Its name contains the time of the check, so that the check runs once and is not postponed, however many mails
+   * set the timer.
+   */
   async function lookTomorrow(identityId: string, { timers }: Acting): Promise<void> {
     const dueAt = nextLook(identityId, deps.clock.now());
     await timers.set({ key: identityId, name: `look ${dueAt.toISOString()}`, dueAt });
@@ -53,7 +56,7 @@ export function expireMail(deps: Dependencies, retention: Retention): Process {
 const keptBy: readonly Disposition[] = ["held_over_quota", "held_identity_disabled", "quarantined"];
 const isKept = ({ disposition }: FilingDecision): boolean => keptBy.includes(disposition);
 
-/** Spreads the identities over the minutes of the day (UTC). */
+/** Returns the time of an identity's next check. Identities are spread over the minutes of the day (UTC). */
 function nextLook(identityId: string, after: Date): Date {
   const minute = Number.parseInt(identityId.slice(-4), 16) % (dayMs / minuteMs);
   const midnight = Math.floor(after.getTime() / dayMs) * dayMs;

@@ -4,8 +4,8 @@ import { idOf } from "#streams/event.ts";
 import type { Process } from "./process.ts";
 
 /**
- * Files every received mail into its thread, in order per identity. Never given up: only infrastructure can make it fail, because a mail
- * that cannot be read or filed is quarantined.
+ * Files every received mail into its thread, in order per identity. Retried for ever: a mail that cannot be read or filed is quarantined,
+ * so only a failure of the infrastructure can make this process fail.
  */
 export const fileInboundEmail = (deps: Dependencies): Process => ({
   name: "fileInboundEmail",

@@ -8,9 +8,9 @@ import type { Process, ProcessContext, RetryLater } from "./process.ts";
 const timer = "read again";
 
 /**
- * Reads a workspace's subscriptions again after any event of the payment processor about its customer, and sets the plan
- * by their current state. So the order, repetition and kind of events do not matter. Missed changes are found when a
- * period should have ended, and once a day.
+ * After any event of the payment processor about a workspace's customer, reads the workspace's subscriptions again and sets the plan by
+ * their present state. The order, repetition and kind of the events therefore do not matter. A change without an event is found when a
+ * period should have ended, and at the latest after a day.
  */
 export function followSubscriptions(deps: Dependencies, payments: PaymentProcessor): Process {
   const look = (workspaceId: string, context: ProcessContext): Promise<RetryLater | undefined> =>
@@ -27,7 +27,7 @@ export function followSubscriptions(deps: Dependencies, payments: PaymentProcess
     categories: ["processorCustomer", "billing"],
     keyOf: workspaceOf,
     concerns: ({ type, data }) => type !== "ProcessorEventNoticed" || data.workspaceId !== null,
-    // An open checkout is followed from the start: once it expires, its result is known in any case.
+    // An open checkout is followed from the moment it is opened: its result is known at the latest when it expires.
     on: { ProcessorEventNoticed: onNews, CustomerCreated: onNews, SubscriptionsAsked: onNews, CheckoutOpened: onNews },
     looksAt: "key",
     onTimer: ({ key: workspaceId }, context) => look(workspaceId, context),

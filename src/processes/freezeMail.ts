@@ -7,7 +7,7 @@ import type { Draft } from "#streams/draft/draft.ts";
 /** `mimeSha256`: key of the stored mail in the blob store. */
 export type FrozenMail = RenderedMail & { messageId: string; mimeSha256: string };
 
-/** Renders and signs the mail of an attempt and stores the exact bytes before they are sent. */
+/** Renders and signs the mail of an attempt, and stores the bytes that will be sent. */
 export async function freezeMail(deps: Dependencies, draft: Draft, attemptId: string): Promise<FrozenMail> {
   const content = await loadContent(deps.blobs, draft.stored);
   const domain = content.from.address.slice(content.from.address.lastIndexOf("@") + 1);

@@ -27,9 +27,10 @@ import { createWritePermission, type Sending } from "./writePermission.ts";
 export type DraftFailure = { code: string; message: string };
 
 /**
- * Result of beginning an attempt. `went on`: another run took it over; its delivery's stream says how it ended. `ended`: it was handed
- * over here, with this recorded state. Otherwise nothing was handed over: an obstacle prevents it, there was no room at the provider
- * (NoRoom), the provider could not be reached, the customer wrote again, or the draft cannot be sent.
+ * Result of beginning an attempt. `went on`: another run took the attempt over; the delivery's stream says how it ended. `ended`: the mail
+ * was handed over here, with this recorded state. Otherwise nothing was handed over: an obstacle prevents it (SetAside), there was no room
+ * at the provider (NoRoomMade), the provider could not be reached (NoConnectionMade), the customer wrote again (`staleBy`), or the draft
+ * cannot be sent (`fails`).
  */
 export type BeginResult =
   | "went on"
@@ -40,43 +41,44 @@ export type BeginResult =
   | { staleBy: string }
   | { fails: DraftFailure };
 
-/** `lookedAt`: monotonic time at which it was checked that the mail may be sent. */
+/** `lookedAt`: monotonic time of the check that the mail may be sent. */
 type StartResult = { lookedAt: number } | Exclude<BeginResult, { ended: Delivery }>;
 
 export type NoConnectionMade = { noConnection: NoConnection; message: string };
 
-/** `away`: the provider is unreachable for everyone. `otherwise`: the result for a draft that has waited long enough. */
+/** `away`: true if the provider is unreachable for everyone. `otherwise`: result to use if the draft has waited long enough. */
 export type NoRoomMade = { noRoom: { away: boolean; otherwise: NoConnectionMade } };
 
 type HandOverContext = Pick<ProcessContext, "cause" | "signal">;
 
 export type HandOvers = {
   /**
-   * Begins an attempt that was not started, and waits for one already under way in this process. Throws the signal's reason at once if it
-   * is aborted before the start (shutdown, takeover by another instance, or timeout); work it was waiting for then starts nothing.
+   * Begins an attempt that was not started; if it is already running in this operating-system process, waits for it. If the signal is
+   * aborted before the start (shutdown, takeover by another instance, or timeout), throws the signal's reason at once, and work that is
+   * still running then starts nothing.
    */
   begin(sending: Sending, told: HandOverContext): Promise<BeginResult>;
-  /** Takes over a started attempt: waits for it if it is under way here; otherwise records its outcome as unknown. */
+  /** Takes over a started attempt. If the attempt is running here, waits for it; otherwise records its outcome as unknown. */
   takeOver(attemptId: string, delivery: Delivery & { phase: "started" }, cause: Cause): Promise<void>;
-  /** Resolves when this attempt is not under way here. */
+  /** Resolves when this attempt is not running here. */
   ended(attemptId: string): Promise<void>;
 };
 
 /**
- * Everything slow, the connection first, is done before the last checks; then `DeliveryStarted` is recorded and the mail is
- * handed over at once. The provider's answer is recorded however long the event store is unreachable. A run that finds the
- * attempt already started hands nothing over.
+ * Creates the functions that hand mail over. Everything slow is done before the last checks, connecting first; then `DeliveryStarted` is
+ * recorded and the mail is handed over at once. The provider's response is recorded however long the event store is unreachable. A run that
+ * finds the attempt already started hands nothing over.
  */
 export function createHandOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
   const { provider, instanceId, handOverSeconds } = settings;
   const runs = createSingleFlight<BeginResult>();
-  /** Fences by attempt of starts whose append had an unknown result: nothing was handed over after them. */
+  /** By attempt, the fence of a start for which it is unknown if it was appended. Nothing was handed over after such a start. */
   const unused = new Map<string, string>();
 
   async function beginOnce(sending: Sending, told: HandOverContext): Promise<BeginResult> {
     const { draft } = sending;
     const { cause, signal } = told;
-    // Checked again below; the early check keeps a draft that cannot be sent yet from taking a connection.
+    // This is checked again below. The early check keeps a draft that cannot be sent yet from taking a connection.
     const { no } = await unlessAborted(signal, checkDraftSendable(deps, { moment: "connected", ...sending }, cause));
     if (no) return begunBy(no);
     const connection = await connectUnlessAborted(signal);
@@ -87,7 +89,7 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
     }
     crashPoint("deliver:connected");
     try {
-      // Rendered only now: an attempt waiting for a connection keeps no mail in memory.
+      // The mail is rendered only now, so that an attempt that waits for a connection keeps no mail in memory.
       const mail = await unlessAborted(signal, freezeMail(deps, draft, draft.attemptId));
       const started = await start(sending, mail, told);
       if (started !== "went on" && "lookedAt" in started)
@@ -102,7 +104,7 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
     }
   }
 
-  /** Returns a connection, or throws at once on abort; a connection that arrives later is discarded. */
+  /** Returns a connection. On abort, throws at once, and discards a connection that arrives later. */
   async function connectUnlessAborted(signal: AbortSignal): ReturnType<typeof connect> {
     const connecting = connect();
     try {
@@ -123,7 +125,7 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
     }
   }
 
-  /** Checks, then starts the attempt; repeats both if a stream that was checked has moved. */
+  /** Checks the draft, then starts the attempt. If a checked stream has moved, repeats both. */
   async function start(sending: Sending, mail: FrozenMail, told: HandOverContext): Promise<StartResult> {
     for (;;) {
       try {
@@ -154,7 +156,7 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
     return { lookedAt };
   }
 
-  /** True if another run has advanced the draft meanwhile, which explains the missing claim. */
+  /** Returns true if another run has moved the draft on meanwhile, so that the missing claim is explained. */
   async function isOver({ draftId, draft }: Sending): Promise<boolean> {
     const { state: now } = await deps.drafts.load(draftId);
     return now.status !== "sending" || now.attemptId !== draft.attemptId;
@@ -185,7 +187,10 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
     }
   }
 
-  /** Hands the mail over, once. No answer in time counts as unknown; a later answer is recorded as evidence. */
+  /**
+   * Hands the mail over, once. If the provider does not respond in time, the outcome counts as unknown; a later response is recorded as
+   * evidence.
+   */
   async function give(
     connection: ReadyConnection,
     { sending, mail, lookedAt }: { sending: Sending; mail: FrozenMail; lookedAt: number },
@@ -248,7 +253,7 @@ const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
     ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
     : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
 
-/** Converts a failed check before the start to the result of the attempt. */
+/** Converts a refusal by the checks before the start to the result of the attempt. */
 function begunBy(no: SendRefusal): SetAside | { staleBy: string } | { fails: DraftFailure } {
   const { question, refusal, obstacle, endedBy = [] } = no;
   if (question === "stale") return { staleBy: newerMessageIn(no) };

@@ -46,10 +46,10 @@ export type ProcessSettings = {
   smtpRetrySeconds: readonly number[];
   deliveryConfirmSeconds: number;
   handOverSeconds: number;
-  /** `onQueued`: called after deliveries were queued, so that they are sent without delay. */
+  /** `onQueued`: called after deliveries were queued, so that they are sent at once. */
   webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender; onQueued: () => void };
   webhookRetrySeconds: readonly number[];
-  /** Check intervals in seconds: pending in its first hour, pending later, verified. */
+  /** Seconds between DNS checks of a domain: pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;
   /** Days for which held and quarantined mail is kept. */
   retentionDaysHeld: number | "never";

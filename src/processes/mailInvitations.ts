@@ -12,21 +12,21 @@ import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 import { quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
 
-/** Data kept for another try. The link is not stored: each try makes a new one. */
+/** Data stored for another try. The link is not stored, because each try makes a new one. */
 type PendingInvitation = { workspaceId: string; memberId: string; eventId: string; at: string; by: Inviter | null };
 
 /** The person who invites; the name is null if they have none. */
 type Inviter = { name: string | null; email: string };
 
 /**
- * Mails an invitation link to each invited person, and a new link when the invitation is renewed. Invitations by an operator are not
- * mailed: the operator hands the link over. If a mail is sent twice, the later one has the valid link.
+ * Mails an invitation link to each invited person, and a new link when an invitation is renewed. Invitations by the operator are not
+ * mailed, because the operator hands the link over. If the mail is sent twice, only the link in the later mail is valid.
  */
 export function mailInvitations(deps: Dependencies, provider: MailProvider): Process {
   async function mail(invited: PendingInvitation, tries: number, context: ProcessContext): Promise<void> {
     const { workspaceId, memberId, eventId, at, by } = invited;
     const member = await memberState(deps, { workspaceId, memberId });
-    // Withdrawn or accepted meanwhile, or too old to be useful.
+    // The invitation was withdrawn or accepted meanwhile, or is too old to be mailed.
     if (member?.status !== "invited" || isOldNews(deps, at)) return;
     const link = await invitationLink(deps, { workspaceId, memberId });
     const { name } = (await deps.workspaces.load(workspaceId)).state;

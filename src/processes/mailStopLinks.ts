@@ -10,8 +10,8 @@ import { isOldNews } from "./oldNews.ts";
 import type { Process } from "./process.ts";
 
 /**
- * Mails a new unsubscribe link to the mailbox of an old one, in the footer that every such mail has. Tried
- * once: a person who gets none can ask again.
+ * Mails a new unsubscribe link, in the footer that all notification mail has, to the mailbox of an old link. Tried once, because a person
+ * who gets no mail can request it again.
  */
 export function mailStopLinks(deps: Dependencies, provider: MailProvider): Process {
   async function onRequested(event: Recorded): Promise<void> {

@@ -5,15 +5,18 @@ import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.t
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { LaterTimer, Process, ProcessContext } from "./process.ts";
 
-/** Milliseconds after which a draft's change is noted on its thread here: by then its command has noted it, unless it was cut off. */
+/**
+ * Milliseconds after which this process notes a draft's change on its thread. By then the command that changed the draft has noted the
+ * change, unless it was interrupted.
+ */
 const cutOffAfterMs = 5_000;
 
-/** The note on the thread about a draft, and the draft's revision that it is about. */
+/** What is noted on the thread about a draft, and the draft's revision that the note is about. */
 type Note = { outcome: DraftOutcome; draftRevision: number };
 
 /**
- * Keeps a thread's status in step with its drafts. Commands note changes themselves, so that they show at once; this process covers
- * commands that were cut off in between. An older note changes nothing.
+ * Keeps a thread's status up to date with its drafts. Commands note their changes themselves, so that these show at once; this process
+ * handles commands that were interrupted before the note. An older note changes nothing.
  */
 export function noteDrafts(deps: Dependencies): Process {
   async function note(draftId: string, { outcome, draftRevision }: Note, { cause }: ProcessContext): Promise<void> {
@@ -39,7 +42,7 @@ export function noteDrafts(deps: Dependencies): Process {
       DraftMarkedStale: byCommand,
     },
     on: {
-      // A failure is noted by this process alone.
+      // No command notes a failure, so this process notes it at once.
       DraftFailed: ({ stream, revision }: Recorded, context) =>
         note(idOf(stream), { outcome: "failed", draftRevision: revision }, context),
     },

@@ -22,18 +22,24 @@ type ApproverQuestion = {
   draftId: string;
   slot: ChannelSlot;
   tries: number;
-  /** The only version to ask about, if the draft escalated or one of its links was closed; null: the newest. */
+  /**
+   * Version to ask about if the draft escalated or one of its links was closed; a newer version is not asked about. null: the newest
+   * version.
+   */
   version: number | null;
-  /** Time of the event that caused the request (ISO 8601). Absent: the approvers are asked however late. */
+  /** Time of the event that caused the request (ISO 8601). If absent, the approvers are asked however late it is. */
   happenedAt?: string;
-  /** Skip approvers who were already asked about this version: this is the first request about it, or a channel was just named. */
+  /**
+   * Set if approvers who were already asked about this version are not asked again: this is the first request about it, or a channel was
+   * just named.
+   */
   unlessAsked?: UnlessAsked;
 };
 
 /**
- * Asks a draft's approvers: when it is submitted, whenever it changes, and when the agent asks again; the secondary channel once
- * it escalates; a new approver after the channel changed; with a new link, once per version and cause, after a link was closed;
- * and when an approver resumes stopped mail.
+ * Asks a draft's approvers: when the draft is submitted or changed, when the agent asks again, and when an approver resumes stopped mail.
+ * Asks the secondary channel when the draft escalates, and a new approver when a channel changes. After a link was closed, sends a new one,
+ * once per version and cause.
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
@@ -43,17 +49,18 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const { state: draft, position } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
-    // A newer version than the escalated one has its own escalation delay.
+    // If the draft has a newer version than the escalated one, that version escalates after its own delay.
     if (version !== null && version !== draft.version) return undefined;
-    // The version's own escalation will ask the secondary channel.
+    // The secondary channel will be asked when this version escalates.
     if (slot === "secondary" && draft.escalatedVersion !== draft.version) return undefined;
-    // An approver named later is asked then.
+    // If the identity has no approver, one that is named later is asked at that time.
     const { state: identity } = await deps.identities.load(draft.identityId);
     if (channelOf(identity, slot) === null) return undefined;
     if (unlessAsked && (await hasOpenRequest(deps, { draftId, draft, identity, slot }, unlessAsked))) return undefined;
-    // The request is rendered from read models, which must know this draft first.
+    // The request is rendered from read models, so they must know this draft first.
     if (!(await reached(position, shown))) return { waitFor: position, of: shown };
-    // Checked before the request is recorded: otherwise a pause of days would leave requests whose tokens nobody received.
+    // The pause is checked before the request is recorded, because otherwise each try during a long pause would record a request whose
+    // tokens nobody receives.
     await requireNotPaused(deps);
     const nextTryMs = retryAfterMs(tries);
     const lastTry = nextTryMs === undefined;
@@ -62,12 +69,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const name = `retry ${slot}`;
     const inMs = asking.again ? (asking.inMs ?? nextTryMs) : undefined;
     if (inMs === undefined) {
-      // A retry that is still due for an older request would ask the same again.
+      // A waiting retry of an older request would ask a second time, so cancel it.
       await timers.cancel(draftId, name);
       return undefined;
     }
     const waited = asking.again && asking.inMs !== undefined;
-    // Waiting for quota counts as no try and has no time limit: the service's own limit must not leave an approver unasked.
+    // Waiting for quota does not count as a try and has no time limit, because the service's own quota must not leave an approver unasked.
     const payload = waited ? { slot, version, tries } : { slot, version, happenedAt, tries: tries + 1 };
     await timers.set({ key: draftId, name, inMs, payload });
     return undefined;
@@ -86,7 +93,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId, version: draft.version, happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "secondary", ...(unlessAsked && { unlessAsked }) }, context);
   };
-  /** If several approvals are required, asks both channels: the secondary one was asked from the start. */
+  /** Asks again at the agent's request. If several approvals are required, asks both channels, because both were asked from the start. */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const waiting = await onDraft(event, context);
     if (waiting) return waiting;
@@ -95,9 +102,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return identity.approvalsRequired === 1 ? undefined : onSecond(event, undefined, context);
   }
   /**
-   * Handles a draft returned to pending. An approval undone by its approver keeps the request open with those who have
-   * it. If the draft had escalated, the secondary channel's request or retry may have fallen into the time it was
-   * approved, when nobody is asked: it is asked now.
+   * Handles a draft that returned to pending. If its approver undid the approval, the open request stays valid and is not sent again. If
+   * the draft had escalated, the request to the secondary channel may have been due while the draft was approved, when nobody is asked, so
+   * that channel is asked now.
    */
   async function onReturned(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
@@ -109,7 +116,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return waiting ?? onSecond(event, "before", context);
   }
 
-  /** Does not ask an approver who edited the draft and thereby approved it, if others still have to approve. */
+  /** Asks after an edit. If an approver edited the draft and thereby approved it, asks the other approvers only. */
   async function onEdited(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
@@ -134,7 +141,10 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return ask({ ...first, draftId, slot: channel.slot, version, happenedAt: event.metadata.at }, context);
   }
 
-  /** Asks the approvers of a changed channel: those asked before cannot decide any more, so pending drafts would wait for ever. */
+  /**
+   * Asks the approvers of a changed channel about pending drafts, because the approvers asked before can no longer decide and the drafts
+   * would wait for ever.
+   */
   async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { changes } = event.data as { changes: Partial<IdentitySettings> };
     const slots = changedSlots(changes);
@@ -144,7 +154,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     return undefined;
   }
 
-  /** Asks approvers who could not be reached while their mail was stopped. */
+  /** Asks an approver who resumed stopped mail and could not be reached before. */
   async function onResumed(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const of: readonly ReadModel[] = ["identities", "drafts"];
     if (!(await context.reached(event.position, of))) return { waitFor: event.position, of };
@@ -155,9 +165,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   }
 
   /**
-   * Sets a timer for each pending draft of an identity to ask through these channels, except where they were asked
-   * already. Each runs under its draft's key, so that two requests about one draft never run at once and ask twice. Drafts
-   * are not loaded here: there may be ten thousand.
+   * Sets a timer for each pending draft of an identity, to ask through these channels where they were not asked yet. Each timer runs under
+   * its draft's key, so that two requests about one draft never run concurrently. Drafts are not loaded here, because there may be ten
+   * thousand.
    */
   async function askOfPending(
     { identityId, slots }: { identityId: string; slots: ChannelSlot[] },

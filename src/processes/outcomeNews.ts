@@ -2,20 +2,23 @@ import { shortLine } from "#src/html/visible.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 
-/** How a draft ended, as mailed to approvers. */
+/** What approvers are mailed about how a draft ended. */
 export type OutcomeNews = {
-  /** Fixed text only: nothing written by tenants or customers. */
+  /** Fixed text, without anything that tenants or customers wrote. */
   subject: string;
   sentences: string[];
-  /** Mailed to those who were asked about one of these versions … */
+  /** Versions; the approvers who were asked about one of them get the mail. */
   versions: number[];
-  /** … except the person who decided and saw the result, and, if `primary`, the primary channel's approver, who is asked again. */
+  /**
+   * Who gets no mail: the person who decided and saw the result (`address`) and, if `primary`, the primary channel's approver, who is asked
+   * again instead.
+   */
   except: { address: string | null; primary?: true };
 };
 
 type History = readonly Recorded<DraftEvent>[];
 
-/** Returns what approvers are mailed about an event, given the draft's history up to it; null if nothing. */
+/** Returns what approvers are mailed about an event, from the draft's history up to the event; null if nothing. */
 export function outcomeNews(event: Recorded<DraftEvent>, history: History): OutcomeNews | null {
   const actor = event.metadata.actor;
   switch (event.type) {
@@ -31,7 +34,7 @@ export function outcomeNews(event: Recorded<DraftEvent>, history: History): Outc
       };
     }
     case "DraftFailed": {
-      // An unconfirmed outcome is mailed by tellApprovers.ts.
+      // tellApprovers.ts mails an unconfirmed outcome.
       if (event.data.code === "unconfirmed") return null;
       const sentences = [
         `The mail was not sent: ${shortLine(event.data.message, 300)}`,
@@ -46,7 +49,7 @@ export function outcomeNews(event: Recorded<DraftEvent>, history: History): Outc
       return { subject: "Stopped: a newer message arrived", sentences, ...toThoseAsked(history, actor) };
     }
     case "DraftRejected": {
-      // Rejecting a stale draft only archives it: approvers were already mailed that it will not be sent.
+      // Rejecting a stale draft only archives it: approvers were mailed before that the draft will not be sent.
       if (history.some(({ type }) => type === "DraftMarkedStale")) return null;
       const { reason } = event.data;
       const why = reason === null ? [] : [`The reason given: “${shortLine(reason, 300)}”`];
@@ -59,7 +62,7 @@ export function outcomeNews(event: Recorded<DraftEvent>, history: History): Outc
       return { subject: "Approved: a mail you were asked about", sentences, ...toThoseAsked(history, actor) };
     }
     case "DraftEdited": {
-      // An edit that also approved is mailed once sent; until then its author can undo it.
+      // An edit that also approved the draft is mailed when the draft is sent, because its author can undo the approval until then.
       if (event.data.because !== "edit" || event.data.approvedAtOnce) return null;
       const sentences = [
         "The mail was changed after you were asked about it, so you can no longer decide with your links. The first approver is asked about the new version, and you will be asked if it is not decided in time.",
@@ -86,7 +89,7 @@ const decisionIn = (history: History): ApprovingEvent | undefined =>
 const isByKey = (event: Recorded<DraftEvent>): boolean =>
   event.type === "DraftQueued" && event.data.authorisation.kind === "api_key";
 
-/** An approval that also sends is mailed by its outcome instead. */
+/** Returns true if the approval itself is mailed: if it does not send the draft. Otherwise the outcome is mailed instead. */
 const isToldApproval = (event: Recorded<DraftEvent>): boolean =>
   event.type === "DraftApproved" && !event.data.sendRequested;
 
@@ -94,8 +97,9 @@ const approvedBy = (decision: ApprovingEvent | undefined): string[] =>
   decision ? [`It was approved by ${describeDecider(decision.metadata.actor)}.`] : [];
 
 /**
- * Returns the versions whose approvers are mailed: the newest, and those before it that were replaced by the service or by an edit
- * approved at once, which they were not mailed about. `who` saw it on the page.
+ * Returns the versions whose approvers are mailed: from the newest version back to the last one that was submitted or edited without
+ * approval. The versions after that one, made by the service or by an edit approved at once, were not mailed about. `who`: person who saw
+ * the outcome on a page and gets no mail.
  */
 function toThoseAsked(history: History, who?: Actor): Pick<OutcomeNews, "versions" | "except"> {
   const made = history.filter((event) => event.type === "DraftSubmitted" || event.type === "DraftEdited");

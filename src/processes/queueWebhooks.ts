@@ -6,7 +6,7 @@ import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deli
 import type { Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 
-/** Queues published events for every webhook subscribed to them, in log order per draft, thread or domain. */
+/** Queues the published events for every webhook that subscribes to them, in log order per draft, thread or domain. */
 export function queueWebhooks(
   deps: Dependencies,
   { deliveries, onQueued }: { deliveries: WebhookDeliveries; onQueued: () => void },
@@ -16,7 +16,7 @@ export function queueWebhooks(
     { reached }: ProcessContext,
   ): Promise<WaitForModels | undefined> {
     if (workspaceId === null) return undefined;
-    // The feed numbers the published events; an event it has not read yet has no number.
+    // The feed's read model numbers the published events, so it must have read the event first.
     if (!(await reached(position, ["feed", "webhooks"]))) return { waitFor: position, of: ["feed", "webhooks"] };
     const listeners = await activeWebhooks(deps.reads, workspaceId);
     const events = listeners.length === 0 ? [] : await eventsAt(deps.reads, workspaceId, position);

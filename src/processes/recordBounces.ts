@@ -7,8 +7,8 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Process, WaitForModels } from "./process.ts";
 
 /**
- * Records bounces of mail sent by the service, recognised by the Message-ID they report; it does not matter if the bounce itself is held.
- * Bounces of approval mail arrive at the address it is sent from.
+ * Records bounces of mail sent by the service. A bounce is recognised by the Message-ID that it reports, even if the bounce itself is held.
+ * Bounces of approval mail arrive at the address that the mail is sent from.
  */
 export const recordBounces = (deps: Dependencies): Process => ({
   name: "recordBounces",
@@ -26,7 +26,7 @@ export const recordBounces = (deps: Dependencies): Process => ({
       await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome, evidence }, cause);
     },
     ApprovalReplyReceived: async (event, { cause, reached }): Promise<WaitForModels | undefined> => {
-      // For a bundle mail, the drafts say which requests it contained.
+      // The read model of drafts says which requests a bundle mail contained.
       const of = ["drafts"] as const;
       if (!(await reached(event.position, of))) return { waitFor: event.position, of };
       const { headers, deliveryId } = event.data as ApprovalReplyEvent["data"];

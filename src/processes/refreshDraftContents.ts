@@ -7,7 +7,10 @@ import type { Process } from "./process.ts";
 
 const shown = ["displayName", "replyToEmail", "signatureText", "signatureHtml"];
 
-/** Creates a new version of an identity's open drafts when its name, reply-to or signature changes; approved ones return to pending. */
+/**
+ * When an identity's name, reply-to or signature changes, makes a new version of each of its open drafts. Approved drafts return to
+ * pending.
+ */
 export const refreshDraftContents = (deps: Dependencies): Process => ({
   name: "refreshDraftContents",
   categories: ["identity"],
@@ -31,7 +34,9 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
   },
 });
 
-/** Decided or edited meanwhile: that state is kept, and the content is compared again before sending. */
+/**
+ * Ignores the refusal if the draft was decided or edited meanwhile: that state is kept, and the content is compared again before sending.
+ */
 function ignoreDecided(error: unknown): void {
   if (!(error instanceof Rejected)) throw error;
 }

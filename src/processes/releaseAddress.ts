@@ -5,7 +5,7 @@ import type { Process } from "./process.ts";
 
 const againInMs = 2_000;
 
-/** Frees a deleted identity's address once none of its mail is being sent. The deletion itself usually has freed it. */
+/** Frees a deleted identity's address once none of the identity's mail is being sent. Usually the deletion has freed it already. */
 export function releaseAddress(deps: Dependencies): Process {
   return {
     name: "releaseAddress",

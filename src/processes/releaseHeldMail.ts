@@ -9,11 +9,11 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Acting, Process, ProcessContext, WaitForModels } from "./process.ts";
 
 /**
- * Releases held mail when the identity or the plan allows it: the identity is active again, another plan is set, a new period began, or
- * another identity was deleted. Mail whose filing decided to hold it meanwhile is checked again.
+ * Releases held mail when the identity or the plan allows it: the identity is active again, the plan changed, a new period began, or
+ * another identity was deleted. Also checks mail that a filing decided to hold while that happened.
  */
 export function releaseHeldMail(deps: Dependencies): Process {
-  /** Releases mail held for quota in one queue per workspace: the oldest first, whichever identity it is for. */
+  /** Releases a workspace's mail that is held for quota, the oldest first, whichever identity it is for. */
   async function release(
     { workspaceId, position }: WorkspacePosition,
     identityIds: readonly string[],
@@ -23,7 +23,10 @@ export function releaseHeldMail(deps: Dependencies): Process {
     if (left) await lookAgain({ workspaceId, position }, acting);
   }
 
-  /** Sets a timer for the next billing period. A period that is already over is ended by an event from the payment processor. */
+  /**
+   * Sets a timer for the next billing period. If the present period is already over, an event of the payment processor will begin the next
+   * one.
+   */
   async function lookAgain({ workspaceId, position }: WorkspacePosition, { timers }: Acting): Promise<undefined> {
     const { period } = await currentPlan(deps, workspaceId);
     if (period === null || period.end <= deps.clock.now()) return;
@@ -39,7 +42,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
     return release({ workspaceId, position }, [...new Set([...held, ...beside])], context);
   }
 
-  /** The identity or the plan may have changed while the filing was decided, so check again. */
+  /** Checks mail again after it was held, because the identity or the plan may have changed while its filing was decided. */
   async function onHeld(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { disposition } = event.data as FilingDecision;
     const [at, identityId] = [placeOf(event), idOf(event.stream)];
@@ -70,7 +73,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
   };
 }
 
-/** A workspace, and the log position up to which its held mail must be in the read model. */
+/** A workspace, and the log position up to which the read model must know its held mail. */
 type WorkspacePosition = { workspaceId: string; position: number };
 
 const placeOf = (event: Recorded): WorkspacePosition => ({ workspaceId: workspaceOf(event), position: event.position });

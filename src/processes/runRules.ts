@@ -19,12 +19,12 @@ import { createSubmissionRules, type PendingNotices } from "./runSubmissionRules
 
 type AuthenticatedData = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
 
-/** Tries, and milliseconds between them, in which the rules about a delivery wait until its draft is recorded as sent. */
+/** Number of tries, and milliseconds between them, for which rules about a delivery wait until the draft is recorded as sent. */
 const sentWithin = { tries: 10, againInMs: 200 };
 
 /**
- * Runs a workspace's rules on events of its mail and drafts. The rules about a message run before those about
- * drafts that answer it: both share a key.
+ * Runs a workspace's rules on events of its mail and drafts. A message and the drafts that answer it share a key, so that the message's
+ * rules run before the drafts' rules.
  */
 export function runRules(deps: Dependencies, outlets: Outlets): Process {
   const submissions = createSubmissionRules(deps, outlets, { onReceived, tellPeople });
@@ -54,7 +54,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       complete = await runActions(deps, { outlets, runId, part: "notices" }, cause);
     } catch (error) {
       if (!(error instanceof PausedByOperator) || key === runId) throw error;
-      // Separate key, so that other rules about this message or draft are not delayed.
+      // Notices have their own key, so that they do not delay other rules about this message or draft.
       await timers.set({ key: runId, name: "notices", inMs: 0, payload: { ...payload, tries } });
       return;
     }
@@ -76,13 +76,16 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     return run(event, { trigger: "email.received", key: messageId, runId, about }, context);
   }
 
-  /** Notes the draft on its thread first, so that rules see the current thread and may change it. */
+  /**
+   * Runs the rules about a draft's event. First notes the draft on its thread, so that rules see the thread's present state and may change
+   * it.
+   */
   const onDraft =
     (trigger: TriggerEvent) =>
     (event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> =>
       aboutOneDraft(
         event,
-        // The handler is registered for draft events only, so this is one.
+        // The handler is registered for draft events only, so the event is one.
         { trigger, draftId: idOf(event.stream), noted: outcomeAfter(event as unknown as DraftEvent) },
         context,
       );
@@ -92,7 +95,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
   ): Promise<WaitForModels | undefined> {
-    // Earlier runs about the draft are read from this read model.
+    // Earlier runs about the draft are in this read model.
     if (!(await context.reached(event.position, ["ruleEvaluations"])))
       return { waitFor: event.position, of: ["ruleEvaluations"] };
     const { state: draft } = await deps.drafts.load(draftId);
@@ -109,7 +112,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     return run(event, { trigger, key: draftId, runId, about }, context);
   }
 
-  /** Waits for the draft to be recorded as sent: the provider may confirm a delivery before that. */
+  /** Runs the rules about a delivery after the draft is recorded as sent, because the provider may confirm the delivery before that. */
   async function onDelivered(
     event: Recorded,
     context: ProcessContext,
@@ -121,7 +124,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     return aboutOneDraft(event, { trigger: "email.delivered", draftId }, context);
   }
 
-  /** Waits until an approval cannot be undone any more; until then it does not count for rules. */
+  /** Runs the rules about an approval once it cannot be undone any more, because it does not count for rules before. */
   async function onApproved(event: Recorded, context: ProcessContext): Promise<WaitForModels | RetryLater | undefined> {
     const { sendAfter } = event.data as { sendAfter?: string };
     if (sendAfter === undefined) return onDraft("draft.approved")(event, context);
@@ -129,12 +132,12 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
     if (againInMs > 0) return { againInMs };
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isTakenBack = draft.status === "pending" || draft.status === "rejected";
-    // Undone and approved again since: the newer approval's event runs the rules.
+    // The approval was undone. If the draft was approved again since, the event of that approval runs the rules.
     if (isTakenBack || (draft.status === "approved" && draft.approver?.sendAfter !== sendAfter)) return undefined;
     return onDraft("draft.approved")(event, context);
   }
 
-  /** An auto-approved draft counts as approved once its own rules leave it approved. */
+  /** Runs the approval rules of an auto-approved draft, which counts as approved only once its creation rules have left it approved. */
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     return draft.autoApproved ? onDraft("draft.approved")(event, context) : undefined;
@@ -142,7 +145,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
 
   return {
     name: "runRules",
-    // A rule must not run on events from before it was created.
+    // A rule must not run on events that happened before it was created.
     onlyNews: true,
     categories: ["thread", "draft", "delivery"],
     keyOf(event) {
@@ -150,7 +153,7 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
       if (event.type === "DraftSubmitted") return (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
       return event.type === "DeliveryDelivered" ? (event.data.draftId as string) : idOf(event.stream);
     },
-    // An auto-approved draft waits for the end of its rules, even if there are none.
+    // An auto-approved draft waits until its rules have ended, so this process must record that even if there are no rules.
     concerns: ({ type, data }, { rules }) => rules || (type === "DraftSubmitted" && data.autoApproved === true),
     on: {
       MessageAuthenticated: onReceived,

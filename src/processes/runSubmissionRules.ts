@@ -21,7 +21,7 @@ import type { Acting, ProcessContext } from "./process.ts";
 
 type Mode = "auto" | "manual" | null;
 
-/** Notices from a run of rules to be sent: the lane's key, and the number of earlier tries. */
+/** Notices of a rule run that are to be sent: the key of their lane, and the number of earlier tries. */
 export type PendingNotices = { key: string; runId: string; tries: number };
 
 /** Functions of runRules.ts that submissions use. */
@@ -30,14 +30,16 @@ type RuleRunFunctions = {
   tellPeople(telling: PendingNotices, acting: Acting): Promise<void>;
 };
 
-/** Longest wait, in milliseconds, of a draft's rules for the authentication of the message it answers; and the interval between checks. */
+/**
+ * Maximum time in milliseconds that a draft's rules wait for the authentication of the answered message; below, the pause between checks.
+ */
 const proofWithinMs = 10_000;
 const lookEveryMs = 500;
 
 /**
- * Runs the rules for draft.created. They run after the rules of the answered message, which may have set an approval mode for the draft.
- * Their beginning and end are recorded on the draft: an auto-approved draft is not sent before, even if there are no rules. If there were
- * none at its submission, the submission records that they have run (canNoRuleApply).
+ * Runs the rules for draft.created, after the rules of the answered message, which may have set an approval mode for the draft. Records on
+ * the draft when its rules begin and end, because an auto-approved draft is not sent before the end, even if there are no rules. If no rule
+ * could apply when the draft was submitted, the submission has recorded the end (canNoRuleApply).
  */
 export function createSubmissionRules(deps: Dependencies, outlets: Outlets, beside: RuleRunFunctions) {
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<undefined> {
@@ -45,7 +47,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
     const draftId = idOf(event.stream);
     const runId = createdRunId(event.id);
     const { state: draft } = await deps.drafts.handle(draftId, { type: "BeginRules" }, cause);
-    // Submitted without rules: rules created since are evaluated when the send is claimed.
+    // The draft was submitted when there were no rules. Rules created since are evaluated when its send is claimed.
     if (draft.autoApproved && draft.rulesApplied && !(await deps.ruleRuns.load(runId)).state.evaluated)
       return undefined;
     const mail = await mailAnsweredBy(deps, draft);
@@ -61,7 +63,8 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
       });
       return undefined;
     }
-    // The message's rules may require a person and still wait for its authentication: an automatic approval is not valid without them.
+    // The message's rules may require a person, but still wait for the message's authentication. An automatic approval is not valid before
+    // they have run.
     if (proof.isAwaited && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
     await ensureReceived(draft, proof, context);
     const { workspaceId, threadId } = draft;
@@ -78,7 +81,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
     if (run) await runActions(deps, { outlets, runId, part: "quick" }, cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
-    // The draft's own rules come later in the order: their decision replaces this one.
+    // The draft's own rules run after the message's rules, so their decision replaces that of the message's rules.
     if (own && fromMessage && !fromMessage.isUsedUp) await takeMode({ draftId, ...fromMessage }, cause);
     const mode = own ? own.mode : await settle({ draftId, draft }, fromMessage, cause);
     await applyRules(deps, { draftId, mode }, cause);
@@ -101,13 +104,17 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
   }
 
   /**
-   * Runs the message's rules now if they could set a mode: its authentication may be newer than the draft, so they may not have run yet.
+   * Runs the message's rules now if they could set a mode. The message's authentication may be newer than the draft, so these rules may not
+   * have run yet.
    */
   async function ensureReceived(draft: Draft, { said }: AuthenticationState, context: ProcessContext): Promise<void> {
     if (said !== null && (await messageMaySetMode(draft))) await beside.onReceived(said, context.because(said));
   }
 
-  /** Returns the approval mode that the draft's own rules set; null if they set none. `mode` is null if it could not be applied. */
+  /**
+   * Returns the approval mode that the draft's own rules set; null if they set none. In the result, `mode` is null if the mode could not be
+   * applied.
+   */
   async function ownMode(runId: string): Promise<{ mode: Mode } | null> {
     const { state: run } = await deps.ruleRuns.load(runId);
     const decision = approvalDecision(run);
@@ -124,7 +131,10 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
     isUsedUp: boolean;
   } | null;
 
-  /** Returns the last approval mode that the message's rules set for the next draft based on it. `isUsedUp`: another draft used it. */
+  /**
+   * Returns the last approval mode that the message's rules set for the next draft that answers the message. `isUsedUp`: true if another
+   * draft has used that mode.
+   */
   async function modeOfMessage(draftId: string, { basedOnMessageId }: Draft): Promise<FromMessage> {
     if (basedOnMessageId === null) return null;
     const runId = receivedRunId(basedOnMessageId);
@@ -135,7 +145,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
 
   type Suppressed = { ruleId: string; index: number; reason: string };
 
-  /** Returns false if another draft used the mode first. */
+  /** Marks the mode as used by this draft. Returns false if another draft used it first. */
   async function takeMode(
     { draftId, runId, suppressed }: { draftId: string; runId: string; suppressed?: Suppressed },
     cause: Cause,
@@ -146,8 +156,8 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
   }
 
   /**
-   * Applies the message's rules and the identity's setting if the draft's own rules set no mode, now that
-   * the authentication of the message is known.
+   * Called when the authentication of the message is known. If the draft's own rules set no mode, applies that of the message's rules, or
+   * the identity's setting.
    */
   async function settle(
     { draftId, draft }: { draftId: string; draft: Draft },
@@ -156,7 +166,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
   ): Promise<Mode> {
     if (fromMessage?.mode === "manual") {
       const isForThisOne = !fromMessage.isUsedUp && (await takeMode({ draftId, ...fromMessage }, cause));
-      // Against the identity's automatic approval, a manual mode applies to every draft based on that message.
+      // A `manual` mode overrides the identity's automatic approval for every draft that answers the message.
       return isForThisOne || draft.autoApproved ? apply({ draftId, mode: "manual" }, fromMessage, cause) : null;
     }
     const found = fromMessage?.isUsedUp ? null : fromMessage;
@@ -164,7 +174,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
     const submitted = { draftId, draft: { ...draft, version: 1 }, submittedBySwitch: draft.autoApproved };
     const { decision } = await reevaluateRules(deps, submitted);
     if (found !== null) {
-      // A rule that was changed or deleted since the message arrived approves nothing any more.
+      // If the rule was changed or deleted after the message arrived, it approves nothing any more.
       if (decision.by.some((source) => source.kind === "rule" && source.ruleId === found.rule.ruleId)) {
         return (await takeMode({ draftId, ...found }, cause)) ? apply({ draftId, mode: "auto" }, found, cause) : null;
       }
@@ -188,7 +198,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
       await decideSubmission(deps, { subject, mode, because: reason }, cause);
       return mode;
     } catch (error) {
-      // Decided, edited or placed under human approval meanwhile: that state is kept.
+      // The draft was decided or edited meanwhile, or human approval became required; that state is kept.
       if (error instanceof Rejected) return null;
       throw error;
     }
@@ -207,7 +217,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
   };
 }
 
-/** Returns the single action about the draft's approval that was not suppressed, if any. */
+/** Returns the run's single action about the draft's approval that was not suppressed; null if there is none. */
 function approvalDecision({ evaluated }: RuleRun): { mode: "auto" | "manual"; key: string } | null {
   for (const { ruleId, actions } of evaluated?.results ?? []) {
     for (const [index, { action, suppressed }] of actions.entries()) {

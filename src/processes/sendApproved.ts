@@ -9,24 +9,27 @@ import { undoDeadline } from "#streams/draft/undo.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
 
-/** Milliseconds until a draft whose claim is held by another send is tried again, in case no event reports the release. */
+/** Milliseconds until a draft that another send has claimed is tried again, in case no event reports the claim's release. */
 const recheckMs = 10_000;
 
-/** Milliseconds that an auto-approved draft waits for its creation rules: from their beginning, and in all; then a person is asked. */
+/**
+ * Maximum time in milliseconds that an auto-approved draft waits for its creation rules: `ofTurn` from their beginning, `inAll` in total.
+ * After that a person is asked.
+ */
 const rulesWithinMs = { ofTurn: 30_000, inAll: 300_000 };
 
-/** Refusals due to the sender's state, which the sender's own events end. */
+/** Refusals because of the sender's state. Events of the sender end them. */
 const byState = ["sending_paused", "identity_not_active"];
 
 /** Refusals because the identity now requires a person's approval, or more approvals. */
 const wantsPeople = ["human_approval_required", "approvals_missing"];
 
-/** Refusals after which the draft's own status determines what happens next. */
+/** Refusals after which the draft's own status says what happens next. */
 const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn", "answered_meanwhile"];
 
 /**
- * Sends approved drafts. The approval is recorded first, so a crash in between loses nothing. An approval by a signed-in person is sent
- * once it can no longer be undone; an automatic approval once the creation rules have run.
+ * Sends approved drafts. The approval is recorded first, so a crash before the send loses nothing. A draft approved by a signed-in person
+ * is sent once they cannot undo the approval any more; an automatically approved draft, once its creation rules have run.
  */
 export function sendApproved(deps: Dependencies): Process {
   async function send(draftId: string, acting: Acting): Promise<SetAside | undefined> {
@@ -34,7 +37,8 @@ export function sendApproved(deps: Dependencies): Process {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.status !== "approved" || !draft.sendRequested) return undefined;
       const until = undoDeadline(draft, deps.clock.now().toISOString());
-      // The approval can still be undone: wait until then, whatever woke this run. An undone one needs no action then.
+      // The approval can still be undone, so wait until it cannot, whichever event or timer woke this run. If it is undone by then, there
+      // is nothing to do.
       if (until !== null) return again(draftId, acting, { dueAt: new Date(until) });
       // Only a person's approval may precede the creation rules.
       if (draft.autoApproved && !draft.rulesApplied) return undefined;
@@ -54,20 +58,20 @@ export function sendApproved(deps: Dependencies): Process {
     const { cause } = acting;
     if (resolved.includes(error.code)) return againIfStillMeant(draftId, acting);
     if (wantsPeople.includes(error.code)) return askPerson(draftId, error.message, cause);
-    // Any other refusal leaves the draft approved, with the reason shown, for the approver or a plan change to resolve.
+    // Any other refusal leaves the draft approved and shows the reason, so that the approver or a change of plan can resolve it.
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
     const { no } = await checkSenderAllowed(deps, draft, "shown");
-    // The obstacle has changed or gone meanwhile: try again, to record the current reason.
+    // The obstacle has ended or changed meanwhile, so try again; that sends the draft or records the present reason.
     if (no?.refusal.code !== error.code) return "again";
     // A deleted identity is an obstacle that no event ends.
     return no.endedBy?.length ? { setAside: no.endedBy } : undefined;
   }
 
   /**
-   * Retries later if the draft is still to be sent: an interrupted send may hold its claim, and once that is
-   * released the approval must be carried out.
+   * Tries again later if the draft is still to be sent. An interrupted send may hold the draft's claim, and the approved draft must be sent
+   * once that claim is released.
    */
   async function againIfStillMeant(draftId: string, acting: Acting): Promise<undefined> {
     const { state: draft } = await deps.drafts.load(draftId);
@@ -75,8 +79,8 @@ export function sendApproved(deps: Dependencies): Process {
   }
 
   /**
-   * Returns an automatically approved draft to pending if the identity requires human approval since: its
-   * approvers are asked as for any pending draft.
+   * Returns an automatically approved draft to pending, because its identity has come to require human approval. Its approvers are then
+   * asked as for any pending draft.
    */
   async function askPerson(draftId: string, because: string, cause: Cause): Promise<undefined> {
     await changeDraft(deps, { draftId, command: { type: "ReturnToPending", because } }, cause);
@@ -116,7 +120,7 @@ export function sendApproved(deps: Dependencies): Process {
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
     concerns({ type, data, metadata }) {
-      // A send that this process itself abandoned is continued by it without the event.
+      // If this process itself abandoned the send, it continues without the event.
       if (type === "SendAbandoned") return metadata.actor.id !== "sendApproved";
       if (type === "DraftApproved") return data.sendRequested;
       return type !== "DraftSubmitted" || data.autoApproved === true;
@@ -126,7 +130,7 @@ export function sendApproved(deps: Dependencies): Process {
       DraftRulesBegun: awaitRules("ofTurn"),
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
-      // Another send of this draft was cut off or refused: the approval is still to be carried out.
+      // Another send of this draft was interrupted or refused; the approved draft must still be sent.
       SendAbandoned: onApproved,
     },
     onTimer: ({ key, name }, context) => (name === "again" ? send(key, context) : giveUpOnRules(key, context.cause)),

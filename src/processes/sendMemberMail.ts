@@ -9,7 +9,10 @@ import { noThread } from "#src/mail/out/messageIds.ts";
 import { retryAfterMs } from "./notificationRetries.ts";
 import type { ProcessContext } from "./process.ts";
 
-/** One mail about the members of a workspace. `eventId`: the event and the try it is about; it determines the Message-ID. */
+/**
+ * One mail about the members of a workspace. `eventId`: identifies the event and the try that the mail belongs to, and determines the
+ * Message-ID.
+ */
 export type MemberMail = {
   workspaceId: string;
   eventId: string;
@@ -19,7 +22,7 @@ export type MemberMail = {
 /** Sends the mail now. */
 export function sendMemberMail(deps: Dependencies, provider: MailProvider, mail: MemberMail): Promise<NoticeOutcome> {
   const { workspaceId, eventId, to, subject } = mail;
-  // A mail's origin normally names an identity; here the workspace's id takes its place.
+  // The origin of a mail normally names an identity. This mail has none, so the workspace's id takes its place.
   const origin = { identityId: workspaceId, threadId: noThread, attemptId: derivedId("notice", eventId, to) };
   return sendNotice(deps, provider, {
     ...{ kind: "members", workspaceId, origin, to, subject },
@@ -27,7 +30,7 @@ export function sendMemberMail(deps: Dependencies, provider: MailProvider, mail:
   });
 }
 
-/** Tries an unsent mail again a few times; waiting for quota is not counted as a try. */
+/** Tries an unsent mail again a few times. Waiting for quota does not count as a try. */
 export async function retryMemberMail(
   outcome: NoticeOutcome,
   { key, name, tries, payload }: { key: string; name: string; tries: number; payload: Record<string, unknown> },

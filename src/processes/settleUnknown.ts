@@ -6,14 +6,14 @@ import type { Acting } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
 /**
- * Milliseconds before the first look-up; later ones wait half of the time passed so far. A provider's log
- * has a delay, and its look-ups are limited.
+ * Milliseconds before the first look-up in the provider's log. Each later one follows after half of the time passed so far, because the log
+ * has a delay and look-ups are limited.
  */
 const lookAfterMs = 5_000;
-/** Clock difference allowed for, in milliseconds: a provider may date its acceptance before our start. */
+/** Clock difference in milliseconds that is allowed for: the provider's time of acceptance may be before the recorded start. */
 const clocksDifferMs = 300_000;
 
-/** Looks for evidence of an unknown outcome until the time for it is over. Returns "again" if the delivery is settled now. */
+/** Looks for evidence of an unknown outcome until the time for that is over. Returns "again" if the delivery is settled now. */
 export async function settleUnknown(
   deps: Dependencies,
   settings: DeliverySettings,
@@ -22,7 +22,7 @@ export async function settleUnknown(
   const { draftId, draft } = sending;
   const { attemptId } = draft;
   const confirmMs = settings.confirmSeconds * 1000;
-  // No event follows "unknown" on that stream until it is settled, so its last event's time is when the outcome became unknown.
+  // Until the outcome is settled, "unknown" is the last event of this stream, so its time is when the outcome became unknown.
   const lost = await deps.store.readLast(deliveryStream(attemptId));
   const lostMs = Date.parse(lost?.metadata.at as string);
   const since = new Date(lostMs - settings.handOverSeconds * 1000 - clocksDifferMs);

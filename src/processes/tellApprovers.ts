@@ -15,8 +15,8 @@ import { createApproverNews, newsSource } from "./approverNews.ts";
 import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 
 /**
- * Mails approvers what they could not see otherwise: that it is unknown if a reply was sent, and the evidence found later
- * (src/sendPath.md, "Steps"); and that an identity under human approval loses it or changes its approvers.
+ * Mails approvers what they could not see otherwise: that it is unknown if a reply was sent, and the evidence found later (src/sendPath.md,
+ * "Steps"); and that an identity no longer requires human approval or has changed its approvers.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createApproverNews(deps, provider);
@@ -53,7 +53,10 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     }
   }
 
-  /** Mails each mailbox once, however many identities it approves for, except identities that require human approval themselves. */
+  /**
+   * Mails the approvers when the workspace no longer requires human approval. Each mailbox gets one mail, however many identities it
+   * approves for. Identities that require human approval themselves are skipped.
+   */
   async function onWaived(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     if (!(await context.reached(event.position, ["identities"])))
       return { waitFor: event.position, of: ["identities"] };
@@ -116,7 +119,7 @@ const mailboxesOf = (identity: Identity): string[] => {
   return [...new Set(channels.flatMap((channel) => (channel?.type === "email" ? [channel.config.to as string] : [])))];
 };
 
-/** True if the workspace required human approval right before the event of its identity. */
+/** Returns true if the workspace required human approval right before an event of its identity. */
 async function workspaceRequiredAt(deps: Dependencies, { metadata, position }: Recorded): Promise<boolean> {
   const events = await readEvents<WorkspaceEvent>(deps.store, workspaceStream(metadata.workspaceId as string));
   const before = events.filter((event) => event.position < position);

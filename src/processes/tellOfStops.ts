@@ -9,7 +9,7 @@ import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import { createApproverNews, newsSource } from "./approverNews.ts";
 import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 
-/** An approver stopped the workspace's mail to an address: mails the other approvers of the same identities, once each. */
+/** When an approver stops the workspace's mail to an address, mails the other approvers of the same identities, each once. */
 export function tellOfStops(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createApproverNews(deps, provider);
 

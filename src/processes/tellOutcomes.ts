@@ -13,8 +13,8 @@ import { type OutcomeNews, outcomeNews } from "./outcomeNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /**
- * Mails approvers how a draft ended, unless they saw it: see the table in README.md. The draft's history up to the event
- * says who was asked and who has seen the end.
+ * Mails approvers how a draft ended, unless they have seen it (table in README.md). The draft's history up to the event says who was asked
+ * and who has seen the outcome.
  */
 export function tellOutcomes(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createApproverNews(deps, provider);
@@ -44,8 +44,8 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
   }
 
   /**
-   * Returns the approvers who received a request about the outcome's versions and still are approvers of this
-   * identity, except those who know the outcome.
+   * Returns the mailboxes of approvers who received a request about the outcome's versions and are still approvers of this identity, except
+   * those who know the outcome.
    */
   async function mailboxes(draft: Draft, { versions, except }: OutcomeNews): Promise<string[]> {
     const { state: identity } = await deps.identities.load(draft.identityId);

@@ -7,7 +7,10 @@ export async function undefinedIfLate<T>(milliseconds: number, work: Promise<T>)
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** Returns the result of `work`, or throws the signal's reason as soon as it is aborted. The work may continue unobserved. */
+/**
+ * Returns the result of `work`. If the signal is aborted first, throws its reason at once; the work may continue, and its result is
+ * ignored.
+ */
 export const unlessAborted = <T>(signal: AbortSignal, work: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const told = (): void => reject(signal.reason);

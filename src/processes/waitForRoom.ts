@@ -4,24 +4,24 @@ import type { Acting, ProcessContext, Timer } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
 /**
- * An attempt's wait for room at the provider. `since`: start in milliseconds. `giveUpAt`: set if the provider is
- * unreachable; the wait then counts as a try.
+ * The wait of an attempt for room at the provider. `since`: start of the wait in milliseconds since 1970. `giveUpAt`: end of the wait, set
+ * if the provider is unreachable; the wait then counts as a try.
  */
 export type Wait = { attemptId: string; since: number; giveUpAt: number | null };
 
-/** Context for advancing a draft; `wait` if it has waited for room until now. */
+/** Context for advancing a draft. `wait`: set if the draft has waited for room until now. */
 export type Advancing = Acting & Pick<ProcessContext, "signal"> & { wait?: Wait };
 
 const timerName = "room";
 
 /**
- * Bounds of the timer in milliseconds. It wakes a draft if the instance that would have called it is gone, each
- * time after half of the time waited so far.
+ * Minimum and maximum delay of the timer in milliseconds. The timer wakes a draft in case the instance that would have woken it is gone,
+ * each time after half of the time waited so far.
  */
 const soonestMs = 10_000;
 const latestMs = 600_000;
 
-/** Shortest wait in milliseconds while other attempts find out if a provider is reachable again. */
+/** Minimum wait in milliseconds while other attempts find out if the provider is reachable again. */
 const leastPatienceMs = 30_000;
 
 /** Returns the wait stored in a timer; undefined if the timer is about something else. */
@@ -29,9 +29,9 @@ export const readWait = ({ name, payload }: Timer): Wait | undefined =>
   name === timerName ? (payload.wait as Wait) : undefined;
 
 /**
- * Waiting for room at the provider counts as no try and occupies no lane: the provider, or a timer, wakes the draft. The wait is limited
- * only while the provider is unreachable, to the pause before the next try. So an unreachable provider fails a draft after the tries of
- * its schedule, in at most twice its time.
+ * Lets drafts wait for room at the provider. Waiting does not count as a try and occupies no lane: the provider or a timer wakes the draft.
+ * Only while the provider is unreachable is the wait limited, to the pause before the next try. An unreachable provider therefore fails a
+ * draft after the tries of its schedule, in at most twice the schedule's time.
  */
 export function waitForRoom(deps: Dependencies, { provider, retrySeconds }: DeliverySettings) {
   async function setTimer(draftId: string, wait: Wait, { timers }: Acting): Promise<void> {
@@ -44,7 +44,7 @@ export function waitForRoom(deps: Dependencies, { provider, retrySeconds }: Deli
   const isOver = ({ giveUpAt }: Wait) => giveUpAt !== null && deps.clock.now().getTime() >= giveUpAt;
 
   return {
-    /** Waits; returns false if the draft has waited long enough. */
+    /** Starts or continues the wait. Returns false if the draft has waited long enough. */
     async wait({ draftId, draft }: Sending, { away }: { away: boolean }, acting: Advancing): Promise<boolean> {
       const now = deps.clock.now().getTime();
       const { attemptId, tries } = draft;

@@ -4,25 +4,28 @@ import { checkDraftSendable } from "#src/commands/sends/sendChecks.ts";
 import type { MayWrite } from "#src/mail/mailProvider.ts";
 import type { SendingDraft } from "#streams/draft/draft.ts";
 
-/** Milliseconds that a check of thread and inbox stays valid: an older one is repeated before the first byte of content. */
+/** Milliseconds for which a check of thread and inbox stays valid. An older check is repeated before the first byte of content. */
 const lookGoodForMs = 5_000;
-/** If the repeated check is older than this (milliseconds) at the first byte, nothing is written: this process was suspended. */
+/**
+ * Maximum age in milliseconds of the repeated check at the first byte. If it is older, this operating-system process was suspended, and
+ * nothing is written.
+ */
 const lookUsableForMs = 10_000;
 
 export type Sending = { draftId: string; draft: SendingDraft };
 
 export type WritePermission = {
   mayWrite: MayWrite;
-  /** Forbids any writing from now on. */
+  /** Forbids all writing from now on. */
   giveUp(): void;
-  /** True if the service itself withheld the mail. */
+  /** Returns true if the service itself withheld the mail. */
   isWithheld(): boolean;
 };
 
 /**
- * Decides right before the first byte of content if it may be written. `lookedAt`: monotonic time of the last check of thread and inbox. A
- * relay may take minutes to accept the recipients: then everything that allowed the start is checked again, and that no other run has
- * taken over the attempt. If the check fails, the mail is withheld and tried again.
+ * Decides right before the first byte of content if it may be written. `lookedAt`: monotonic time of the last check of thread and inbox.
+ * Because a relay may take minutes to accept the recipients, everything that allowed the start is then checked again, and also that no
+ * other run has taken over the attempt. If the check fails, the mail is withheld and tried again.
  */
 export function createWritePermission(
   deps: Dependencies,
