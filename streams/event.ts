@@ -35,7 +35,7 @@ export type Metadata = {
   at: string;
   /** `<operation>/<command>`, if a request under an Idempotency-Key caused it: its repetition recognises its own effect. */
   operation?: string;
-  /** Number of events of the same append that follow this one. Absent on the last, and on a single one. */
+  /** Number of events of the same append that follow this one. Absent on the last event of an append. */
   more?: number;
 };
 

@@ -5,7 +5,7 @@ import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows } from "../rows.ts";
 import { addMerges } from "./merges.ts";
 
-/** Longest indexed Message-ID: longer ones do not fit an index entry, and do not occur in practice. */
+/** Maximum length of an indexed Message-ID. Longer ones do not fit into an index entry and do not occur in practice. */
 const longestIndexedId = 900;
 
 /**

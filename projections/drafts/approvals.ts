@@ -30,7 +30,10 @@ export const soleApprover = ({ actor, at }: Metadata): GivenApproval[] =>
 const isOfOneKind = (one: string | null, other: string | null): boolean =>
   one !== null && other !== null && one.split(" ", 1)[0] === other.split(" ", 1)[0];
 
-/** Adds an approval. An approval by name replaces one by a link in a chat of the same kind: it may have been the same person's. */
+/**
+ * Adds an approval. An approval by a named person replaces an approval by a link in a chat of the same kind, because the same person may
+ * have given both.
+ */
 export function addApproval(
   given: readonly GivenApproval[],
   data: ApprovalGiven,

@@ -148,7 +148,7 @@ export const listVersions = (reads: Reads, workspaceId: string, { draftId, ...wi
 
 export type TokenRow = { token_sha256: string; draft_id: string; workspace_id: string };
 
-/** Returns those hashes that belong to a token, with the draft that it decides about, in any workspace. */
+/** Returns the hashes that belong to an approval token, each with the draft that the token decides about, in any workspace. */
 export async function draftsOfTokens(reads: Reads, sha256s: readonly string[]): Promise<TokenRow[]> {
   const { rows } = await reads.ofNone.query<TokenRow>(
     `select asked.sha256 as token_sha256, d.draft_id, d.workspace_id

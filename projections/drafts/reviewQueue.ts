@@ -34,7 +34,10 @@ export type QueueFilter = {
   waitingSince?: Date | undefined;
 };
 
-/** At most `limit` drafts after the first `offset`. If `draftId` is in the queue but not among them: the page of the queue that has it. */
+/**
+ * Selects at most `limit` drafts after the first `offset`. If `draftId` is in the queue but not among these drafts, selects the page of
+ * the queue that contains it.
+ */
 export type QueueWindow = { limit: number; offset?: number; draftId?: string | undefined };
 
 /** `from`: number of drafts before the first of `data`. `total`: drafts in the whole queue, under this filter. */

@@ -16,7 +16,7 @@ export type SubjectFacts = {
 
 /** A published event: ids and facts, no bodies. `data` has the form of the API. */
 export type PublicEvent = {
-  /** The log event's id; a derived one for a second event made from the same log event. */
+  /** Id of the log event. A second public event made from the same log event has a derived id. */
   id: string;
   type: PublicEventType;
   created_at: string;

@@ -216,7 +216,7 @@ export async function lastMessagesOfThread(
   };
 }
 
-/** Filter for inbound messages of a thread above a filing number; `by`: only those arrived by then, if given. */
+/** Filter for inbound messages of a thread above a filing number; `by`: if given, only messages that arrived by then. */
 export type Newer = { threadId: string; filingNumber: number; by?: Date | undefined };
 
 /** Returns the newest inbound message from a person above a filing number, if any: it makes a draft stale. */

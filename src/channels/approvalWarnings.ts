@@ -6,7 +6,7 @@ import { named, writerOf } from "./card/names.ts";
 import { answeredInWords, othersInWords } from "./card/sameMessage.ts";
 import type { Letter } from "./letter.ts";
 
-/** Most characters of an example within a sentence. */
+/** Maximum number of characters of an example within a sentence. */
 const exampleLength = 100;
 
 /** Enough for a whole file name: its extension, at the end, tells what the file is. */

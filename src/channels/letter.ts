@@ -24,7 +24,7 @@ type LetterInput = Pick<DraftContent, "body_html" | "body_text" | "signature_htm
   textDerived: boolean;
 };
 
-/** Most large letters kept in the cache. Each takes a few megabytes at most. */
+/** Maximum number of large letters kept in the cache; each takes at most a few megabytes. */
 const mostKept = 8;
 
 /** Characters: making a smaller letter, and finding its links, takes too little time to be worth caching. */

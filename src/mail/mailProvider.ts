@@ -55,7 +55,7 @@ export type OutgoingMail = {
   letter: MailParts;
 };
 
-/** Result of a hand-over. Once the first body byte is written, everything except an answer is `unknown`. */
+/** Result of a hand-over. Once the first body byte is written, the result is `unknown` unless the provider answers. */
 export type Outcome =
   | { kind: "accepted"; response: string; providerId?: string; rejectedRecipients?: string[] }
   /**
@@ -68,12 +68,12 @@ export type Outcome =
   /** The provider may have accepted it or not. The service never sends it again. */
   | { kind: "unknown"; message: string };
 
-/** True if the mail may still be sent. The answer may take a moment: nothing is written meanwhile. */
+/** True if the mail may still be sent. The check may take a moment; nothing is written meanwhile. */
 export type MayWrite = () => boolean | Promise<boolean>;
 
 /**
- * An open, authenticated connection, so that nothing slow happens between the last check of the thread and the hand-over. Good for one
- * mail.
+ * An open, authenticated connection, so that nothing slow happens between the last check of the thread and the hand-over. Each connection
+ * is used for one mail.
  */
 export type ReadyConnection = {
   /**

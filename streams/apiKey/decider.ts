@@ -18,7 +18,7 @@ function decide(command: ApiKeyCommand, key: ApiKey): ApiKeyEvent[] {
     }
     case "RevokeApiKey":
       if (!key.exists || key.workspaceId !== command.workspaceId) throw new Rejected("not_found", "no such API key");
-      // A second revocation finds nothing to revoke: on the wire a revoked key no longer exists.
+      // Revoking a revoked key is refused as not found, because to API callers a revoked key no longer exists.
       if (key.revoked) throw new Rejected("not_found", "no such API key");
       return [{ type: "ApiKeyRevoked", data: {} }];
     default:

@@ -124,7 +124,7 @@ export type DraftEvent =
          * If a rule approved: its run and id, for the history. Decisions only check whether it is present: grants are read from the runs.
          */
         grantedBy?: { runId: string; ruleId: string };
-        /** If several approvals were required: all of them. The actor gave the last one. */
+        /** All approvals, if several were required. The actor gave the last one. */
         quorum?: Quorum;
         /** If a signed-in person approved: their voter id. They may take it back until the draft is queued. */
         approver?: string;

@@ -153,7 +153,7 @@ export const deliveredNotifications = ({ notified }: Draft, version: number): Ap
       about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
   );
 
-/** Returns those of the newest version on one channel whose links are open. */
+/** Returns the approval requests for the newest version on one channel whose links are open. */
 export const openNotifications = (draft: Draft, slot: ApprovalRequest["channel"]["slot"]): ApprovalRequest[] =>
   deliveredNotifications(draft, draft.version).filter(
     ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,

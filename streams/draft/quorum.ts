@@ -70,7 +70,7 @@ export function recordVote(
 
 type VoterNames = Pick<Vote, "voter" | "also">;
 
-/** True if both belong to the same person: they have a name in common. */
+/** True if both voters are the same person, because they have a name in common. */
 export const isSamePerson = (one: VoterNames, other: VoterNames): boolean => {
   const names = [other.voter, ...(other.also ?? [])];
   return [one.voter, ...(one.also ?? [])].some((name) => names.includes(name));
@@ -113,7 +113,9 @@ export function losesQuorumWithout(draft: WithApproval, lapsed: readonly string[
 export const withoutVote = (votes: readonly Vote[], voter: string): Vote[] =>
   votes.filter((each) => each.voter !== voter);
 
-/** Adds a vote. A vote by name replaces a vote by a link in a chat of the same kind, which may have been the same person's. */
+/**
+ * Adds a vote. A vote by a named person replaces a vote by a link in a chat of the same kind, because the same person may have given both.
+ */
 export const withVote = (votes: readonly Vote[], recordVote: Vote): Vote[] => [
   ...votes.filter(({ voter, place }) => !(isLinkOf(voter, place) && isOfOneKind(place, recordVote.place))),
   recordVote,

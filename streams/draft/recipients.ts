@@ -53,7 +53,7 @@ function isOwn(address: string, identity: OwnAddresses): boolean {
   return own.includes(folded) || withoutTag(folded) === identity.emailAddress;
 }
 
-/** Maximum of cc, the same as in a request. */
+/** Maximum number of cc recipients, the same as in a request. */
 const maxCopies = 50;
 
 /** Refuses a reply to all of a message with very many recipients. Throws Rejected invalid_request. */

@@ -4,7 +4,7 @@
  */
 
 const atext = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u0080-\\u{10FFFF}-]";
-/** A local part stored without quotes; servers need them if its dots are not between other characters. */
+/** Matches a local part that is stored unquoted. If it has a leading, trailing or doubled dot, it must be quoted when sent to a server. */
 const dotted = new RegExp(`^(?:${atext}|\\.)+$`, "u");
 const dotAtom = new RegExp(`^${atext}+(?:\\.${atext}+)*$`, "u");
 const quoted = /^"((?:[^"\\]|\\.)*)"$/su;

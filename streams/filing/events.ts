@@ -21,7 +21,7 @@ export type FilingDecision = {
   opensThread: boolean;
   /** Threads that this mail merges into `threadId`, oldest first. */
   absorbs: string[];
-  /** Every Message-ID that belongs to the thread from now on: the mail's own first, then those it references. */
+  /** Every Message-ID that belongs to the thread from now on: first the mail's own, then the ids that the mail references. */
   chainIds: string[];
   rfcMessageId: string;
   contentDigest: string;

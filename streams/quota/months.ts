@@ -6,7 +6,7 @@ export function wholeMonths(from: Date, now: Date): number {
   return now < monthsAfter(from, months) ? months - 1 : months;
 }
 
-/** Returns the same day and time of day so many months later; the month's last day if it is shorter. */
+/** Returns the same day and time of day, `months` months later; the last day of the month if that month is shorter. */
 export function monthsAfter(from: Date, months: number): Date {
   const [year, month] = [from.getUTCFullYear(), from.getUTCMonth() + months];
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();

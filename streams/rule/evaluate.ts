@@ -48,7 +48,7 @@ export function possibilities(
     : { surely: all.every(({ surely }) => surely), maybe: all.every(({ maybe }) => maybe) };
 }
 
-/** True if any condition in the tree, negated ones included, concerns such a field. */
+/** True if any condition in the tree, negated ones included, concerns a field for which `isMeant` returns true. */
 export function concernsField(item: Group | Leaf, isMeant: (field: string) => boolean): boolean {
   return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => concernsField(inner, isMeant));
 }

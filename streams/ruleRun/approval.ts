@@ -9,7 +9,7 @@ export type Source = { kind: "switch" } | { kind: "rule"; ruleId: string };
 
 /** Input of the decision about one draft. */
 export type ApprovalQuestion = {
-  /** The message's rules, then the draft's own: they decide about the same draft, in this order. */
+  /** Walk through the message's rules. They decide about the draft before the draft's own rules do. */
   received: RuleWalk<WalkedRule>;
   created: RuleWalk<WalkedRule>;
   exchange: Exchange;

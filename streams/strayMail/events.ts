@@ -25,5 +25,5 @@ export type StrayMailEvent =
       }
     >;
 
-/** Named by an id derived from the bytes and the recipient, so that a repeated POST uses the same stream. */
+/** Stream name. `deliveryId` is derived from the mail's bytes and the recipient, so that a repeated POST uses the same stream. */
 export const strayMailStream = (deliveryId: string): string => `strayMail-${deliveryId}`;

@@ -6,12 +6,12 @@ import type { NotedDraft, ThreadEvent } from "./events.ts";
 import { addParticipants } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
-/** Data that a surviving thread gets of a thread that was merged into it, all of them or one part. */
+/** Data that a surviving thread takes over from a thread merged into it: all data, or one part. */
 export type Absorbed = Extract<ThreadEvent, { type: "ThreadAbsorbed" }>["data"];
 
 export type ThreadAbsorption = { type: "AbsorbThread" } & Absorbed;
 
-/** Bytes of a part as JSON, at most: two of them, with accompanying data, fit into one append. */
+/** Maximum number of bytes of a part as JSON. Two parts, with accompanying data, fit into one append. */
 const maxPartBytes = 400_000;
 
 /** One piece of data of the absorbed thread: its size, and how it is added to a part. */

@@ -55,8 +55,8 @@ export type InboundMessage = {
   /** Set if its sender was blocked when it arrived: it is stored, and triggers nothing. */
   fromBlockedContact?: true;
   /**
-   * `removed`: approval links, or more possible ones than are looked up, were removed here; the raw mail still has them. `unchecked`: not
-   * all of it could be searched. Absent: it had none.
+   * `removed`: approval links were removed here, or the mail had more possible links than are looked up; the raw mail still has them.
+   * `unchecked`: part of the mail could not be searched. Absent: the mail had no approval link.
    */
   approvalLinks?: "removed" | "unchecked";
   /** Sentences about parts of the mail that could not be read, are encrypted or hidden, or were repaired. Absent: none. */

@@ -51,7 +51,8 @@ function decideOnExisting(command: Exclude<UserCommand, { type: "RegisterUser" }
     case "RecordSignIn":
       // Checked here again: a user disabled a moment ago starts no session.
       if (user.disabled) throw new Rejected("unauthorized", "this user is disabled");
-      // Nor does a user whose password was replaced after the check: all sessions may have been ended before this one starts.
+      // A session is also refused if the user's password was replaced after the check, because the replacement may have ended all sessions
+      // before this one starts.
       if ((command.passwords ?? user.passwords) !== user.passwords) {
         throw new Rejected("unauthorized", "the password was changed a moment ago");
       }

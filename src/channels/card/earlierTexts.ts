@@ -6,7 +6,7 @@ export type EarlierText = { readonly words: string };
 
 /** UTF-16 units: of a longer text nothing is folded, and only its beginning is compared. */
 export const maxText = 64 * 1024;
-/** Most UTF-16 units that one search may scan and compare: four texts of the greatest length. */
+/** Maximum number of UTF-16 units that one search may scan and compare: enough for four texts of maximum length. */
 const maxSteps = 4 * maxText;
 /** Length of the part of a paragraph that is searched for, in time proportional to the text; the rest is compared where this is found. */
 const beginning = 64;

@@ -6,7 +6,7 @@ import { partsOf } from "#src/mail/in/quotes/parts.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
 import { type EarlierText, earlierText, maxText, searchIn, words } from "./earlierTexts.ts";
 
-/** Most lines of a text that is folded: each line takes time, however short it is. */
+/** Maximum number of lines of a text that is folded, because each line takes time, however short it is. */
 const maxLines = 4_000;
 /** Deepest nesting of quotations. */
 const maxDepth = 5;

@@ -42,7 +42,7 @@ type MailedChanges = {
 /** The two links of the mail, each with its own token. */
 export type ApprovalLinks = { approve: string; reject: string };
 
-/** Most characters and lines of each part; a phone shows the buttons after a few screens. The page shows everything. */
+/** Maximum number of characters and lines of each part; a phone shows the buttons after a few screens. The page shows everything. */
 const limits = {
   letter: 2000,
   rationale: 1500,

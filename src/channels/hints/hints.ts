@@ -70,7 +70,7 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
 
 const hint = (kind: HintKind, sentence: string): Hint => ({ kind, sentence });
 
-/** Most UTF-16 units of the HTML that are searched. */
+/** Maximum number of UTF-16 units of the HTML that are searched. */
 const lookedAt = 128 * 1024;
 
 const hiddenSentences = ({ hidden, aside }: MailText): string[] => sentencesOf([...hidden, ...aside].join("\n\n"));

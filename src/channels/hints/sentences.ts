@@ -1,4 +1,4 @@
-/** Most UTF-16 units of a text that are searched: its beginning, and the end of a longer one. */
+/** Maximum number of UTF-16 units of a text that are searched: of a longer text its beginning and its end. */
 const lookedAt = 64 * 1024;
 const lookedAtEnd = 16 * 1024;
 

@@ -9,7 +9,7 @@ import { type Block, chunks, divider, escaped, fits, header, label, note, sectio
 /** A part of the card: as blocks, and as text for programs without blocks. `text` is escaped. */
 export type CardPiece = { blocks: Block[]; text: string };
 
-/** Most characters, as sent, and lines. The page shows everything. */
+/** Maximum number of characters (as sent) and of lines. The page shows everything. */
 const limits = {
   sentences: 5_000,
   fields: 6_000,

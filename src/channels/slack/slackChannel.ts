@@ -9,7 +9,7 @@ type SlackChannelOptions = {
   api: Pick<SlackApi, "post" | "hosts">;
   /** Signing secret of the service's own Slack app; an identity's own overrides it. */
   signingSecret: string | undefined;
-  /** Most milliseconds for all messages of a question. */
+  /** Maximum time in milliseconds for sending all messages of a question. */
   withinMs?: number;
 };
 

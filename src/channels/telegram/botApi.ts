@@ -45,7 +45,7 @@ export const wantedUpdates = ["callback_query", "message"] as const;
 /** Longest pause that is reported to the caller; a longer one is cut to this. */
 const longestPauseSeconds = 3_600;
 
-/** Most concurrent calls of Telegram to one bot's webhook. */
+/** Maximum number of concurrent calls of Telegram to one bot's webhook. */
 const webhookConnections = 10;
 
 export function telegramBots({ apiRoot, callMs = usualCallMs, fetch: given }: BotApiOptions): Bots {

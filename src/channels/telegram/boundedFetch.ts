@@ -1,6 +1,6 @@
 import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 
-/** Most bytes of a response: usual ones have some kilobytes; a hundred updates with long texts are below this. */
+/** Maximum number of bytes of a response. A usual response has some kilobytes; a hundred updates with long texts fit too. */
 const maxBytes = 4 * 1024 * 1024;
 
 /** Makes a fetch that reads at most this many bytes of a response and follows no redirect, which would send the token elsewhere. */

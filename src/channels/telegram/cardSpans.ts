@@ -7,7 +7,7 @@ import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts
 import { unlinkedInChat } from "./inert.ts";
 import type { Span } from "./styled.ts";
 
-/** Most characters, pieces and lines of what surrounds the letter; the letter itself may fill all messages. */
+/** Maximum number of characters, pieces and lines of the text around the letter; the letter itself may fill all messages. */
 const limits = { rationale: 1_500, message: 2_000, changes: 1_500, pieces: 60, listed: 8 };
 
 /**

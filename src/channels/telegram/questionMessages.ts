@@ -7,7 +7,10 @@ import { cardSpans } from "./cardSpans.ts";
 import { unlinkedInChat as inert } from "./inert.ts";
 import { inMessages, type Keyboard, type Span, type Styled, styled } from "./styled.ts";
 
-/** Most messages per question: Telegram accepts some twenty a minute in a group. More if there is no page to read on. */
+/**
+ * Maximum number of messages per question, because Telegram accepts about twenty a minute in a group. The limit is higher if there is no
+ * page to read on.
+ */
 const mostParts = { withPage: 6, alone: 14 };
 
 export type QuestionInput = {

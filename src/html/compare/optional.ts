@@ -9,7 +9,7 @@ export type Optional = { words: ComparedWord[] } | { digits: string };
 /** A word of a version, or optional text between words. */
 export type ReadItem = ComparedWord | Optional;
 
-/** Most simultaneous ways to read a text: more would take time that grows with the square of its length. */
+/** Maximum number of ways to read a text that are followed at once; without it the time would grow with the square of the text's length. */
 const mostWays = 200;
 
 /**

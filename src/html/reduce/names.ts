@@ -64,11 +64,14 @@ const aligned = words("td th tr img");
 /** Elements that may have a height: in others, text would overlap what follows it. */
 export const withHeight = words("table tr td th img hr");
 
-/** Most characters of one style declaration. A longer one is removed: honest ones are short, and patterns are slow on long ones. */
+/**
+ * Maximum number of characters of one style declaration. A longer declaration is removed, because honest ones are short and patterns are
+ * slow on long text.
+ */
 export const maxDeclaration = 1024;
 
 /** Deepest nesting; a deeper body is refused. */
 export const maxDepth = 100;
 
-/** Most bytes of a reduced body; a larger one is refused. */
+/** Maximum number of bytes of a reduced body; a larger body is refused. */
 export const maxReducedBytes = 512 * 1024;

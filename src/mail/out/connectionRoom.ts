@@ -3,13 +3,13 @@ import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider
 
 /** Connection limits for a relay. Times are in milliseconds. */
 export type RelayConnectionLimits = {
-  /** Most connections open at once. */
+  /** Maximum number of connections open at once. */
   connections: number;
-  /** If no connection became free for this long, only as many callers wait here as connections may be open. */
+  /** If no connection became free for this long, the number of waiting callers is limited to `connections`. */
   slowAfterMs: number;
-  /** How long a caller waits that cannot come back later. */
+  /** Time that a caller without `comesBack` waits for a connection. */
   patienceMs: number;
-  /** A relay that accepted fewer connections is offered one more after this time. */
+  /** Time after which one more connection is tried with a relay that accepted fewer than `connections`. */
   offerMoreAfterMs: number;
   /** A relay that was busy for this long, and accepted none of ours, counts as away. */
   busyForMs: number;
@@ -59,7 +59,7 @@ export function createConnectionRoom(
   const waiting: WaitingCaller[] = [];
   /** Callers that got NoRoom and wait to be called back, by name. */
   const absent = new Map<string, () => void>();
-  /** How many of them were called back and are expected, as far as is known. */
+  /** Estimated number of callers that were called back and have not returned yet. */
   let coming = 0;
   const opening = new Set<Promise<unknown>>();
   let ready = 0;
@@ -191,7 +191,7 @@ export function createConnectionRoom(
     });
   }
 
-  /** The relay is up but accepted no connection: it is asked again a little later. */
+  /** Records that the relay is up but accepted no connection. A connection is tried again a little later. */
   function saidBusy(error: ProviderBusy): void {
     failures = 0;
     lastFailure = error;

@@ -35,7 +35,7 @@ const signaturePictures = ({ body_html, signature_html }: DraftContent): string[
 export async function renderMail({ content, messageId, date, attachments }: MailToRender): Promise<RenderedMail> {
   assertSafeHeaders(content);
   const { text, html } = composeBodies(content);
-  // Its own id comes last: if a relay replaces the Message-ID, an answer still names it.
+  // The mail's own id comes last: if a relay replaces the Message-ID, an answer still names our id.
   const references = boundReferences([...content.references, messageId]);
   const inReplyTo = boundReferences([content.in_reply_to ?? ""])[0];
   const parts = partsOf(content, attachments);

@@ -14,7 +14,7 @@ export type ProviderFault = { record: ProvidersRecord; reason: string };
 export type SendingDomains = {
   /** Display name of the provider. */
   readonly provider: string;
-  /** Finds the domain there, or creates it. */
+  /** Finds the domain at the provider, or creates it. */
   register(mailDomain: string): Promise<ProviderDomain>;
   /** Returns the faults the provider finds; none if it will sign for the domain. "unknown": it no longer has such a domain. */
   validate(id: string): Promise<ProviderFault[] | "unknown">;
@@ -22,7 +22,7 @@ export type SendingDomains = {
   remove(id: string): Promise<void>;
   /** Ensures that mail for any address of this domain is delivered to us. */
   receive(mailDomain: string): Promise<void>;
-  /** Ensures that it no longer is; a setting that delivers the mail elsewhere stays. */
+  /** Ensures that mail for this domain is no longer delivered to us. A setting that delivers the mail elsewhere stays. */
   stopReceiving(mailDomain: string): Promise<void>;
   close(): Promise<void>;
 };

@@ -4,7 +4,7 @@ import { CredentialsRefused } from "#src/mail/mailProvider.ts";
 import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 import type { SmtpOAuth } from "./smtpUrl/smtpUrl.ts";
 
-/** Most milliseconds that the endpoint may take, and most bytes of its answer. */
+/** Maximum time in milliseconds that the endpoint may take, and maximum number of bytes of its answer. */
 const answerMs = 10_000;
 const maxAnswerBytes = 64 * 1024;
 /** A token is renewed this long before it expires: a connection is opened with it, and authenticates some seconds later. */

@@ -5,7 +5,7 @@ import type { MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts"
 /** nodemailer's error. `command` is omitted on purpose: it names CONN for a connection lost after the final dot. */
 type SmtpError = Error & { code?: string; response?: string; responseCode?: number | false };
 
-/** `envelopeMs`: per recipient. */
+/** Time limits in milliseconds; `envelopeMs` is per recipient. */
 export type HandOverLimits = { envelopeMs: number; contentMs: number; answerMs: number };
 
 const chunkBytes = 64 * 1024;

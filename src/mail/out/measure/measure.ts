@@ -1,13 +1,13 @@
 /** The two quotas of notification mail: mail caused by other people's rules, tests and news, and mail for approvals. */
 export type MeasureName = "notices" | "approvals";
 
-/** Most mails per hour and quota, to one mailbox from all workspaces, and from one workspace to all mailboxes. */
+/** Maximum number of mails per hour for each quota: to one mailbox from all workspaces, and from one workspace to all mailboxes. */
 export type MeasureLimits = Readonly<Record<MeasureName, { mailbox: number; workspace: number }>>;
 
 /** One mail about to be sent. A repetition of the same attempt counts once. `mailbox`: see mailboxOf. */
 export type MeasuredMail = { attemptId: string; measure: MeasureName; mailbox: string; workspaceId: string };
 
-/** `isNew`: this call counted it. `inMs`: milliseconds until a place is free, if no other mail takes it. */
+/** `isNew`: this call counted the mail, no earlier one. `inMs`: milliseconds until a place is free, if no other mail takes it. */
 export type QuotaPlace =
   | { taken: true; isNew: boolean }
   | { taken: false; fullFor: "mailbox" | "workspace"; inMs: number };

@@ -57,7 +57,7 @@ const count = `
   values ($1, $2, $3, $4, clock_timestamp())
   on conflict (attempt_id) do update set at = excluded.at`;
 
-/** Removes a few more rows than are added. */
+/** Removes expired rows, in each call a few more than one call adds. */
 const removeOld = `
   delete from work.service_mail where attempt_id in (
     select attempt_id from work.service_mail where at <= ${anHourAgo} order by at for update skip locked limit 20

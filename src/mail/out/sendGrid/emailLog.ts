@@ -16,7 +16,7 @@ type LoggedMessage = {
   custom_args?: Record<string, unknown>;
 };
 
-/** Most messages to a recipient that are checked, the newest first: each costs a request. */
+/** Maximum number of messages to a recipient that are checked, the newest first; each costs a request. */
 const looksAtMost = 20;
 
 /**

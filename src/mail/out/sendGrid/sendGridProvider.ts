@@ -21,7 +21,7 @@ export type SendGridOptions = Partial<WireTimeouts> & {
   /** API address: https://api.sendgrid.com, or https://api.eu.sendgrid.com for an EU account. */
   baseUrl: string;
   room?: Partial<RelayConnectionLimits>;
-  /** Most milliseconds for a whole look-up, or for a check of the key. */
+  /** Maximum time in milliseconds for a whole look-up, or for a check of the key. */
   askMs?: number;
   now?: () => Date;
 };

@@ -7,7 +7,7 @@ export type SendGridDomainsOptions = WebApiOptions & {
   inboundUrl: string | undefined;
   /** Public key of the security policy that signs those posts; undefined: none. */
   inboundPublicKey: string | undefined;
-  /** Most milliseconds for all calls of one operation together (default 12,000): a person may be waiting. */
+  /** Maximum time in milliseconds for all calls of one operation together (default 12,000): a person may be waiting. */
   patienceMs?: number;
 };
 

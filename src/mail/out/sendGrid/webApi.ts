@@ -17,7 +17,7 @@ export type WebApiCall = {
 
 export type WebApiAnswer = { status: number; json: unknown };
 
-/** Most bytes of an answer: an account may have many domains. */
+/** Maximum number of bytes of an answer: an account may have many domains. */
 const maxAnswerBytes = 2 * 1024 * 1024;
 
 /**

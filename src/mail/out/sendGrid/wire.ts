@@ -44,7 +44,7 @@ export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">)
     socket.once(tls ? "secureConnect" : "connect", () => {
       clearTimeout(timer);
       socket.removeAllListeners("close");
-      // Keeps reading, so that its end is noticed while it waits.
+      // Keeps reading, so that the end of the connection is noticed while it waits.
       socket.on("data", spokeFirst).resume();
       resolve(socket);
     });
@@ -55,7 +55,7 @@ function spokeFirst(this: Socket): void {
   this.destroy();
 }
 
-/** True if a request may still be written to it. */
+/** True if a request may still be written to the socket. */
 export const isUsable = (socket: Socket): boolean => !socket.destroyed && socket.writable && !socket.readableEnded;
 
 /**

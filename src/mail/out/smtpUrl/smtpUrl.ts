@@ -145,7 +145,7 @@ function oauthOf(user: string, given: GivenOptions): SmtpOAuth | undefined {
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
-/** True if secrets may be sent there: over TLS, or to the same machine. */
+/** True if secrets may be sent to this URL: it uses TLS, or names the same machine. */
 function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
