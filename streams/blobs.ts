@@ -44,8 +44,8 @@ export function blobsOf(event: { type: string; data: object }): string[] {
 }
 
 /**
- * Returns the delivery whose mail an event names blobs of; undefined if it concerns no received mail. Once the mail's content has expired,
- * its blobs are no longer kept for it.
+ * Returns the id of the received mail (delivery) to which the blobs named by an event belong; undefined if the event concerns no received
+ * mail. Once the mail's content has expired, its blobs are no longer kept for it.
  */
 export const deliveryOf = ({ type, data }: { type: string; data: object }): string | undefined =>
   type === "MailReceived" || type === "MessageReceived" ? (data as { deliveryId: string }).deliveryId : undefined;
@@ -57,8 +57,8 @@ export const deliveriesExpiredBy = ({ type, data }: { type: string; data: object
 const bringsContent = ["DraftSubmitted", "DraftEdited"];
 
 /**
- * Returns the blob with a content as JSON, if an event introduces one: it names further blobs (`blobsInContent`). A queued draft has the
- * blob of an earlier event.
+ * Returns the blob in which an event stores a draft's content as JSON, if it does. That content names further blobs (`blobsInContent`). A
+ * queued draft has the blob of an earlier event.
  */
 export const contentBlobOf = ({ type, data }: { type: string; data: object }): string | null =>
   bringsContent.includes(type) ? (data as StoredContent).contentBlob : null;

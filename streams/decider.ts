@@ -5,9 +5,9 @@ import type { Event } from "./event.ts";
  * are in the command. An empty list means "already so".
  */
 export type Decider<State, Command, E extends Event> = {
-  /** The category of the streams this decider rules, for example `draft`. */
+  /** Category of the streams that this decider is for, for example `draft`. */
   category: string;
-  /** A state is JSON, whole: it survives JSON.parse(JSON.stringify(state)), because a long stream's is kept as a snapshot. */
+  /** The whole state is JSON and survives JSON.parse(JSON.stringify(state)), because the state of a long stream is kept as a snapshot. */
   initial: State;
   evolve: (state: State, event: E) => State;
   decide: (command: Command, state: State) => E[];

@@ -79,7 +79,10 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
 export const threadById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ThreadRow>(reads, workspaceId, { id, select: columns, from: "threads", where: "shown" });
 
-/** Returns the threads before and after one in the list of all, whose newest message is first; null at its ends. */
+/**
+ * Returns the threads before and after one thread in the list of all threads, ordered by newest message first; null at the ends of the
+ * list.
+ */
 export async function neighbouringThreads(
   reads: Reads,
   workspaceId: string,

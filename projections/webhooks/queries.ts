@@ -37,7 +37,7 @@ export type ListeningWebhook = {
   id: string;
   events: string[];
   identity_ids: string[] | null;
-  /** Position of its creation: earlier events are not delivered. */
+  /** Log position at which the webhook was created. Earlier events are not delivered. */
   created_position: number;
 };
 

@@ -11,7 +11,7 @@ type Row = {
   plan_status: string;
   beta_override: boolean;
   sending_paused: boolean;
-  /** These three fields are null while it is not paused. */
+  /** The three `paused` fields are null while sending is not paused. */
   sending_paused_reason: string | null;
   sending_paused_by: PausedBy | null;
   sending_paused_at: string | null;

@@ -12,7 +12,7 @@ export type Billing = {
   subscriptions: readonly Subscription[];
   /** The subscription that the plan follows. */
   followed: string | null;
-  /** True once a trial was used: it is offered only once. */
+  /** True once a trial was used. A trial is offered only once. */
   trialUsed: boolean;
   /** Number of reads with changes: a result read before the latest one is outdated. */
   reads: number;

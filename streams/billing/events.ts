@@ -15,9 +15,9 @@ export type Subscription = {
   periodStart: string;
   periodEnd: string;
   trialEnd: string | null;
-  /** Time at which it ends; null if it renews. */
+  /** Time at which the subscription ends; null if it renews. */
   cancelAt: string | null;
-  /** True if it was canceled while its last period was unpaid. */
+  /** True if the subscription was canceled while its last period was unpaid. */
   endedUnpaid: boolean;
   createdAt: string;
 };

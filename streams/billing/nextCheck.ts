@@ -6,13 +6,15 @@ const minuteMs = 60_000;
 const daily = 24 * 60 * minuteMs;
 /** Milliseconds of tolerance: the processor's clock may be slow, and its renewals take a moment. */
 const grace = minuteMs;
-/** Milliseconds to the first retry for a period that should have been renewed; each later wait is as long as it has been overdue. */
+/**
+ * Milliseconds to the first retry for a period that should have been renewed. Each later wait is as long as the renewal has been overdue.
+ */
 const overdue = 10 * minuteMs;
 
 /**
- * Returns when the subscriptions must be read again without any notification: when a period, a trial or a paid time should have ended, when
- * an open checkout has expired, and once a day while one is active. So a lost notification is made up for. Null if nothing can change by
- * itself.
+ * Returns when the subscriptions must be read again without any notification: when a period, a trial or a paid time should have ended,
+ * when an open checkout has expired, and once a day while one is active. So a lost notification does no lasting harm. Returns null if
+ * nothing can change without a notification.
  */
 export function nextSubscriptionCheck(
   { subscriptions, checkout }: { subscriptions: readonly Subscription[]; checkout: Pick<Checkout, "expiresAt"> | null },

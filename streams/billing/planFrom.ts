@@ -23,7 +23,7 @@ export type PlanFound = {
   puzzle: "price" | "status" | null;
 };
 
-/** Plan status by status of an active subscription. An unpaid or paused one is past due: the limits stay. */
+/** Plan status by status of an active subscription. An unpaid or paused subscription is past due, and the plan's limits stay. */
 const goingOn: Record<string, PlanStatus> = {
   trialing: "trialing",
   active: "active",
@@ -34,7 +34,7 @@ const goingOn: Record<string, PlanStatus> = {
 
 const ended = ["canceled", "incomplete_expired"];
 
-/** Status of a subscription that waits for its first payment, which does not count yet. */
+/** Status of a subscription that waits for its first payment. Such a subscription does not count yet. */
 const unborn = "incomplete";
 
 const isKnownStatus = (status: string): boolean =>
@@ -43,7 +43,7 @@ const isKnownStatus = (status: string): boolean =>
 /** True for a subscription that the customer has, or is about to have. */
 export const isCurrentOrStarting = ({ status }: Pick<Subscription, "status">): boolean => !ended.includes(status);
 
-/** True for an active subscription: no other is started then. */
+/** True for an active subscription. While there is one, no other subscription is started. */
 export const isActiveSubscription = ({ status }: Pick<Subscription, "status">): boolean =>
   Object.hasOwn(goingOn, status);
 
@@ -72,7 +72,7 @@ export function planFromSubscriptions(
 const oldestSubscription = (one: Subscription, other: Subscription): number =>
   one.createdAt === other.createdAt ? (one.id < other.id ? -1 : 1) : one.createdAt < other.createdAt ? -1 : 1;
 
-/** Returns the plan of the price. With an unknown price the plan stays, and only its times are the subscription's. */
+/** Returns the plan of the price. If the price is unknown, the plan stays and only its times are taken from the subscription. */
 function planOf(kept: Subscription, present: Present, now: Date): SubscribedPlan | null {
   const plan = kept.plan ?? currentPlanLimits(present, now);
   if (plan === "builder_pack") return null;
@@ -90,8 +90,8 @@ function planOf(kept: Subscription, present: Present, now: Date): SubscribedPlan
 }
 
 /**
- * Returns the end of the paid time. A subscription that expired before its first payment was never paid, nor was the last period of one
- * that was given up.
+ * Returns the end of the paid time. A subscription that expired before its first payment was never paid. If a subscription was canceled
+ * while its last period was unpaid, the paid time ends where that period began.
  */
 function paidUntil({ status, periodStart, periodEnd, endedUnpaid, createdAt }: Subscription): string {
   if (status !== "canceled") return createdAt;
@@ -99,8 +99,8 @@ function paidUntil({ status, periodStart, periodEnd, endedUnpaid, createdAt }: S
 }
 
 /**
- * Returns the ended subscription that was paid for longest. A plan that the operator set after a subscription began is not reverted by its
- * end.
+ * Returns the ended subscription that was paid for longest. If the operator set a plan after a subscription began, the subscription's end
+ * does not revert that plan.
  */
 function lastPaidFor(own: readonly Subscription[], { periodsFrom }: Present): Subscription | undefined {
   return own

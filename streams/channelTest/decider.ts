@@ -32,7 +32,7 @@ const initial: ChannelTest = {
   endedAt: null,
 };
 
-/** A test ends once: the result of a second run of the same attempt changes nothing. */
+/** A test has one result: if the same attempt runs a second time, its result changes nothing. */
 function decide(command: ChannelTestCommand, test: ChannelTest): ChannelTestEvent[] {
   const { type, ...data } = command;
   if (type === "RequestChannelTest") {

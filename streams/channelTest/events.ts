@@ -1,6 +1,6 @@
 import type { Event } from "../event.ts";
 
-/** The tested channel of an identity, and the address it had at the request (only compared; not a secret). */
+/** The tested channel of an identity, and the channel's address when the test was requested (used only for comparison; not a secret). */
 export type TestedChannel = { slot: "primary" | "secondary"; type: "telegram" | "slack" | "email"; address: string };
 
 /** A test notification through an approval channel: its request, perhaps several attempts, and the result. Times are ISO 8601 UTC. */

@@ -5,7 +5,10 @@ import type { ContactStatus } from "../thread/events.ts";
 import { unreachable } from "../unreachable.ts";
 import { type ContactEvent, contactStream } from "./events.ts";
 
-/** `exists`: changed through the API or by a rule since it was created, or last deleted. Mail alone adds no event to this stream. */
+/**
+ * `exists`: true if the API or a rule has changed the contact since it was created or last deleted. Mail alone adds no event to this
+ * stream.
+ */
 export type Contact = { exists: boolean; name: string | null; status: ContactStatus; tags: readonly string[] };
 
 type ContactAddress = { workspaceId: string; email: string };

@@ -4,7 +4,7 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type DeliveryEvent, deliveryStream } from "./events.ts";
 
-/** Reason why no provider could be reached, as the failure code of the draft. */
+/** Failure code of the draft if no connection to a provider could be made. */
 export type NoConnection = "provider_unavailable" | "provider_credentials";
 
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
@@ -20,8 +20,8 @@ type DeliveryReports = {
 };
 
 /**
- * A delivery whose hand-over has not begun; once `abandoned`, it never will. `noConnection`: abandoned because no connection could be made,
- * which counts as an attempt.
+ * A delivery whose hand-over has not begun. If it is `abandoned`, its hand-over never begins. `noConnection`: abandoned because no
+ * connection could be made, which counts as an attempt.
  */
 export type UnstartedDelivery = DeliveryReports &
   (
@@ -63,7 +63,7 @@ export type ReportEvent = Extract<
 
 type Learned = Extract<DeliveryEvent, { type: "DeliveryMessageIdLearned" }>["data"];
 
-/** Message-IDs learned, at most: a provider uses one per mail or one per recipient, and more than a few are useless. */
+/** Maximum number of learned Message-IDs. A provider uses one per mail or one per recipient, and more than a few are useless. */
 const maxLearnedIds = 10;
 
 export type DeliveryCommand =
@@ -141,7 +141,7 @@ type Settled = Extract<DeliveryEvent, { type: "DeliverySettled" }>;
 function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
   switch (command.type) {
     case "StartDelivery":
-      // Never "already so": a caller that finds the attempt started did not start it, and must not hand over.
+      // Throws instead of returning no events: a caller that finds the attempt already started must not hand over the mail.
       if (delivery.phase !== "none") throw new Rejected("send_in_progress", `this attempt is ${delivery.phase}`);
       return [{ type: "DeliveryStarted", data: command.started }];
     case "AbandonDelivery": {
@@ -166,7 +166,7 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
 
 /**
  * Records the provider's answer. An answer after the caller gave up waiting is evidence, and settles the outcome. An earlier report of the
- * provider outweighs "later".
+ * provider outweighs a temporary refusal or an unknown outcome.
  */
 function recordOutcome(outcome: ProviderOutcome, delivery: Delivery): DeliveryEvent[] {
   if (delivery.phase === "started") {
@@ -185,7 +185,8 @@ function recordOutcome(outcome: ProviderOutcome, delivery: Delivery): DeliveryEv
 
 /**
  * Records a report. It settles an unknown outcome and a temporary refusal: a provider that has the mail must not get it again.
- * DeliveryProcessed is recorded only if acceptance was not known. An attempt that never started has no outcome.
+ * DeliveryProcessed is recorded only if it was not yet known that the provider accepted the mail. An attempt that never started has no
+ * outcome.
  */
 function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
   if (delivery.started === null || delivery.reports.includes(reported.type)) return [];

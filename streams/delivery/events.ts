@@ -17,7 +17,7 @@ export type DeliveryEvent =
         /** The frozen MIME, in the blob store. */
         mimeSha256: string;
         instanceId: string;
-        /** Fresh per call: only the call that wrote it may hand over. */
+        /** New id for each call. Only the call that wrote this id may hand over the mail. */
         fence: string;
       }
     >
@@ -35,7 +35,7 @@ export type DeliveryEvent =
       "DeliveryNotHandedOver",
       {
         message: string;
-        /** The service itself withheld the mail: not counted as an attempt. */
+        /** True if the service itself withheld the mail. This does not count as an attempt. */
         withheld?: true;
       }
     >
@@ -46,7 +46,7 @@ export type DeliveryEvent =
         retryable: boolean;
         code: string;
         message: string;
-        /** Seconds after which the provider accepts a retry. Absent if it named no time. */
+        /** Seconds after which the provider accepts a retry; absent if the provider named no time. */
         retryAfterSeconds?: number;
       }
     >

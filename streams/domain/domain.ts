@@ -5,9 +5,9 @@ export type Domain = DomainFacts & {
   exists: boolean;
   deleted: boolean;
   status: DomainStatus;
-  /** Registration at the mail provider, if one determines the values of records. */
+  /** Registration at the mail provider, if the provider determines the values of the DNS records. */
   registration: Registration | null;
-  /** Status of each record, by the last check that got an answer. */
+  /** Status of each DNS record according to the last check that got an answer. */
   records: Readonly<Record<DomainRecord, DomainStatus>>;
   /** Start of the current verification: when the domain was added, or verification was requested again. */
   pendingSince: string;
