@@ -126,10 +126,10 @@ export async function sendDraft(
   // queued.
   const owned = (known: Dependencies) => loadDraft(known, workspaceId, draftId);
   const draft = isPersons ? await owned(deps) : await tryCachedFirst(deps, owned);
-  const word = ifVersion === null ? {} : { ifVersion };
+  const intent = ifVersion === null ? {} : { ifVersion };
   if (isPersons && draft.status === "pending") requireStatus(draft, "sent", "approved");
   const kind = isPersons ? "approval" : "api_key";
-  const { position, threadId, queuedAt } = await queueSend(deps, { draftId, kind, word }, cause);
+  const { position, threadId, queuedAt } = await queueSend(deps, { draftId, kind, intent }, cause);
   return { position, threadId, queuedAt };
 }
 

@@ -169,7 +169,7 @@ async function submit(
  * because the key wrote the text itself.
  */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
-  const asked = { draftId, kind: "api_key", authorApproval: { wroteIt: true } } as const;
+  const asked = { draftId, kind: "api_key", intent: { wroteIt: true } } as const;
   const { threadId, position, queuedAt } = await queueSend(deps, asked, cause);
   return { threadId, position, queuedAt };
 }

@@ -38,8 +38,8 @@ const competitorMs = 2_000;
  */
 const recoveryMs = 10_000;
 
-/** A requested send: the draft, the kind of authorisation, and conditions that an API key states (`word`). */
-type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendIntent };
+/** A requested send: the draft, the kind of authorisation, and conditions that an API key states (`intent`). */
+type AskedSend = { draftId: string; kind: Authorisation["kind"]; intent?: SendIntent };
 
 /**
  * Queues a draft for delivery (src/sendPath.md, "Steps"): checks, claims on the thread, reserves quota, queues. If a step refuses, all
@@ -49,16 +49,16 @@ type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendInte
  */
 export async function queueSend(
   deps: Dependencies,
-  { draftId, kind, word = {} }: AskedSend,
+  { draftId, kind, intent = {} }: AskedSend,
   cause: Cause,
 ): Promise<QueuedSend> {
   const { repeated = false, ...once } = cause;
   const deadline = deps.clock.monotonic() + (repeated ? recoveryMs : competitorMs);
   for (;;) {
-    const earlier = repeated ? await outcomeOfFirstRun(deps, { draftId, word }, cause) : undefined;
+    const earlier = repeated ? await outcomeOfFirstRun(deps, { draftId, intent }, cause) : undefined;
     if (earlier) return earlier;
     try {
-      return await queueOnce(deps, { draftId, kind, word }, once);
+      return await queueOnce(deps, { draftId, kind, intent }, once);
     } catch (error) {
       if (error instanceof StreamMoved && categoryOf(error.stream) === "identity") continue;
       // Another send of this draft has claimed but not ended yet: its result is also the result of this send.
@@ -76,7 +76,7 @@ export async function queueSend(
    * refusal otherwise.
    */
   async function endedMeanwhile(refusal: Rejected): Promise<QueuedSend> {
-    const earlier = repeated ? await outcomeOfFirstRun(deps, { draftId, word }, cause) : undefined;
+    const earlier = repeated ? await outcomeOfFirstRun(deps, { draftId, intent }, cause) : undefined;
     if (earlier) return earlier;
     throw refusal;
   }
@@ -115,15 +115,15 @@ type ClaimedSend = { draft: Draft; identity: Loaded<Identity>; attempt: SendAtte
 /** Judges and claims. Throws Unsure if cached states do not suffice and fresh ones must decide. */
 async function judgeAndClaim(
   loader: Loader,
-  { draftId, kind, word }: Required<AskedSend>,
+  { draftId, kind, intent }: Required<AskedSend>,
   cause: Cause,
 ): Promise<ClaimedSend> {
   const byKey = kind === "api_key";
   const shown = await bringUpToDate(loader, draftId, cause);
   requireStatus(shown, "sent", "pending", "approved");
   requireUndoOver(shown, loader.clock.now().toISOString());
-  requireNamedVersion(shown, word);
-  requireDecidedVersion(shown, decidesOnChange(word));
+  requireNamedVersion(shown, intent);
+  requireDecidedVersion(shown, decidesOnChange(intent));
   // Judge the same state that is then queued, because an edit may just have revoked an approval.
   const { no, filedUpTo } = await checkDraftSendableWith(
     loader,
@@ -151,7 +151,7 @@ async function queueClaimed(
   { asked, claimed }: { asked: Required<AskedSend>; claimed: ClaimedSend },
   cause: Cause,
 ): Promise<ChangedDraft> {
-  const { draftId, kind, word } = asked;
+  const { draftId, kind, intent } = asked;
   const { draft, identity, attempt } = claimed;
   const { identityId, messageId, version, contentSha256, stored } = draft;
   const command = {
@@ -165,7 +165,7 @@ async function queueClaimed(
       contentSha256,
       authorisation: authorisationOf(draft, kind),
     },
-    decides: decidesOnChange(word),
+    decides: decidesOnChange(intent),
     approvalsRequired: identity.state.approvalsRequired,
     at: deps.clock.now().toISOString(),
   } as const;

@@ -37,7 +37,7 @@ export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVer
  */
 export async function outcomeOfFirstRun(
   deps: Dependencies,
-  { draftId, word = {} }: { draftId: string; word?: SendIntent },
+  { draftId, intent = {} }: { draftId: string; intent?: SendIntent },
   { operation }: Cause,
 ): Promise<QueuedSend | undefined> {
   const stream = draftStream(draftId);
@@ -54,8 +54,8 @@ export async function outcomeOfFirstRun(
     }
     if (event.type === "DraftMarkedStale") throw staleDraft(event.data.newMessageId);
     if (event.type === "DraftEdited") {
-      requireNamedVersion(draft, word);
-      requireDecidedVersion(draft, decidesOnChange(word));
+      requireNamedVersion(draft, intent);
+      requireDecidedVersion(draft, decidesOnChange(intent));
     }
   }
   return undefined;

@@ -185,7 +185,7 @@ describe("the states of streams with snapshots", () => {
       ]);
       const away = { ...snapshots.kept, outdated: () => Promise.reject(new Unavailable("away")) };
       await remakeSnapshots(states, { ...snapshots, kept: away }, { clock: systemClock });
-      expect(made.said.at(-1)).to.match(/^cannot make snapshots again/);
+      expect(made.said.at(-1)).to.match(/^cannot rebuild snapshots/);
     });
 
     it("a snapshot of a stream that the log no longer has is dropped", async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import pg from "pg";
+import { createApiKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { updateContact } from "#src/commands/contacts.ts";
 import { createIdentity } from "#src/commands/identities/identities.ts";
@@ -58,7 +59,10 @@ describe("/readyz", () => {
 
   it("the front page says that the service is ready, and links to the docs and the outbox", async () => {
     const text = await (await fetch(service.url)).text();
-    expect(text).to.include("<h1>Ready</h1>").and.to.include('href="/docs"').and.to.include('href="/outbox"');
+    expect(text)
+      .to.include("<h1>Countersign is running</h1>")
+      .and.to.include('href="/docs"')
+      .and.to.include('href="/outbox"');
   });
 
   it("/healthz, /readyz and /metrics are answered under a foreign host name, pages are not", async () => {
@@ -100,14 +104,15 @@ describe("/readyz", () => {
   });
 
   it("an instance that starts with read models behind the log answers 503 with their progress, never 401", async () => {
-    const { id, ask, key, keyOf } = await service.workspace();
+    const { id, ask, key } = await service.workspace();
     const holder = new pg.Client(service.urls.ownerUrl);
     await holder.connect();
     let beside: Beside | undefined;
     try {
       // The lock stops every projection.
       await holder.query("begin; select 1 from work.checkpoints for update");
-      const newKey = await keyOf(["read:workspace"]);
+      const made = { workspaceId: id, name: "new", scopes: ["read:workspace"] };
+      const { key: newKey } = await createApiKey(service.deps, made, operator(id));
       const newAddress = await addressOf(id);
       beside = await startBeside(service.urls, { ROLES: "api,smtp" });
       const there = asking(beside.url, key);
