@@ -29,7 +29,7 @@ export type ApproverNews = {
   draftId?: string;
 };
 
-/** Event id and time for `ApproverNews`. */
+/** Returns the id and time of an event for `ApproverNews`. */
 export const newsSource = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
 
 /** Mails news to approvers, with a few retries. Repeated news have the same Message-ID. Events older than a day are not mailed. */

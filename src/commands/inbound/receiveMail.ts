@@ -69,7 +69,7 @@ async function ownApprovalMail(deps: Dependencies, messageId: string): Promise<{
   return { workspaceId: state.workspaceId };
 }
 
-/** Finds the approver who answers an approval mail, by that mail's Message-ID, if its token can still be read. */
+/** Returns the workspace and identity of an answered approval mail, from its Message-ID; nulls if that cannot be read any more. */
 async function approverOf(deps: Dependencies, threadIds: readonly string[]) {
   for (const id of threadIds) {
     const origin = deps.messageIds.open(id);
