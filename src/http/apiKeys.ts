@@ -12,7 +12,7 @@ import { route } from "./framework/route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
 
-/** Revision of a live key's stream, which has only its creation, at revision 0. */
+/** Revision of a live key's stream: its only event is the key's creation, at revision 0. */
 const liveRevision = 0;
 
 /**
@@ -90,7 +90,7 @@ export const apiKeyRoutes = (deps: HttpDependencies) => [
     },
     async ({ workspaceId, params, callId, cause }) => {
       const id = params.key_id;
-      // A caller that retries after a 503 must also wait for requests that are still ending.
+      // If the key is already revoked, wait all the same: after a 503 the caller repeats the DELETE while requests may still be ending.
       const position = await revokeApiKey(deps, { workspaceId, id }, cause).then((revoked) => revoked.position, ifGone);
       await requireEnded(deps.revocation, [id], { id, exclude: callId });
       if (position === undefined) throw noSuchKey();

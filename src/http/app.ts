@@ -35,7 +35,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> &
   /** Checks of /readyz. */
   readiness?: readonly ReadinessCheck[];
   metrics?: Pick<Metrics, "answered" | "shown">;
-  /** Callers from outside this machine need it to see the details of /readyz, and /metrics. */
+  /** Token that callers from outside this machine need to see /metrics and the details of /readyz. */
   metricsToken?: string | undefined;
   /** Routers outside /v1: approval pages, hooks, the outbox, metrics. */
   beside?: readonly RequestHandler[];
@@ -45,7 +45,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> &
   trustProxy?: number | string[];
 };
 
-/** The HTTP service: the routes of the contract, documents and health checks, and 404 for everything else: a page for browsers. */
+/** The HTTP service: the routes of the contract, documents and health checks. Everything else gets 404, as a page in browsers. */
 export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");

@@ -112,7 +112,7 @@ export function beside(parts: BesideParts): RequestHandler[] {
       ...{ ...options, assets, deps, counter, inFlight, revocation, countUnknown },
       rate: options.rateLimits.auth,
     }),
-    // Before the plans page, which has the same address for visitors without a session.
+    // The console comes before the plans page, because both serve /billing; the plans page is for visitors without a session.
     createConsole({
       deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
       ...{ assets, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },

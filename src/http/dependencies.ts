@@ -33,7 +33,7 @@ export type HttpDependencies = Dependencies & {
   /** Viewers of drafts. */
   presence: Presence;
   webhookDeliveries: WebhookDeliveries;
-  /** Places of calls that wait for events. */
+  /** Concurrency limit for calls that wait for events. */
   waits: Places;
   cursors: Cursors;
   /** Aborted when this instance stops accepting requests: endless streams must then end. */

@@ -34,9 +34,9 @@ export type HttpOptions = {
   allowedHosts: readonly string[];
   /** Number or addresses of trusted proxies, whose X-Forwarded-For is used; default: none. */
   trustProxy?: number | string[];
-  /** Most connections in total and per address; trusted proxies and this machine are exempt from the second limit. */
+  /** Maximum number of connections in total and per address; trusted proxies and this machine are exempt from the second limit. */
   connections?: { inAll: number; perAddress: number };
-  /** Callers from outside this machine need it to see the details of /readyz, and /metrics. */
+  /** Token that callers from outside this machine need to see /metrics and the details of /readyz. */
   metricsToken: string | undefined;
   checkResponses: boolean;
   rateLimits: Rates & StrangerRates & { console: number | "off" };

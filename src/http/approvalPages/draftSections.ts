@@ -9,7 +9,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 
-/** The exact mail that would be sent, and its recipients. `warnings`: those about it, shown above it. */
+/** The exact mail that would be sent, and its recipients. `warnings`: warnings about this mail, shown above it. */
 export const letterSection = (
   letter: CardLetter,
   title: string,
@@ -92,7 +92,7 @@ export const rationaleSection = ({ rationale }: ReviewCard): Markup => html`<sec
 ${rationale ? html`<div class="writing" dir="auto" lang="">${paragraphs(rationale)}</div>` : html`<p class="soft">The agent gave no reason.</p>`}
 </section>`;
 
-/** The message that the draft answers. `warnings`: those about it, shown above it. */
+/** The message that the draft answers. `warnings`: warnings about this message, shown above it. */
 export function answersSection({ answers }: ReviewCard, warnings: Markup | false = false): Markup {
   if (answers === null) {
     return html`<section aria-labelledby="answers"><h2 id="answers">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;

@@ -1,6 +1,6 @@
 import type { Decision } from "#src/channels/approvalView.ts";
 
-/** Most bytes of a page's form. */
+/** Maximum number of bytes of a page's form. */
 export const maxFormBytes = 8192;
 export const maxReasonBytes = 2048;
 
@@ -10,7 +10,9 @@ export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
 /** `code`: as typed, without blanks; undefined if the field was empty. */
 export type DecisionForm = { decision: Decision; nonce: string; reason: string | undefined; code: string | undefined };
 
-/** Reads the form; or returns a sentence on what is wrong, with the typed reason so that it is not lost. */
+/**
+ * Reads the form. If it is invalid, returns a sentence on what is wrong, and the typed reason, so that the page can show the reason again.
+ */
 export function readForm(body: unknown): DecisionForm | { refused: string; reason: string } {
   const fields = new Map(Object.entries(typeof body === "object" && body !== null ? body : {}));
   const decision = readDecision(fields.get("decision"));

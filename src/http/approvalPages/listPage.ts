@@ -31,7 +31,7 @@ function titleOf(waiting: number): string {
 function item({ subject, to, since, state }: ListedDraft): Markup {
   if (state.kind === "elsewhere" || state.kind === "broken") return html`<li class="card"><p>${said(state)}</p></li>`;
   const title = html`<bdi lang="">${shortLine(subject, limits.subject) || "(no subject)"}</bdi>`;
-  // Relative, so that it works under any base path.
+  // The link is relative, so that it works under any base path.
   const name = state.kind === "waits" ? html`<a href="../a/${state.token}?d=approve">${title}</a>` : title;
   return html`<li class="card"><p class="subject">${name}</p>
 <p class="meta">To ${recipients(to)}${since && html`<br>Since <time datetime="${since}">${readableTime(since)}</time>`}</p>

@@ -31,7 +31,7 @@ export type AuthOutcome = {
 export type AuthCall<Body> = {
   body: Body;
   by: RequestOrigin;
-  /** The session the browser came with, no matter whose. */
+  /** The browser's session, which may belong to another person than the action is about. */
   session: Session | undefined;
   /** The path that the form wants to continue at; always within this service. */
   next: string;
@@ -56,7 +56,7 @@ export type AuthAction = {
   route: Route;
   limit: AuthClass;
   needsSession: boolean;
-  /** Runs under the session if there is one, unless the form contains a password, which creates a user. */
+  /** True if the action runs under the browser's session, if there is one. Exception: a form with a password, because it creates a user. */
   orSession: boolean;
   form: ((state: FormState) => FormPage | Promise<FormPage>) | undefined;
   handler(call: AuthCall<any>, who: SignedIn): Promise<AuthOutcome>;

@@ -12,7 +12,7 @@ export const nothing = Strict({});
 export const done = { done: true };
 export const mailed = { mailed: true };
 
-/** Waits until the read models have the workspace, so that the next request finds it; if they lag too long, it is found a moment later. */
+/** Waits until the read models contain the workspace, so that the next request finds it. Stops waiting if they lag too long. */
 export const known = ({ projected }: Dependencies, position: number) =>
   projected(position, { of: ["members", "workspaces"] });
 

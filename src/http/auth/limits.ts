@@ -24,7 +24,7 @@ export type AuthLimits = {
   ): Promise<T>;
 };
 
-/** `rate`: the operator's number for each class; undefined: the contract's. */
+/** `rate`: requests a minute that the operator has set for every class; undefined: the rates of the contract. */
 export function createAuthLimits({
   counter,
   rate,
@@ -49,7 +49,7 @@ export function createAuthLimits({
       if (limit === undefined) return work();
       const sha256 = createHash("sha256").update(account.toLowerCase()).digest("hex");
       const key = `auth wrong ${sha256} from ${blockOf(request)}`;
-      // Counted before the work, so that of many simultaneous guesses only this many are checked.
+      // Count before the work, so that of many simultaneous guesses only `limit` are checked.
       await countHit(counter, { name: "auth", most: limit, key, sentence });
       try {
         const done = await work();

@@ -7,7 +7,7 @@ import * as pages from "./pages.ts";
 type LinkTarget = { email: string };
 type LinkPage = (state: FormState, link: { token: string; email: string }) => FormPage;
 
-/** A form behind a mailed link, for showing it again after a refusal. */
+/** Returns a function that shows the form behind a mailed link again after a refusal. */
 export function linkForm(kind: keyof typeof again, find: (token: string) => Promise<LinkTarget>, shownAs: LinkPage) {
   return (state: FormState) => linkPage(state.values.get("token") ?? "", { kind, find, shownAs, state });
 }

@@ -68,9 +68,9 @@ export function authRouter(actions: readonly AuthAction[], options: AuthOptions)
 type Visitor = {
   /** The browser's session, if any; it may belong to another person than the action is about. */
   session: Session | undefined;
-  /** The session under which the action is done, if it is done under one. */
+  /** The session that authorises the action, and whose form token is checked; undefined if the action runs without a session. */
   acting: Session | undefined;
-  /** The signed-in person, on actions that need one. */
+  /** The signed-in person; set only for actions that need a session. */
   who: SignedIn | undefined;
   /** The submitted form of a browser without script; undefined for JSON. */
   form: URLSearchParams | undefined;
@@ -158,7 +158,7 @@ async function finish(
 ): Promise<void> {
   if (token === null) options.cookie.clear(response);
   else if (token !== undefined) {
-    // Removes a cookie that this same answer has set: that token is already replaced.
+    // Drop the cookie that a rotation during this request has set, because the new token replaces the rotated one.
     response.removeHeader("Set-Cookie");
     options.cookie.give(response, token);
   }

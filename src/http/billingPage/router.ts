@@ -15,8 +15,8 @@ export type BillingPageOptions = {
 };
 
 /**
- * Most look-ups at once. Each calls the payment processor, which limits requests per second, and anyone can invent ids. Above this number a
- * visitor is told that the checkout is being confirmed, and the page refreshes, so that real checkouts are not delayed.
+ * Maximum number of look-ups at once. Each calls the payment processor, which limits requests per second, and anyone can invent ids. Above
+ * this number a visitor is told that the checkout is being confirmed, and the page refreshes, so that real checkouts are not delayed.
  */
 const mostAtOnce = 4;
 

@@ -91,7 +91,7 @@ const samplesOf = (id: string, samples: { label: string; source: string }[]): Ma
       html`<details class="sample" name="sample-${id}"${index === 0 && html` open`}><summary>${label}</summary><pre tabindex="0"><code>${source}</code></pre></details>\n`,
   )}`;
 
-/** Hidden until the page's script is there to send it. */
+/** The form to try a call. Hidden until the page's script, which sends the form, has loaded. */
 function tryForm({ id, method, path, described }: Operation, schemas: Schemas): Markup {
   const schema = described.requestBody?.content["application/json"]?.schema;
   const fields = (described.parameters as Json[]).map(

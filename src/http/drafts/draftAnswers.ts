@@ -34,7 +34,7 @@ export const noVersion = (field: string, version: number): Rejected =>
 
 export const etagOfDraft = (draft: WireDraft): number => draft.version;
 
-/** Refusals that may also change the draft: stale_draft ends it; the other two mean a new version. */
+/** Refusals after which a reader may need newer read models: stale_draft ends the draft; the other two mean that it has a new version. */
 const recordedRefusals = ["stale_draft", "content_changed", "version_mismatch"];
 
 /** Waits after a refusal until the caller can read the draft and the newer message that the refusal names. */

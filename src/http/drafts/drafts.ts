@@ -141,7 +141,7 @@ async function warningsOf(deps: HttpDependencies, workspaceId: string, draft: Wi
 
 const maxEditConflicts = 10;
 
-/** Retries an edit without If-Match after a conflict: it applies to whichever version is newest. */
+/** Retries an edit after a version conflict if the request has no If-Match, because such an edit applies to whichever version is newest. */
 async function retriedWhere<T>(namesNoVersion: boolean, work: () => Promise<T>): Promise<T> {
   for (let conflicts = 0; ; conflicts++) {
     try {

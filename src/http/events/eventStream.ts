@@ -8,7 +8,7 @@ export const heartbeatMs = 15_000;
 /** Milliseconds a client waits before it reconnects. */
 export const retryMs = 2_000;
 const pageSize = 100;
-/** Milliseconds that a client which does not read has to finish when its stream ends. */
+/** Milliseconds from the end of a stream until its connection is closed, even if the client has not read everything by then. */
 const closingGraceMs = 1_000;
 /** Milliseconds for which a client may leave sent data unread. */
 const usualPatienceMs = 60_000;
@@ -19,7 +19,7 @@ export type Following = {
   types: readonly string[] | undefined;
   /** Aborted when the request's key is revoked. */
   signal: AbortSignal;
-  /** Aborted when another stream takes its place. */
+  /** Aborted when another stream takes this stream's place. */
   replaced: AbortSignal;
 };
 
@@ -85,7 +85,7 @@ async function* frames(
     if (!end) yield ": still here\n\n";
     while (end && !over.aborted) {
       const page = await eventsAfter(reads, workspaceId, { after: seen, types, limit: pageSize });
-      // An instance that was suspended first reads which keys were revoked meanwhile.
+      // If this instance was suspended, it must first read which keys were revoked meanwhile.
       await deps.revocation.upToDate();
       if (signal.aborted) return;
       if (page.length > 0) yield page.map(frameOf).join("");

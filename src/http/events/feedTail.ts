@@ -2,7 +2,7 @@ import { type FeedPlace, feedEnd } from "#projections/feed/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import { createTail, type Tail } from "../framework/tail.ts";
 
-/** Wakes clients waiting at the end of a workspace's feed: everything up to the returned position can be read. */
+/** Wakes clients that wait at the end of a workspace's event feed. All events up to the returned position can be read. */
 export type FeedTail = Tail<FeedPlace>;
 
 export const createFeedTail = ({

@@ -5,8 +5,8 @@ import { createPlaces, type Holder } from "../framework/places.ts";
 /** The open streams of this instance. */
 export type OpenStreams = {
   /**
-   * Opens a stream that takes a place of each holder until it is closed. `make` gets the signal that another stream has taken its place, at
-   * which it must end. Throws Rejected rate_limited if there is no place (framework/places.ts).
+   * Opens a stream that occupies one place of each holder until it is closed. `make` receives a signal that is aborted when another stream
+   * takes over the place: the stream must then end. Throws Rejected rate_limited if there is no place (framework/places.ts).
    */
   open(holders: readonly Holder[], make: (replaced: AbortSignal) => Readable): Readable;
 };

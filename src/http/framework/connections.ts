@@ -6,9 +6,9 @@ import { createTally } from "#src/platform/tally.ts";
 import { endSoon, refuseCrowded } from "./refusal.ts";
 
 export type ConnectionLimits = {
-  /** Most connections open at once. */
+  /** Maximum number of connections open at once. */
   inAll: number;
-  /** Most connections of one address: an IPv4 address, or the /64 network of an IPv6 site. */
+  /** Maximum number of connections of one address: an IPv4 address, or the /64 network of an IPv6 site. */
   perAddress: number;
   /** True if the limit per address does not apply to the address, because a proxy there serves many clients. */
   isExempt(address: string): boolean;
@@ -21,8 +21,8 @@ export type ConnectionLimits = {
  */
 export const idleMs = { usual: 12_000, ofProxies: 620_000 };
 /**
- * The Keep-Alive header announces this many milliseconds less, so that a client that obeys it never sends a request on a closing
- * connection.
+ * Milliseconds by which the time in the Keep-Alive header is shorter than `idleMs`, so that a client that obeys the header never sends a
+ * request on a closing connection.
  */
 const announcedLessMs = 2_000;
 

@@ -106,12 +106,12 @@ export async function answer<Who>(
   return true;
 }
 
-/** Closes the stream of an answer that is not sent; it would stay open otherwise. */
+/** Closes the stream of an answer that is not sent, because the stream would stay open otherwise. */
 function closeStream(made: Reply | undefined): void {
   if (made && "stream" in made.content) made.content.stream.destroy();
 }
 
-/** The failure was answered already. */
+/** Ignores a failure that was answered already. */
 const ignore = (): void => {};
 
 /** Express error handler that answers errors raised before the door, such as an unreadable body, in the form of the door. */
@@ -147,7 +147,9 @@ function breakOff(error: unknown, { request, response }: Exchange, door: Pick<Do
 /** Milliseconds that a client may take to finish a request whose right has ended, before the connection is cut. */
 const endedGraceMs = 1_000;
 
-/** Ends the flight when its work has ended, not when its answer is sent: work whose right ended may still be about to append. */
+/**
+ * Ends the flight when all `ends` have settled: an answer alone is not enough, because revoked work may still be about to append events.
+ */
 function leaveWhenOver(flight: Flight, { request, response }: Exchange, ends: Promise<unknown>[]): void {
   void Promise.allSettled(ends).then(flight.leave);
   flight.signal.addEventListener("abort", () => {

@@ -45,7 +45,7 @@ export type InProcessOptions = {
   clock: Pick<Clock, "now">;
 };
 
-/** Milliseconds; a repetition searches at most this far back in a stream for what a form or call has done already. */
+/** Milliseconds. A repeated form or call searches a stream at most this far back for its own earlier effect. */
 const longestRememberedMs = 30 * 24 * 3_600_000;
 
 /**
@@ -102,8 +102,8 @@ export function createInProcess({
 }
 
 /**
- * An operation for a form with `once`. Nothing records whether a form is sent for the first time, so each is treated as a repetition, which
- * finds its own effect if its content is equal. Undefined if the answer has a secret: a repetition could not show it again.
+ * The operation of a form or call with `once`. Nothing records whether it is the first one, so each counts as a repetition, which finds its
+ * earlier effect if the content is equal. Undefined if the answer has a secret, because a repetition could not show the secret again.
  */
 function operationOf(
   route: Route,

@@ -36,7 +36,7 @@ export type RouteRequest = {
 
 type Bodies = Pick<BodyParser, "parse">;
 
-/** Input of a route and its caller. The functions read and check their part when called. */
+/** Input of a route, and its caller. Each function reads and checks its part of the request when it is called. */
 export type RouteInput = {
   route: Route;
   params: Record<string, string>;

@@ -88,7 +88,7 @@ export function listRoute<const L extends Line, Q extends TObject, A extends TSc
   return { ...made, checkQuery: (query) => made.checkQuery(requireOneWay(query)) };
 }
 
-/** Runs before defaults are filled in, so `offset` is present only if the client sent it. */
+/** Refuses a query with both cursor and offset. Runs before defaults are filled in, so `offset` is present only if the client sent it. */
 function requireOneWay(query: unknown): unknown {
   const given = query as { cursor?: unknown; offset?: unknown };
   if (given.cursor !== undefined && given.offset !== undefined)

@@ -1,7 +1,7 @@
 import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 
-/** A key or workspace that holds places, and how many it may hold. `name`: as refusals say it. */
+/** A key or workspace that holds places. `most`: maximum number of its places. `name`: how the sentences of refusals name the holder. */
 export type Holder = { name: string; id: string; most: number };
 
 /** A place taken by one long request. When `replaced` is aborted, another request has the place and the holder must end. */
@@ -23,7 +23,7 @@ type PlaceEntry = { since: number; ids: readonly string[]; replaced: AbortContro
 /** Milliseconds during which a place cannot be replaced: with more clients than places, each keeps one for this long in turn. */
 const stayMs = 60_000;
 
-/** Most places of a key and of a workspace on one instance, for event streams and for waiting calls. */
+/** Maximum number of places of a key and of a workspace on one instance, for event streams and for waiting calls. */
 const maxOfKey = 5;
 const maxOfWorkspace = 50;
 
@@ -37,7 +37,7 @@ export function createPlaces(what: string, { clock }: { clock: Pick<Clock, "mono
   /** Taken places by holder id, oldest first. */
   const taken = new Map<string, Set<PlaceEntry>>();
 
-  /** The place that must be freed for one more request of this holder; undefined if one is free. */
+  /** The place to free for one more request of this holder; undefined if one is free. Throws rate_limited if no place is old enough. */
   function inTheWay({ name, id, most }: Holder): PlaceEntry | undefined {
     const places = [...(taken.get(id) ?? [])];
     if (places.length < most) return undefined;

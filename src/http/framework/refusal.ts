@@ -18,7 +18,8 @@ const ended = new WeakSet<Duplex>();
 const unanswered = new WeakMap<Duplex, Set<ServerResponse>>();
 
 /**
- * Most unanswered requests per connection. Clients hardly ever send a second request before the first is answered, and each costs memory.
+ * Maximum number of unanswered requests per connection. Clients hardly ever send a second request before the first is answered, and each
+ * costs memory.
  */
 const mostOwed = 100;
 

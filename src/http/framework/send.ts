@@ -53,7 +53,7 @@ async function isStillComing(request: IncomingMessage): Promise<boolean> {
   return !request.complete;
 }
 
-/** Most bytes of an unused body that are read and discarded. */
+/** Maximum number of bytes of an unused body that are read and discarded. */
 const maxUnread = 64 * 1024;
 /** Milliseconds that a client which is still sending has to read its answer. */
 const unreadGraceMs = 1_000;

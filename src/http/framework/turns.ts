@@ -1,9 +1,9 @@
-/** Pieces of work done in one turn of the event loop. */
+/** Default number of pieces of work per turn of the event loop. */
 const usually = 6;
 
 /**
- * Runs up to `atOnce` pieces of work per turn of the event loop, at once while there are few; the rest run in the next turns, in order. So
- * a thousand small requests that begin or end together do not block the event loop.
+ * Runs up to `atOnce` pieces of work per turn of the event loop: the first ones immediately, the rest in later turns, in order. So a
+ * thousand small requests that begin or end together do not block the event loop.
  */
 export function createTurns(atOnce = usually): (work: () => void) => void {
   const waiting: (() => void)[] = [];

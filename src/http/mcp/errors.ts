@@ -35,7 +35,7 @@ const recorded =
 /** Errors whose sentence quotes a colleague's text. */
 const quoting = ["sending_paused"];
 
-/** Most characters of a sentence, which may repeat an argument's name. */
+/** Maximum number of characters of a sentence, which may repeat an argument's name. */
 const maxSentence = 1_000;
 
 /** The tool result for an error of the contract: its sentence, and advice on the next step. */

@@ -15,7 +15,7 @@ export type Inside = {
 /** Encloses text by others in marker lines, so that a reader can distinguish it from the service's own text. */
 export type Fence = (inside: Inside) => string;
 
-/** Most characters of a one-line value. */
+/** Maximum number of characters of a one-line value. */
 export const maxLine = 300;
 
 /**

@@ -40,7 +40,7 @@ export function createNews(
           const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: waitMs, signal });
           if (end === undefined) continue;
           const rows = await eventsAfter(deps.reads, workspaceId, { after: seen, types: undefined, limit: pageSize });
-          // An instance that was suspended first reads which keys were revoked meanwhile.
+          // If this instance was suspended, it must first read which keys were revoked meanwhile.
           await requireLive();
           if (signal.aborted) return;
           for (const id of new Set(rows.map(threadOf))) {

@@ -25,7 +25,7 @@ export type McpOptions = McpDependencies &
 const maxRequestBodySize = 1024 * 1024;
 /** Milliseconds that a call has to report that its key was revoked, before its connection is closed. */
 const revokedGraceMs = 500;
-/** Most subscriptions to resources on this instance. */
+/** Maximum number of subscriptions to resources on this instance. */
 const maxSubscriptions = 500;
 
 /**

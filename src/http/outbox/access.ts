@@ -19,9 +19,9 @@ export type OutboxAccessOptions = {
 export type OutboxAccess = {
   /** True if there is a form to enter the token. */
   hasForm: boolean;
-  /** True if the caller may see it, or could by entering the token. */
+  /** True if the caller may see the caught mail, or could by entering the token. */
   isOffered(request: Request): boolean;
-  /** Throws Rejected rate_limited. */
+  /** True if the caller may see the caught mail. Throws Rejected rate_limited after too many wrong tokens. */
   mayEnter(request: Request): Promise<boolean>;
   /** The cookie value for the right token, and its lifetime in seconds; undefined for a wrong token. Throws Rejected rate_limited. */
   cookieFor(given: string, request: Request): Promise<{ value: string; maxAge: number } | undefined>;
@@ -33,8 +33,8 @@ export const cookieName = "countersign_outbox";
 const cookieLifetime = 12 * 3_600;
 
 /**
- * In production access needs the operator's token; otherwise only from outside this machine. The token is sent as Bearer, or by a cookie
- * that the form sets: `<expiry in ms>.<hmac>`, valid only while the token is unchanged.
+ * In production every access needs the operator's token; elsewhere only access from outside this machine does. The token is sent as Bearer,
+ * or by a cookie that the form sets: `<expiry in ms>.<hmac>`, valid only while the token is unchanged.
  */
 export function createOutboxAccess(options: OutboxAccessOptions): OutboxAccess {
   const { token, production, cookieKey, clock, countWrong = async () => {} } = options;

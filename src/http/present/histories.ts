@@ -20,7 +20,7 @@ const internal = [
 ];
 /** Free-form JSON of callers, whose field names are not converted. */
 const verbatim = ["metadata"];
-/** Events that contain the content; later ones refer to it by version and hash. */
+/** Types of events that contain a draft's content. Other events refer to the content by version and hash. */
 const bringsContent = ["DraftSubmitted", "DraftEdited"];
 
 /** Converts an event of a draft to the contract's form. */

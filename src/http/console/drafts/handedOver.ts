@@ -8,7 +8,7 @@ import type { Step } from "./steps.ts";
 
 type Deps = { parser: MailParser; costlyWork: CostlyWork };
 
-/** The step of the newest delivery attempt, whose bytes the raw mail route answers. */
+/** Returns the step of the newest delivery attempt. The raw mail route returns the bytes of that attempt. */
 export const handOverStep = (steps: readonly Step[]): Step | undefined =>
   steps.findLast(({ event }) => event.type === "DeliveryStarted");
 

@@ -19,9 +19,9 @@ export type HandedOver = {
   recorded: string;
 };
 
-/** Bytes; larger mails can only be downloaded. */
+/** Maximum number of bytes of a mail that is parsed for display. Larger mails can only be downloaded. */
 export const mostRead = 2_000_000;
-/** Most bytes of the source that are shown. */
+/** Maximum number of bytes of the source that are shown. */
 const mostShown = 64_000;
 
 /** Shows the mail as handed over: header, bodies, files, source. */

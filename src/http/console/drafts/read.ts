@@ -8,7 +8,7 @@ import type { PageContext } from "../framework/visit.ts";
 import { compareSteps, type Step, stepsOf } from "./steps.ts";
 import { fromWire } from "./wire.ts";
 
-/** Most events on a page; hardly any draft has a tenth of them. */
+/** Maximum number of events on a page; hardly any draft has a tenth of them. */
 export const mostSteps = 1_000;
 
 /** A draft and its steps. `isWhole`: true if these are all steps. */
@@ -24,7 +24,7 @@ export async function readWalk(visit: PageContext): Promise<Walk> {
   return { draft, steps, isWhole };
 }
 
-/** Adds what each of these steps changed. */
+/** Adds to each step the changes that it made to the draft. */
 export const compareWalk = (costlyWork: CostlyWork, visit: PageContext, steps: readonly Step[]): Promise<void> =>
   compareSteps(steps, (versions) => costlyWork("compareVersions", versions, visit.principal.workspaceId));
 

@@ -21,7 +21,9 @@ export type Step = StepWords & {
   event: LifeEvent;
   life: DraftLife;
   version: Version;
-  /** Set if the event made a new version: the version before it, and the step that made that one. compareSteps fills in `changes`. */
+  /**
+   * Set if the event made a new version: the replaced version, and the number of the step that made it. compareSteps fills in `changes`.
+   */
   replaced: { version: Version; n: number; changes: Comparison | null } | null;
 };
 
@@ -41,12 +43,12 @@ export function stepsOf(history: readonly LifeEvent[]): Step[] {
   return steps;
 }
 
-/** Compares two versions within the remaining room of the page. */
+/** Compares two versions. `room`: the lines and bytes that comparisons on this page may still use. */
 export type Compare = (versions: { from: Version; to: Version; room: ComparisonRoom }) => Promise<Comparison>;
 
 const nothingCompared: Comparison = { changes: [], truncated: true };
 
-/** Fills in what each step changed, as long as the room for one comparison suffices. */
+/** Fills in what each step changed. All comparisons together may use `usualRoom`; after that, changes are marked as truncated. */
 export async function compareSteps(steps: readonly Step[], compare: Compare): Promise<void> {
   let room = usualRoom;
   for (const { version: to, replaced } of steps) {

@@ -75,7 +75,7 @@ export function visitOf(
   };
 }
 
-/** Malformed ids become the id of nothing, as over HTTP, so that pages need no check. */
+/** Path parameters. A malformed id becomes an id that no resource has, as over HTTP, so that pages get 404 without checking ids. */
 const paramsOf = ({ params }: Request): Record<string, string> =>
   Object.fromEntries(
     Object.entries(params as Record<string, string>).map(([name, value]) => [

@@ -11,14 +11,14 @@ export type WorkspaceContext = {
   domains: readonly Domain[];
   assistants: readonly Assistant[];
   workspace: IdentityContext["workspace"];
-  /** How approvers were reached for the newest draft of each identity that has such a state. */
+  /** Notification state by identity id: that of the identity's newest draft that has one. */
   notified: ReadonlyMap<string, NonNullable<IdentityContext["notified"]>>;
 };
 
 /** Number of newest drafts that are searched for notification states. */
 const newest = 20;
 
-/** Reads this data from the routes; `identityId`: for this identity only. */
+/** Reads this data from the routes. With `identityId`, only drafts of that identity are searched for a notification state. */
 export async function surroundingsOf(visit: PageContext, identityId?: string): Promise<WorkspaceContext> {
   const [domains, assistants, workspace, drafts] = await Promise.all([
     visit.may("read:domains") ? visit.ask("GET /v1/domains", { query: { limit: 100 } }) : none,
@@ -39,7 +39,7 @@ export async function surroundingsOf(visit: PageContext, identityId?: string): P
 
 const none = { data: [] };
 
-/** The part of it that concerns one identity. */
+/** Selects the workspace's data that concerns one identity. */
 export function aroundOf(
   { domains, assistants, workspace, notified }: WorkspaceContext,
   { id, domain_id, assistant_id }: Pick<Identity, "id" | "domain_id" | "assistant_id">,

@@ -1,4 +1,4 @@
-/** The part of the setup for answering mail that a workspace has done. undefined: the reader may not know. */
+/** The part of the setup for answering mail that a workspace has done. A field is undefined if the reader has no right to know it. */
 export type SetupProgress = {
   ownDomain: "none" | "pending" | "verified";
   /** True if there is a sandbox domain, which needs no DNS. */

@@ -21,10 +21,10 @@ export type FormField = {
   hint: string;
   /** The section on the form of a new identity, if it differs from `part`. */
   whenNew?: FormPart;
-  /** Can only be set on creation. */
+  /** True if the field can be set on creation only. */
   onlyAtCreation?: true;
   required?: true;
-  /** Value that a blank field means; null by default. "left out": the field is omitted, so the API's default applies. */
+  /** What a blank field sends: null by default; "left out": nothing, so that the API's default applies; "as typed": the blank text. */
   blank?: "left out" | "as typed";
   min?: number;
   max?: number;

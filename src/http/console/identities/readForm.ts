@@ -97,12 +97,12 @@ function readField(form: URLSearchParams, { name, kind, blank }: FormField): unk
       .filter(Boolean);
   const text = kind === "text" ? lines : lines.trim();
   if (text.trim() === "" && blank !== "as typed") return blank === "left out" ? undefined : null;
-  // Text that is not a number is kept, for the API to refuse.
+  // Text that is not a number is sent as typed, so that the API refuses it.
   return kind === "number" && /^-?\d{1,9}$/.test(text) ? Number(text) : text;
 }
 
 /**
- * The input that a refusal is about, and its sentence without the field's path; undefined if no input of the form matches.
+ * Returns the input that a refusal is about, and the refusal's sentence without the field's path; undefined if the form has no such input.
  * `approval_channel.config.to` matches the input of that name in the chosen type.
  */
 export function errorPlace(

@@ -15,7 +15,7 @@ export type Settings = Pick<
   | "approvals_required"
 > & { approval_channel: ShownChannel | null; secondary_approval_channel: ShownChannel | null };
 
-/** Facts from the workspace. undefined: the reader may not know. */
+/** Facts from the workspace. A field is undefined if the reader has no right to know it. */
 export type IdentityContext = {
   domain?: (Pick<Item<"GET /v1/domains">, "id" | "status"> & { name: string }) | undefined;
   assistant?: Pick<Item<"GET /v1/assistants">, "name" | "status"> | undefined;

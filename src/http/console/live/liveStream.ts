@@ -27,12 +27,12 @@ async function* frames(
 ): AsyncGenerator<string> {
   const endsAt = clock.monotonic() + longestMs;
   let seen = await changeMarks(reads, workspaceId);
-  // A reconnected page may have missed changes: it refreshes once.
+  // `hello` makes a page that reconnects refresh once, because it may have missed changes.
   yield `retry: ${retryMs}\nevent: hello\ndata: hello\n\n`;
   while (!over.aborted && clock.monotonic() < endsAt) {
     const now = await changeTail.next(workspaceId, seen, { timeoutMs: heartbeatMs, signal: over });
     if (over.aborted) return;
-    // An instance that was suspended first reads which sessions ended meanwhile.
+    // If this instance was suspended, it must first read which sessions ended meanwhile.
     await revocation.upToDate();
     if (signal.aborted) return;
     yield now ? changedTopics(seen, now).map(frameOf).join("") : ": still here\n\n";

@@ -4,7 +4,7 @@ import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consolePage, download } from "../framework/page.ts";
 import { liveStream } from "./liveStream.ts";
 
-/** Most streams of a session and of a workspace on one instance: each visible page has one. */
+/** Maximum number of streams of a session, and of a workspace, on one instance. Each visible page has one stream. */
 const maxOfSession = 5;
 const maxOfWorkspace = 50;
 

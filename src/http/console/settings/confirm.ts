@@ -36,7 +36,7 @@ const asked = (visit: PageContext, next: string | null, refused?: Refused) =>
     main: confirmPage(visit, ownPath(next), refused && { ...refused, message: inWords(refused) }),
   });
 
-/** The API names the field first: the page shows the sentence beside it. */
+/** The refusal's sentence without the field's name, because the page shows the sentence next to that field. */
 const inWords = ({ message, field }: Refused): string => asSentence(message.replace(`${field}: `, ""));
 
 const confirmPage = (

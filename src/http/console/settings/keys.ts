@@ -49,7 +49,7 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
   ),
 ];
 
-/** All keys: a workspace has at most one page of them. */
+/** All keys of the workspace. One request suffices, because a workspace has at most one page of keys. */
 const keysOf = async (visit: PageContext): Promise<Key[]> =>
   (await visit.ask("GET /v1/api-keys", { query: { limit: 100 } })).data;
 
@@ -78,7 +78,7 @@ function requireWriter(visit: PageContext): void {
 const chosen = ({ form }: PageContext): KeyScope[] | "all" =>
   form.get("access") === "chosen" ? allScopes.filter((scope) => form.getAll("scope").includes(scope)) : "all";
 
-/** Full access lists all scopes, because some are given only if listed. */
+/** The scopes chosen in the form. For full access all scopes are listed by name, because the API gives some of them only if listed. */
 function scopesIn(visit: PageContext): readonly KeyScope[] {
   const scopes = chosen(visit);
   if (scopes === "all") return allScopes;

@@ -7,7 +7,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { person, type Reader } from "./words.ts";
 
-/** A draft's status in words. Drafts that became messages show it there. */
+/** A draft's status in words. Drafts that became messages are shown as messages, with their delivery status. */
 const draftWords: Record<WireDraft["status"], string> = {
   pending: "Waits for a decision",
   approved: "Approved, not sent",
@@ -32,7 +32,7 @@ ${undoForm(draft, reader)}
 `;
 }
 
-/** For a moment the person who approved can undo it, and nothing is sent. */
+/** The form to undo an approval: shown to the person who approved, in the few seconds before the draft is sent. */
 const undoForm = ({ id, thread_id, undo_until, decided_by }: WireDraft, reader: DraftReader): Markup | false =>
   undo_until !== null &&
   decided_by?.id === reader.userId &&

@@ -8,8 +8,8 @@ import type { Excerpt, MessageView } from "./messageView.ts";
 import { badge, classWords, deliveryWords, person, type Reader, shortPerson } from "./words.ts";
 
 /**
- * `addressFor`: the URL of this page with one more option, at that message. `isFixed`: the message does not change any more, so a refresh
- * keeps it as it is.
+ * `addressFor`: returns the URL of this page with one more option, scrolled to that message. `isFixed`: the message cannot change any
+ * more, so a refresh leaves its element alone.
  */
 export type ArticleOptions = {
   reader: Reader;
@@ -55,7 +55,7 @@ ${addresses("To", to_emails)}${addresses("Cc", cc_emails)}${addresses("Bcc (hidd
 </dl>`;
 }
 
-/** Most addresses shown; the rest is counted. */
+/** Maximum number of addresses shown; the rest is counted. */
 const shownAddresses = 50;
 
 const addresses = (label: string, all: readonly string[]): Markup | false =>

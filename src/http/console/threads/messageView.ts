@@ -26,8 +26,8 @@ export type MessageView = {
 };
 
 /**
- * Options in the URL: `open`: unfolded messages; `html`: the message shown as HTML (with the HTML, if it has any); `whole`: the message
- * shown in full.
+ * Options in the page's URL. `open`: ids of unfolded messages. `html`: the message to show as HTML, and its sanitised HTML if it has any.
+ * `whole`: id of the message to show in full.
  */
 export type Wishes = {
   open: ReadonlySet<string>;

@@ -5,7 +5,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { person } from "./words.ts";
 
-/** Text typed by a person; kept whatever happens to the form. */
+/** A reply as the person typed it. The form shows it again after a refusal, so that no text is lost. */
 export type TypedReply = { body_text: string; reply_all: boolean; cc: string; bcc: string };
 
 export const nothingWritten: TypedReply = { body_text: "", reply_all: false, cc: "", bcc: "" };
@@ -18,7 +18,7 @@ export type ReplyView = {
   isHeld: boolean;
   canSend: "yes" | "identity_disabled" | "identity_deleted";
   written: TypedReply;
-  /** A newer message arrived while this was typed: it is shown above, and the person decides again. */
+  /** True if a newer message arrived while the person typed. The page shows that message above, and the person decides again. */
   isOvertaken: boolean;
   refused: { message: string; field?: string | undefined } | undefined;
   /** Random id: if the form is sent twice, it has its effect once. */

@@ -3,7 +3,7 @@ import { subjectLine } from "./words.ts";
 
 export type SourceView = { messageId: string; threadId: string; subject: string; bytes: Buffer };
 
-/** Most bytes shown; a download has all. */
+/** Maximum number of bytes shown; a download has all. */
 const shownBytes = 300 * 1024;
 
 /** The source of a message as received or handed over; invisible characters are written out. */

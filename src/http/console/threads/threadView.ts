@@ -25,7 +25,7 @@ import { type NewestMessage, whyUnanswered } from "./whyUnanswered.ts";
 
 const pageSize = 20;
 const mostDrafts = 100;
-/** Most held messages shown. */
+/** Maximum number of held messages shown. */
 const mostHeld = 20;
 
 type Refusal = { message: string; field?: string | undefined };
@@ -106,7 +106,7 @@ export async function threadView(
   };
 }
 
-/** Time of the message after this one: drafts and held mail until then belong to this page. Null if it is the newest. */
+/** Time (ISO) of the message after `message`. Drafts and held mail up to then belong to this page. Null if no message follows. */
 async function timeOfNext(
   { reads }: ConsoleDependencies,
   workspaceId: string,

@@ -18,7 +18,7 @@ export type ThreadsView = {
   identities: readonly NamedIdentity[];
   /** Why the API refused the filters. */
   refused: { message: string; field?: string | undefined } | undefined;
-  /** Undefined if they were refused. */
+  /** The matching conversations; undefined if the API refused the filters. */
   list: { threads: readonly ListedThread[]; total: number; ways: Ways } | undefined;
   /** URL of this page, for refreshing it. */
   path: string;

@@ -4,7 +4,7 @@
  */
 const cursorName = "cursor";
 const trailName = "trail";
-/** Most cursors in a URL; from pages further back, the way back leads to the first page. */
+/** Maximum number of cursors in a URL; from pages further back, the way back leads to the first page. */
 const longestTrail = 8;
 
 const trailOf = (query: URLSearchParams): string[] =>

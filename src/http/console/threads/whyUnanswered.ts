@@ -1,7 +1,7 @@
 import { named } from "#src/channels/card/names.ts";
 import type { Item } from "../../routes.ts";
 
-/** The newest received message. `because`: why it is held; `held` is null if it is not. */
+/** The newest received message. `held`: why the message is held; null if it is not held. */
 export type NewestMessage = {
   messageId: string;
   /** ISO time. */

@@ -43,7 +43,7 @@ const maxName = 80;
 export const shortPerson = (name: string | null, address: string): Markup =>
   html`<bdi lang="">${shortLine(name ?? "", maxName) || shortLine(address, maxName) || "(no sender)"}</bdi>`;
 
-/** The name and the complete address: its end is what matters. */
+/** The name and the address. The address is not shortened, because its end, the domain, matters most. */
 export function person(name: string | null, address: string): Markup {
   const shownName = shortLine(name ?? "", maxName);
   const shownAddress = shortLine(address, 320);

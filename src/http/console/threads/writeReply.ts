@@ -62,7 +62,7 @@ export async function writeReply(deps: ConsoleDependencies, visit: PageContext):
   });
 }
 
-/** The name of the form's field: the API names the exact address in a list. */
+/** The name of the form's field: `cc` for `cc[1]`, because the API names the exact address in a list. */
 const fieldOf = (field: string | undefined): string | undefined => field?.match(/^\w+/)?.[0];
 
 type Reply = { written: TypedReply; basedOn: string | null };

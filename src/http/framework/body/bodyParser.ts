@@ -14,7 +14,7 @@ export type BodyParser = {
   close(): Promise<void>;
 };
 
-/** This file and parserThread.ts, which it loads, export `parseInThread`. */
+/** The worker's file. It loads parserThread.ts and exports that file's `parseInThread`. */
 const entry = fileURLToPath(new URL("./parserWorker.mjs", import.meta.url));
 
 /** Milliseconds in which a body must be parsed, including its time in the queue. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { refuseSlow } from "../refusal.ts";
 import { smallBody } from "./uploads.ts";
 
-/** Milliseconds in which a body must bring data, and over which the rate of a large body is measured. */
+/** Milliseconds within which more data of a body must arrive. The rate of a large body is measured over the same interval. */
 export const usualPaceMs = 15_000;
 /** Minimum bytes of a large body per such interval: below it, the body cannot arrive within the minute that a request has. */
 const leastOfLarge = 64 * 1024;

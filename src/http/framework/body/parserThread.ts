@@ -37,7 +37,9 @@ function parse(blocks: Uint8Array[], paths: FilePath[]): Parsed {
   }
 }
 
-/** `holder` is an object of the body: body and file list are cloned together, so the reference stays valid on the other side. */
+/**
+ * Moves files from the body to the list. `holder`: the body's object that had the file; valid in the caller, as both are cloned together.
+ */
 function takeFiles(value: unknown, files: FileAt[]): void {
   if (typeof value !== "object" || value === null) return;
   const holder = value as Record<string, unknown>;

@@ -9,10 +9,12 @@ import { pathTo } from "./parseJson.ts";
 import { type StructureFault, StructureScan } from "./structure.ts";
 import type { Upload } from "./uploads.ts";
 
-/** Most bytes that the main thread parses, decodes or hashes at once. */
+/** Maximum number of bytes that the main thread parses, decodes or hashes at once. */
 export const atOnceBytes = 256 * 1024;
 
-/** Chunks collected before they are joined: kept singly, a body that arrives byte by byte would take some hundred times its size. */
+/**
+ * Maximum number of chunks kept before they are joined. Unjoined, a body that arrives byte by byte would take some hundred times its size.
+ */
 const mostChunks = 1_000;
 
 /** A request body as received. */

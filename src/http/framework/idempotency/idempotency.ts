@@ -31,7 +31,7 @@ export function createIdempotency(deps: {
   return async ({ admitted, idempotencyKey }, run) => {
     const { request, route, key } = admitted;
     const body = await admitted.body().catch(() => undefined);
-    // The body is too large, was broken off, or there is no room for it now: the run refuses it in order, without effect.
+    // The body is too large, was broken off, or there is no memory for it now: the run itself refuses the request, without effect.
     if (body === undefined) return run();
     sweep();
     const secret = route.options.secretAnswer ?? false;
@@ -78,7 +78,7 @@ export function createIdempotency(deps: {
     };
   }
 
-  /** Another run took over after this one exceeded its time: answer what that run answered. */
+  /** Returns the answer of another run, which took over because this run exceeded its time. */
   async function replayAfterAll(post: IdempotentPost, request: Request): Promise<Reply> {
     const kept = await records.find(post);
     if (!kept) throw inFlight();

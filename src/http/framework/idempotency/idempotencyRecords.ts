@@ -11,7 +11,7 @@ export type IdempotentPost = {
   apiKeyId: string;
   /** Id of this run: a run that another one has replaced can record nothing. */
   owner: string;
-  /** True if its answer has a secret: only the same API key may repeat an interrupted run. */
+  /** True if the answer contains a secret: only the same API key may then repeat an interrupted run. */
   secret: boolean;
 };
 
@@ -38,7 +38,7 @@ export type AnswerRecords = {
   find(post: IdempotentPost): Promise<StoredAnswer | undefined>;
   /** Stores an encrypted secret unless the operation has one, and returns the stored one. Undefined if the operation has ended. */
   secretOf(post: IdempotentPost, operation: string, sealed: Buffer): Promise<Buffer | undefined>;
-  /** False if another run has taken over. */
+  /** Stores the answer of a run. Returns false if another run has taken over. */
   keep(post: IdempotentPost, answer: Answer): Promise<boolean>;
   /** Ends a run that has no answer to keep: the next request under the key runs at once. False if another run has taken over. */
   release(post: IdempotentPost): Promise<boolean>;

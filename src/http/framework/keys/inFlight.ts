@@ -10,7 +10,9 @@ export type Flight = {
 
 /** The requests in progress on this instance, by the key or session that admitted them. */
 export type InFlight = {
-  /** `callId`: this instance's id of the request. A client must not choose it: it could pass as the excepted request of a revocation. */
+  /**
+   * `callId`: this instance's id of the request. A client must not choose the id, or its request could pass as the one that `except` names.
+   */
   enter(keyId: string, callId: string): Flight;
   /** Marks the key as revoked here: its requests are aborted and new ones are refused at once. The request `except` may finish. */
   revoke(keyId: string, except?: string): void;
@@ -21,7 +23,7 @@ export type InFlight = {
 type Running = Flight & { revoke(): void; excepted: boolean };
 
 /**
- * Milliseconds for which a revocation is remembered. After that the look-up of the key or session refuses it, so the memory stays bounded.
+ * Milliseconds for which a revocation is kept in memory. Later requests are refused by the look-up of their key or session.
  */
 const rememberedMs = 86_400_000;
 

@@ -6,7 +6,9 @@ import type { HitCounter, Hits } from "./hitCounter.ts";
 /** Window of all limits: one minute. */
 export const windowMs = 60_000;
 
-/** `name`: as in the headers. `key`: hits under one key are counted together. `sentence`: the message to a caller above the limit. */
+/**
+ * `name`: shown in the headers. `most`: maximum hits per window. `key`: hits of equal keys count together. `sentence`: makes the refusal.
+ */
 export type Limit = { name: string; most: number; key: string; sentence(seconds: number): string };
 
 /**

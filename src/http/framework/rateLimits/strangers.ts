@@ -37,7 +37,7 @@ export function createStrangers(deps: { counter: HitCounter; rates: StrangerRate
       const left = (over.get(key) ?? 0) - clock.monotonic();
       if (left > 0) throw tooMany(what, { rate, waitMs: left });
       over.delete(key);
-      // If the database cannot be reached, nothing is counted and the request is allowed.
+      // If the database cannot be reached, the request is allowed without being counted.
       const hit = await counter.hit(key).catch(() => undefined);
       if (!hit || hit.hits <= rate) return;
       const waitMs = hit.resetsAt.getTime() - Date.now();

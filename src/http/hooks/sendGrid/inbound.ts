@@ -10,7 +10,7 @@ import { type Doubt, signatureJudge } from "./signature.ts";
 
 export type SendGridInboundOptions = {
   take(post: ProviderPost): Promise<PostResult>;
-  /** Any of them opens the hook: while one is replaced there are two. */
+  /** Secrets that a post's path may end with. There are two while one secret is being replaced. */
   secrets: readonly string[];
   /** If set, posts must be signed too. */
   publicKey: string | undefined;
@@ -31,11 +31,11 @@ export type SendGridInboundOptions = {
 
 const megabyte = 1024 * 1024;
 const usualLimits = {
-  /** Most bytes of one post; SendGrid's own limit is 30 MB. */
+  /** Maximum number of bytes of one post; SendGrid's own limit is 30 MB. */
   maxBytes: 40 * megabyte,
-  /** Most bytes of all bodies in memory at once. */
+  /** Maximum number of bytes of all bodies in memory at once. */
   maxHeldBytes: 128 * megabyte,
-  /** Most bytes of all bodies being parsed and stored at once. */
+  /** Maximum number of bytes of all bodies being parsed and stored at once. */
   maxAtWorkBytes: 48 * megabyte,
 };
 const retryAfterSeconds = 60;

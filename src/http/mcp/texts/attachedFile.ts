@@ -3,7 +3,7 @@ import type { Reply } from "../../framework/reply.ts";
 /** A file as the download route answers it. */
 export type AttachedFile = { filename: string; contentType: string; bytes: Buffer };
 
-/** Bytes of a file that are read as text at most: reading more in pages through a tool makes no sense. */
+/** Maximum number of bytes of a file that is read as text, because a tool returns text in pages and a larger file would have too many. */
 const maxTextBytes = 2 * 1024 * 1024;
 
 export function fileOf({ content, headers }: Reply): AttachedFile {

@@ -5,7 +5,7 @@ import type { ToolCall } from "../tool.ts";
 import { ago } from "./ago.ts";
 import { shownText } from "./letter.ts";
 
-/** Most characters of a draft's text, in a list and alone. */
+/** Maximum number of characters of a draft's text: `briefText` in a list, `wholeText` for a single draft. */
 export const briefText = 1_000;
 export const wholeText = 6_000;
 const maxReason = 2_000;

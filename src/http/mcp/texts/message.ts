@@ -18,11 +18,11 @@ export function shownMessage(message: WireMessage, options: MessageOptions): Mes
   return { message, piece, quotedLength: letter.quoted.length, isQuoted: quoted };
 }
 
-/** Most attachments that are listed by name; the rest is counted. */
+/** Maximum number of attachments that are listed by name; the rest is counted. */
 const maxAttachments = 5;
-/** Most characters of the notes on a message. */
+/** Maximum number of characters of the notes on a message. */
 const maxNotes = 240;
-/** Most characters of a list of addresses. */
+/** Maximum number of characters of a list of addresses. */
 const maxAddresses = 240;
 
 /** `place`: the message's label in the text. `decision`: for a sent message, who approved it. */

@@ -22,7 +22,7 @@ export type ThreadParts = {
   now: Date;
 };
 
-/** Most characters of the newest message, of each older one and of all together; and the minimum of each. */
+/** Maximum number of characters of the newest message, of each older one and of all together; and the minimum of each. */
 const [ofNewest, ofOlder, ofAll, least] = [6_000, 2_000, 12_000, 300];
 const maxDrafts = 3;
 

@@ -10,9 +10,9 @@ import { threadResult } from "../texts/thread.ts";
 import { type ToolCall, type ToolResult, tool } from "../tool.ts";
 import { reading } from "./hints.ts";
 
-/** Most messages in one result. */
+/** Maximum number of messages in one result. */
 const maxMessages = 10;
-/** Most pages that are searched for one message. */
+/** Maximum number of pages that are searched for one message. */
 const maxPages = 10;
 
 const input = Strict({

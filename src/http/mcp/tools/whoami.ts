@@ -7,7 +7,7 @@ import { reading } from "./hints.ts";
 
 type Workspace = Answers["GET /v1/workspaces/me"];
 
-/** Most identities shown; every plan allows fewer. */
+/** Maximum number of identities shown; every plan allows fewer. */
 const most = 100;
 
 export const whoami = tool({
