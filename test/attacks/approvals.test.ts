@@ -4,6 +4,7 @@ import { createStreamServices } from "#src/commands/handle.ts";
 import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { barrier } from "#test/http/framework/support.ts";
+import { isAskedAbout } from "#test/support/approvalMail.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
@@ -53,7 +54,7 @@ describe("attacks on approvals", () => {
   async function links(words: string): Promise<Record<Choice, string>> {
     let text = "";
     await until(async () => {
-      text = (await caught()).find((each) => each.text.includes(words) && each.text.includes("/a/"))?.text ?? "";
+      text = (await caught()).find((each) => isAskedAbout(each.text, words))?.text ?? "";
       return text !== "";
     });
     const of = (choice: Choice) =>
@@ -266,7 +267,7 @@ describe("attacks on approvals", () => {
 
     async function askedWithCode() {
       const { id, links: both, words } = await asked();
-      const text = (await caught()).find((each) => each.text.includes(words))!.text;
+      const text = (await caught()).find((each) => isAskedAbout(each.text, words))!.text;
       return { id, links: both, words, code: codeIn(text) };
     }
     const codeIn = (text: string) => /CODE: (\d{4})\n/.exec(text)?.[1] as string;
@@ -296,7 +297,7 @@ describe("attacks on approvals", () => {
       try {
         const { id, links, words } = await askedWithCode();
         const shown = /(?<![\w-])7899(?![\w-])/;
-        const mails = (await caught()).filter((each) => each.text.includes(words));
+        const mails = (await caught()).filter(({ text }) => isAskedAbout(text, words));
         for (const { text, html, subject } of mails) {
           for (const form of [text, html ?? ""]) expect(form.match(new RegExp(shown, "g"))).to.have.length(1);
           expect(subject).not.to.match(shown);
@@ -347,7 +348,7 @@ describe("attacks on approvals", () => {
       for (const link of [links.approve, links.reject]) expect(await openPage(link)).not.to.include("<form");
       expect(await statusOf(id)).to.equal("pending");
 
-      const mailsOf = async () => (await caught()).filter(({ text }) => text.includes(words) && text.includes("/a/"));
+      const mailsOf = async () => (await caught()).filter(({ text }) => isAskedAbout(text, words));
       await until(async () => (await mailsOf()).length === 2);
       const anew = await newestLinks(words);
       expect(anew.approve).not.to.equal(links.approve);

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { threadStream } from "#streams/thread/events.ts";
+import { isAskedAbout } from "#test/support/approvalMail.ts";
 import { asking } from "#test/support/asking.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
@@ -43,9 +44,7 @@ describe("approval links in mail to the agent", () => {
     const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
     let found: { text: string; messageId: string } | undefined;
     await until(async () => {
-      found = (await service.outbox.newest(500)).find(
-        ({ text }) => text.includes(json.body_text) && text.includes("/a/"),
-      );
+      found = (await service.outbox.newest(500)).find(({ text }) => isAskedAbout(text, json.body_text));
       return found !== undefined;
     });
     const link = /http\S+\/a\/[\w-]{43}\?d=approve/.exec(found!.text)![0];

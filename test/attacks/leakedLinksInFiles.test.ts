@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
+import { isAskedAbout } from "#test/support/approvalMail.ts";
 import { asking } from "#test/support/asking.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { encryptedMail, signedMail } from "#test/support/signedMail.ts";
@@ -47,7 +48,7 @@ describe("approval links in files sent to the agent", () => {
     let text: string | undefined;
     await until(async () => {
       const sent = await service.outbox.newest(500);
-      text = sent.find((each) => each.text.includes(json.body_text) && each.text.includes("/a/"))?.text;
+      text = sent.find((each) => isAskedAbout(each.text, json.body_text))?.text;
       return text !== undefined;
     });
     const link = /http\S+\/a\/[\w-]{43}\?d=approve/.exec(text as string)![0];
