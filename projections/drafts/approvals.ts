@@ -16,7 +16,7 @@ type ApprovalGiven = Extract<DraftEvent, { type: "ApprovalGiven" }>["data"];
 
 export const noApprovals = { approvals_given: [], approvals_required: null };
 
-const byOf = ({ kind, id, name, channel }: Actor): GivenApproval["by"] => ({
+export const byOf = ({ kind, id, name, channel }: Actor): GivenApproval["by"] => ({
   kind,
   id,
   ...(name !== undefined && { name }),

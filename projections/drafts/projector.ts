@@ -13,6 +13,9 @@ const draftEvents = [
   "DraftEdited",
   "ApprovalGiven",
   "ApprovalWithdrawn",
+  "ChangesRequested",
+  "ChangesRequestWithdrawn",
+  "ChangesReminded",
   "DraftApproved",
   "DraftRejected",
   "DraftReturnedToPending",
@@ -85,7 +88,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 12,
+  version: 13,
   tables: [
     "drafts",
     "draft_counts",

@@ -47,6 +47,9 @@ export type ReviewQueue = { data: WaitingDraft[]; total: number; from: number };
 const escalatesAt = `case when i.secondary_approval_channel is not null and i.approvals_required = 1 and not d.escalated
   then d.pending_since + make_interval(mins => i.escalation_delay_minutes) end`;
 
+/** SQL condition: the draft waits for an approver, not for changes by the agent, or the agent has not made them in time. */
+const isForApprovers = `coalesce(d.changes_requested->>'state' <> 'open', true)`;
+
 const firstCharacters = 160;
 
 /** SQL for the first characters of a message, without quotations if there is other text. */
@@ -65,7 +68,7 @@ export async function reviewQueue(
     `with waiting as materialized (
        select d.id, t.urgency, ${escalatesAt} as escalates_at, d.pending_since
        from drafts d join threads t on t.id = d.thread_id join identities i on i.id = d.identity_id
-       where d.workspace_id = $1 and d.status = 'pending' and ($2::uuid is null or d.identity_id = $2)
+       where d.workspace_id = $1 and d.status = 'pending' and ${isForApprovers} and ($2::uuid is null or d.identity_id = $2)
          and ($3::text is null or t.priority = $3) and ($4::timestamptz is null or d.pending_since <= $4)
      ), placed as materialized (
        select id, escalates_at, (row_number() over queue)::int - 1 as rank, lag(id) over queue as previous_id,
@@ -96,8 +99,9 @@ export async function waitingByIdentity(
 ): Promise<{ id: string; name: string; address: string; count: number }[]> {
   const { rows } = await reads.of(workspaceId).query<{ id: string; name: string; address: string; count: number }>(
     `select i.id, i.display_name as name, i.email_address as address, c.count
-     from draft_counts c join identities i on i.id = c.identity_id
-     where c.workspace_id = $1 and c.status = 'pending' and c.count > 0 order by i.display_name, i.id`,
+     from (select d.identity_id, count(*)::int as count from drafts d
+       where d.workspace_id = $1 and d.status = 'pending' and ${isForApprovers} group by d.identity_id) c
+     join identities i on i.id = c.identity_id order by i.display_name, i.id`,
     [workspaceId],
   );
   return rows;

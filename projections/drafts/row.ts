@@ -3,6 +3,7 @@ import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 import {
   addApproval,
+  byOf,
   countedApprovals,
   type GivenApproval,
   noApprovals,
@@ -18,6 +19,19 @@ export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
   content_sha256: string;
   user_agent?: string;
   request_id?: string;
+};
+
+/**
+ * The newest request for changes, in the approver's words, about the version with this hash. `at`: ISO 8601. `state`: open while the draft
+ * waits for the agent; reminded once that took too long; answered by a newer version of an author.
+ */
+export type ShownChangesRequest = {
+  by: GivenApproval["by"];
+  text: string;
+  at: string;
+  version: number;
+  content_sha256: string;
+  state: "open" | "reminded" | "answered";
 };
 
 /** A draft as stored in the read model. Times are ISO strings while projected, Dates when read back. */
@@ -50,6 +64,8 @@ export type DraftRow = {
   approvals_given: GivenApproval[];
   /** Number of approvals that its approval required; null while it has none. */
   approvals_required: number | null;
+  /** null if no changes were requested, or the request was withdrawn. */
+  changes_requested: ShownChangesRequest | null;
   /** Time until which the approver can take the approval back, and the draft is not sent; null otherwise. */
   undo_until: string | Date | null;
   sent_at: string | Date | null;
@@ -97,6 +113,7 @@ export const draftColumns = [
   "decided_at",
   "approvals_given",
   "approvals_required",
+  "changes_requested",
   "undo_until",
   "sent_at",
   "failure_code",
@@ -171,6 +188,7 @@ function submitted(
     decided_by: null,
     decided_at: null,
     ...noApprovals,
+    changes_requested: null,
     undo_until: null,
     sent_at: null,
     failure_code: null,
@@ -206,6 +224,16 @@ export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEve
 const withoutUndo = (row: DraftRow): DraftRow =>
   row.status === "approved" && row.held_code === null ? row : { ...row, undo_until: null };
 
+const withState = ({ changes_requested }: DraftRow, state: ShownChangesRequest["state"]) =>
+  changes_requested && { ...changes_requested, state };
+
+/** Moves the start of the escalation delay on by the time in which the draft waited for changes. */
+function afterWait(row: DraftRow, { at }: Metadata): DraftRow {
+  if (row.changes_requested?.state !== "open") return row;
+  const waitedMs = Date.parse(at) - Date.parse(row.changes_requested.at);
+  return { ...row, pending_since: new Date(new Date(row.pending_since).getTime() + waitedMs).toISOString() };
+}
+
 function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
   const { metadata: meta } = event;
   const id = idOf(event.stream);
@@ -224,6 +252,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         ...madeAs(event.data),
         content_sha256: contentSha256,
         rationale,
+        changes_requested: event.data.because === "edit" ? withState(row, "answered") : row.changes_requested,
         pending_since: meta.at,
         escalated: false,
       };
@@ -232,6 +261,15 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
       return { ...next, escalated: true };
     case "ApprovalGiven":
       return { ...next, approvals_given: addApproval(row.approvals_given, event.data, meta) };
+    case "ChangesRequested": {
+      const { text, version, contentSha256: content_sha256 } = event.data;
+      const by = byOf(meta.actor);
+      return { ...next, changes_requested: { by, text, at: meta.at, version, content_sha256, state: "open" } };
+    }
+    case "ChangesRequestWithdrawn":
+      return { ...afterWait(next, meta), changes_requested: null };
+    case "ChangesReminded":
+      return { ...afterWait(next, meta), changes_requested: withState(row, "reminded") };
     case "DraftApproved":
       return { ...approved(next, event.data, meta), status: "approved" };
     case "DraftRejected":

@@ -23,6 +23,7 @@ create table drafts (
   decided_at timestamptz,
   approvals_given json not null,
   approvals_required int,
+  changes_requested json,
   undo_until timestamptz,
   sent_at timestamptz,
   failure_code text,

@@ -69,6 +69,12 @@ const mappings: Record<string, (data: Data, event: Recorded) => MadeEvent[]> = {
   DraftRejected: (data, event) => [
     { type: "draft.rejected", data: { version: data.version, reason: data.reason, ...actorOf(event) } },
   ],
+  ChangesRequested: (data, event) => [
+    {
+      type: "draft.changes_requested",
+      data: { version: data.version, content_sha256: data.contentSha256, text: data.text, ...actorOf(event) },
+    },
+  ],
   DraftQueued: (data) => [{ type: "email.sent", data: { version: data.version, content_sha256: data.contentSha256 } }],
   DraftSent: (data) => [{ type: "draft.sent", data: { rfc_message_id: data.rfcMessageId, sent_at: data.sentAt } }],
   DraftFailed: (data) => [{ type: "draft.failed", data: { failure_code: data.code, failure_message: data.message } }],

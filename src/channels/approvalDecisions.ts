@@ -1,5 +1,5 @@
 import type { LinkClosure } from "#streams/draft/events.ts";
-import type { ApprovalsSoFar, ApprovalView, Decision, NewerMessage } from "./approvalView.ts";
+import type { ApprovalsSoFar, ApprovalView, Choice, Decision, NewerMessage } from "./approvalView.ts";
 import type { ReviewCard } from "./card/reviewCard.ts";
 
 /** A view with the card that is made from it. */
@@ -25,8 +25,8 @@ export type ChatPerson = { kind: "telegram" | "slack"; id: string; name: string 
 
 export type DecideRequest = {
   token: string;
-  decision: Decision;
-  /** At most 2 KB. */
+  decision: Choice;
+  /** Reason of a rejection, or the changes that are requested; at most 2 KB. */
   reason: string | undefined;
   /** The typed code, without blanks; absent if none was typed. */
   code?: string | undefined;
@@ -46,6 +46,8 @@ export type DecisionResult =
    */
   | { kind: "vote_counted"; approvals: ApprovalsSoFar; again: boolean }
   | { kind: "rejected" }
+  /** The request for changes is recorded, or was before. Nobody can decide about this version meanwhile. */
+  | { kind: "changes_requested"; view: CardedView; again: boolean }
   | { kind: "already_decided"; view: CardedView }
   | { kind: "changed" }
   | { kind: "stale"; newer: NewerMessage | null }

@@ -2,8 +2,14 @@ import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { EditReason } from "#streams/draft/events.ts";
 
-/** The choices of an approver. */
+/** The decisions that end a draft's review. */
 export type Decision = "approve" | "reject";
+
+/** The choices of an approver. */
+export type Choice = Decision | "request_changes";
+
+/** A request for changes. `by`: display name; `at`: ISO time. `isUnchanged`: the mail is still the one that it was about. */
+export type RequestedChanges = { by: string; text: string; at: string; version: number; isUnchanged: boolean };
 
 /**
  * Results of the sender checks; `aligned`: the From address is proven. `covers`: other address fields that are proven too; absent: none.
@@ -131,6 +137,10 @@ export type ApprovalView = {
   otherDrafts: readonly BriefMail[];
   /** null or absent if one approval is enough. */
   approvals?: ApprovalsSoFar | null;
+  /** The request for changes that this version answers; null if there is none. */
+  changesMade: RequestedChanges | null;
+  /** The request for changes that the draft waits for; null if there is none. */
+  changesRequested: RequestedChanges | null;
   decided: RecordedOutcome | null;
   /** ISO time until which this channel's links are valid. */
   expiresAt: string;

@@ -66,6 +66,8 @@ const telling: readonly DraftEvent["type"][] = [
   "ApproversNotified",
   "DraftApproved",
   "DraftRejected",
+  "ChangesRequested",
+  "ChangesRequestWithdrawn",
   "DraftEdited",
   "DraftReturnedToPending",
   "DraftMarkedStale",

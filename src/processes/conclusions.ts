@@ -78,6 +78,14 @@ export function conclusionOf(notificationId: string, history: History): string |
           break;
         }
         return `No longer approved, ${when}: ${shortLine(event.data.because, 300)}. A new question follows.`;
+      case "ChangesRequested":
+        ended = [
+          `Changes requested by ${describeDecider(event.metadata.actor)}, ${when}: “${shortLine(event.data.text, 300)}”`,
+          "A new question follows with the agent's next version.",
+        ];
+        break;
+      case "ChangesRequestWithdrawn":
+        return `The request for changes was withdrawn, ${when}. A new question follows.`;
       case "DraftEdited":
         return `Changed, ${when}: version ${event.data.version} replaces the one above. You can no longer decide here.`;
       case "ApprovalLinkClosed":

@@ -2,6 +2,7 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
+import { openChangesRequest } from "#streams/draft/changesRequest.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
@@ -15,6 +16,23 @@ const settingsChanged = "settings changed";
 
 /** Events after which a person has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
+/** Events after which the approvers, who waited for changes, have to decide again. */
+const waitEnds = ["ChangesRequestWithdrawn", "ChangesReminded"];
+
+const timeOf = (event: Recorded | undefined): number => Date.parse(event?.metadata.at as string);
+
+/** Returns the milliseconds in which approvers waited for changes, up to the reminder of each request. */
+function waitedForChangesMs(events: readonly Recorded[]): number {
+  let waitedMs = 0;
+  let since: number | null = null;
+  for (const event of events) {
+    if (event.type === "ChangesRequested") since = timeOf(event);
+    if (since === null || !waitEnds.includes(event.type)) continue;
+    waitedMs += timeOf(event) - since;
+    since = null;
+  }
+  return waitedMs;
+}
 
 /** Settings of an identity that determine when, and to whom, a draft escalates. */
 const timeChanges: readonly (keyof IdentitySettings)[] = [
@@ -33,6 +51,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return;
+    // The delay does not run while the agent makes changes. The end of that wait starts the timer again.
+    if (openChangesRequest(draft)?.reminded === false) return timers.cancel(draftId, timer);
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
@@ -47,8 +67,9 @@ export function escalateUnanswered(deps: Dependencies): Process {
   }
 
   async function pendingSince(draftId: string): Promise<number> {
-    const since = (await draftEvents(deps, draftId)).findLast(({ type }) => asking.includes(type));
-    return Date.parse(since?.metadata.at as string);
+    const events = await draftEvents(deps, draftId);
+    const asked = events.findLastIndex(({ type }) => asking.includes(type));
+    return timeOf(events[asked]) + waitedForChangesMs(events.slice(asked + 1));
   }
 
   const onAsking = (event: Recorded, context: ProcessContext) => waitOrEscalate(idOf(event.stream), context);
@@ -61,7 +82,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
     concerns: ({ type, data }, { furtherChannels }) =>
       type === "IdentityUpdated" ? timeChanges.some((setting) => setting in data.changes) : furtherChannels,
     on: {
-      ...Object.fromEntries(asking.map((type) => [type, onAsking])),
+      ...Object.fromEntries([...asking, ...waitEnds].map((type) => [type, onAsking])),
       IdentityUpdated: async (event, context) => {
         if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
         const workspaceId = event.metadata.workspaceId as string;

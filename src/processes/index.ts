@@ -28,6 +28,7 @@ import { recordBounces } from "./recordBounces.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
 import { releaseAddress } from "./releaseAddress.ts";
 import { releaseHeldMail } from "./releaseHeldMail.ts";
+import { remindOfChanges } from "./remindOfChanges.ts";
 import { runRules } from "./runRules.ts";
 import { sendApproved } from "./sendApproved.ts";
 import { setAsideWhilePaused } from "./setAsideWhilePaused.ts";
@@ -86,6 +87,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   noteDrafts(deps),
   refreshDraftContents(deps),
   releaseAddress(deps),
+  remindOfChanges(deps, settings),
   tellApprovers(deps, settings.provider),
   tellOutcomes(deps, settings.provider),
   concludeCards(deps, settings.channels),

@@ -7,6 +7,7 @@ import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/identitiesNaming.ts";
+import { openChangesRequest } from "#streams/draft/changesRequest.ts";
 import { answeredBy, reopensQuestion } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -37,7 +38,7 @@ type ApproverQuestion = {
 };
 
 /**
- * Asks a draft's approvers: when the draft is submitted or changed, when the agent asks again, and when an approver resumes stopped mail.
+ * Asks a draft's approvers: when the draft is submitted or changed, when the agent asks again, when a request for changes is withdrawn, and when an approver resumes stopped mail.
  * Asks the secondary channel when the draft escalates, and a new approver when a channel changes. After a link was closed, sends a new one,
  * once per version and cause.
  */
@@ -47,6 +48,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitForModels | undefined> {
     const { state: draft, position } = await deps.drafts.load(draftId);
+    // While the approver waits for changes, nobody is asked.
+    if (openChangesRequest(draft) !== null) return undefined;
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;
     // If the draft has a newer version than the escalated one, that version escalates after its own delay.
@@ -190,6 +193,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       DraftSubmitted: onNew,
       DraftEdited: onEdited,
       DraftReturnedToPending: onReturned,
+      ChangesRequestWithdrawn: onAskedAgain,
       NotifyRequested: onAskedAgain,
       DraftEscalated: onEscalated,
       ApprovalLinkClosed: onLinkClosed,

@@ -2,6 +2,7 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
+import { type ChangesCommand, decideChanges } from "./changesRequest.ts";
 import type { Draft } from "./draft.ts";
 import { type DraftEvent, draftStream } from "./events.ts";
 import { evolveDraft, initialDraft } from "./evolve.ts";
@@ -17,7 +18,7 @@ export type SubmitDraft = {
   /** Set if no rules apply: its rules count as run. */
   withoutRules?: true;
 };
-export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;
+export type DraftCommand = SubmitDraft | ReviewCommand | ChangesCommand | SendingCommand | NotificationCommand;
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
@@ -37,6 +38,10 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
     case "ApplyRules":
     case "GiveUpOnRules":
       return decideReview(command, draft);
+    case "RequestChanges":
+    case "WithdrawChangesRequest":
+    case "RemindOfChanges":
+      return decideChanges(command, draft);
     case "EscalateDraft":
     case "RequestNotify":
     case "AskApprovers":

@@ -33,6 +33,18 @@ export type Vote = {
   sendRequested: boolean;
 };
 
+/**
+ * An approver's request to change `version`, in their words. `requester`, `also`: voter names of the approver. `reminded`: the approver was
+ * reminded that the changes were not made.
+ */
+export type ChangesRequest = {
+  version: number;
+  text: string;
+  requester: string;
+  also?: readonly string[];
+  reminded: boolean;
+};
+
 /** Fields of every draft, whatever its status. */
 export type DraftOrigin = {
   exists: boolean;
@@ -71,6 +83,8 @@ export type DraftOrigin = {
   notified: Notified;
   /** Approvals of this version: those given so far, and those of a completed quorum. */
   votes: readonly Vote[];
+  /** The newest request for changes that no edit has answered; valid while the draft is pending (changesRequest.ts). */
+  changesRequest: ChangesRequest | null;
   /** Drafts that answered the same message, and about which its approvers were asked again. */
   askedAgainAbout: readonly string[];
   /** The signed-in person who approved it; null if none did. */

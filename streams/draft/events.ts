@@ -110,6 +110,24 @@ export type DraftEvent =
         required: number;
       }
     >
+  /**
+   * An approver asked the agent to change this version. Until an author edits the draft or the request is withdrawn, the version cannot be
+   * approved or sent. `requester`, `also`: voter names of the approver (quorum.ts). The metadata's actor asked.
+   */
+  | Event<
+      "ChangesRequested",
+      {
+        version: number;
+        contentSha256: string;
+        text: string;
+        tokenSha256: string | null;
+        requester: string;
+        also?: string[];
+      }
+    >
+  | Event<"ChangesRequestWithdrawn", { version: number }>
+  /** The requested changes were not made in time; the approver who asked for them is reminded, once. */
+  | Event<"ChangesReminded", { version: number }>
   /** A signed-in person undid their own approval while others were still missing. `voter`: the id it counted for. */
   | Event<"ApprovalWithdrawn", { version: number; voter: string }>
   /** `sendRequested`: this approval requests the send; a process carries it out. The metadata's actor decided. */

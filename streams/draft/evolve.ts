@@ -55,6 +55,7 @@ export const initialDraft: Draft = {
     wrongCodes: {},
   },
   votes: [],
+  changesRequest: null,
   askedAgainAbout: [],
   approver: null,
   ...unapproved,
@@ -73,6 +74,14 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
       return voted(draft, event.data);
     case "ApprovalWithdrawn":
       return { ...draft, votes: withoutVote(draft.votes, event.data.voter) };
+    case "ChangesRequested": {
+      const { version, text, requester, also } = event.data;
+      return { ...draft, changesRequest: { version, text, requester, ...(also && { also }), reminded: false } };
+    }
+    case "ChangesRequestWithdrawn":
+      return { ...draft, changesRequest: null };
+    case "ChangesReminded":
+      return { ...draft, changesRequest: draft.changesRequest && { ...draft.changesRequest, reminded: true } };
     case "DraftApproved":
       return approved(draft, event.data);
     case "DraftReturnedToPending":
@@ -152,6 +161,8 @@ function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
     stored: { content, contentBlob },
     making: pickOrigin(data),
     authoredVersion: because === "edit" ? version : draft.authoredVersion,
+    // A version that the service makes itself carries the request over.
+    changesRequest: because === "edit" ? null : draft.changesRequest,
     autoApproved: false,
     votes: [],
     approver: null,

@@ -51,6 +51,9 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
     case "NotificationFailed":
     case "ApprovalLinkClosed":
     case "ConfirmCodeRefused":
+    case "ChangesRequested":
+    case "ChangesRequestWithdrawn":
+    case "ChangesReminded":
       return null;
     default:
       return unreachable(event);

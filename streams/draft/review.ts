@@ -1,11 +1,12 @@
-import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
+import { requireNoChangesRequest } from "./changesRequest.ts";
 import { type Press, recordUnconfirmedPress } from "./confirmation.ts";
 import type { ContentOrigin } from "./content.ts";
 import { type Draft, isByPersonOrKey, pickOrigin, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
 import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type SignedInVoter, type Voting } from "./quorum.ts";
+import { requireShown } from "./shown.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
 
 /** Command of an edit, with the new content. */
@@ -68,6 +69,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
       requireOpenLink(draft, command.tokenSha256);
+      requireNoChangesRequest(draft);
       return recordUnconfirmedPress(command, draft) ?? approve(command, draft);
     case "EditAndApprove":
       return editAndApprove(command, draft);
@@ -78,6 +80,8 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       requireStatus(draft, "rejected", ...rejectableFrom(command));
       requireShown(command.ifVersion, null, draft);
       requireOpenLink(draft, command.tokenSha256);
+      // The request for changes closed the links of its version. A key and a signed-in person can still reject.
+      if (command.tokenSha256 !== null) requireNoChangesRequest(draft);
       return (
         recordUnconfirmedPress(command, draft) ?? [
           {
@@ -167,6 +171,7 @@ function editAndApprove(
 ): DraftEvent[] {
   if (isDoneBefore(command, authorApproval, draft)) return [];
   const [edited] = edit(command, draft);
+  if (edited === undefined) requireNoChangesRequest(draft);
   if (edited?.type !== "DraftEdited") return approve({ ...authorApproval, tokenSha256: null }, draft);
   const { version, contentSha256 } = edited.data;
   const approval = approvalByAuthor({ version, contentSha256 }, authorApproval);
@@ -207,13 +212,4 @@ function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Dra
       data: { version, content, contentBlob, ...pickOrigin(command), contentSha256, rationale, changedFields, because },
     },
   ];
-}
-
-function requireShown(version: number | null, contentSha256: string | null, draft: Draft): void {
-  const changed = version !== null && version !== draft.version;
-  if (changed || (contentSha256 !== null && contentSha256 !== draft.contentSha256)) {
-    throw new Rejected("version_mismatch", `this draft changed: review version ${draft.version} first`, {
-      version: draft.version,
-    });
-  }
 }

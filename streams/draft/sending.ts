@@ -1,5 +1,6 @@
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
+import { requireNoChangesRequest } from "./changesRequest.ts";
 import { contentChanged, type Draft, isUndecidedChange, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { requireQuorum } from "./quorum.ts";
@@ -106,6 +107,7 @@ function queue(
   if (draft.abandoned.includes(queued.attemptId)) {
     throw new Rejected("send_in_progress", "this attempt was abandoned");
   }
+  requireNoChangesRequest(draft);
   requireDecidedVersion(draft, decides);
   if (at !== undefined) requireUndoOver(draft, at);
   requireClaimed(queued, draft);

@@ -14,6 +14,7 @@ export const publicEventTypes = [
   "draft.sent",
   "draft.failed",
   "draft.stale",
+  "draft.changes_requested",
   "draft.escalated",
   "thread.merged",
   "domain.verified",

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { diffLines, diffWordsWithSpace } from "diff";
-import { visible, visibleLine } from "#src/html/visible.ts";
+import { shortLine, visible, visibleLine } from "#src/html/visible.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import type { ApprovalView, PreviousVersion } from "../approvalView.ts";
+import type { ApprovalView, PreviousVersion, RequestedChanges } from "../approvalView.ts";
 import { type Letter, letterOf } from "../letter.ts";
 import { letterHead } from "./fields.ts";
+import { named } from "./names.ts";
 import type { FoldedText } from "./quotes.ts";
 import { foldQuote } from "./quotes.ts";
 
@@ -27,7 +28,7 @@ const most = { words: 40_000, edits: 1_000, context: 60, island: 12 };
 
 /** `letter`: the version that is asked about now. */
 export function changesSince(
-  view: Pick<ApprovalView, "content" | "textDerived" | "previous" | "rationale" | "answers">,
+  view: Pick<ApprovalView, "content" | "textDerived" | "previous" | "rationale" | "answers" | "changesMade">,
   letter: Letter,
 ): Changes | null {
   const { previous, answers } = view;
@@ -42,6 +43,7 @@ export function changesSince(
   const isSame = isDeepStrictEqual(previous.content, view.content);
   const isTold = fields.length + unseen.length > 0 || pieces === null || pieces.length > 0;
   const sentences = [
+    ...(view.changesMade ? [requestInWords(view.changesMade)] : []),
     ...previous.because.flatMap((because) => reasons[because] ?? []),
     ...(pieces === null ? ["Most of its text is new: read all of it."] : []),
     ...unseen,
@@ -51,6 +53,13 @@ export function changesSince(
   ];
   return { since: previous.version, sentences, fields, text: pieces ?? [] };
 }
+
+/** Quotes the request for changes that this version answers, so that it can be compared with what changed. */
+export const requestInWords = ({ by, text, version }: RequestedChanges): string =>
+  `${named(by)} asked for changes to version ${version}: “${shortLine(text, maxRequest)}”`;
+
+/** Characters shown of a request for changes. */
+const maxRequest = 2_000;
 
 type Version = { content: DraftContent; letter: Letter; read: FoldedText };
 

@@ -25,6 +25,8 @@ export type ApprovalMail = {
   notes: { label: string; values: string[] }[];
   approve: { label: string; url: string };
   reject: { label: string; url: string };
+  /** Opens the form to ask for changes on the page of the link to approve. */
+  askForChanges: { label: string; url: string };
   rationale: Excerpt | null;
   answers: (MailedMessage & { proof: string; folded: string | null; attachments: string[] }) | null;
   facts: string[];
@@ -54,7 +56,7 @@ const limits = {
   removed: 6,
 };
 
-/** Renders the card as a mail: long texts are cut, and mail programs can make links only of our own two. */
+/** Renders the card as a mail: long texts are cut, and mail programs can make links only of our own. */
 export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode: string | null): ApprovalMail {
   const { letter } = card;
   return {
@@ -83,6 +85,7 @@ export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode
     subject: shortLine(`${card.approve} this ${card.noun}? ${card.threadSubject || "(no subject)"}`, limits.subject),
     code: confirmCode === null ? null : { digits: confirmCode, sentence: codeSentence },
     approve: { label: card.approve, url: links.approve },
+    askForChanges: { label: "Ask for changes", url: `${links.approve}#changes-form` },
     reject: { label: "Reject", url: links.reject },
   };
 }

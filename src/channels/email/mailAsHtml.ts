@@ -5,7 +5,7 @@ import { cutNote, type Excerpt } from "./excerpt.ts";
 import { font, mailFrame, row } from "./mailFrame.ts";
 
 /**
- * Renders the mail for programs that show HTML: tables and inline styles, one column, nothing loaded from elsewhere, only our two links.
+ * Renders the mail for programs that show HTML: tables and inline styles, one column, nothing loaded from elsewhere, only our own links.
  */
 export const mailAsHtml = (mail: ApprovalMail): string =>
   mailFrame({
@@ -21,7 +21,7 @@ ${mail.changes && row(changes(mail.changes))}
 ${row(html`${label("The draft")}${fields(mail.fields)}`)}
 ${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)}${letter(part.text)}${part.folded && note(part.folded)}`))}
 ${mail.notes.map(({ label: title, values }) => row(html`${label(title)}${meta(values)}`))}
-${row(html`${button(mail.approve, "#13703a", "approve")}${button(mail.reject, "#b3261e", "reject")}`)}
+${row(html`${button(mail.approve, "#13703a", "approve")}${button(mail.askForChanges, "#4f5b69", "changes")}${button(mail.reject, "#b3261e", "reject")}`)}
 ${mail.rationale && row(html`${label("Why the agent wrote it")}${letter(mail.rationale)}`)}
 ${mail.answers && row(answers(mail.answers))}`,
     facts: mail.facts,

@@ -7,31 +7,49 @@ import { neutral, note, plain } from "./blocks.ts";
  */
 export type ReasonFormState = { token: string; responseUrl: string | null };
 
-/** Slack ids of the form, its field, and the input in it. */
-export const reasonNames = { form: "reject", field: "reason" } as const;
+/** Forms that ask for a text: the reason of a rejection, or the changes that the agent should make. */
+export type TextForm = "reject" | "request_changes";
+
+/** Slack ids of the forms, of their field, and of the input in it. */
+export const formNames = { reject: "reject", request_changes: "request_changes", field: "reason" } as const;
+
+const texts: Record<TextForm, { title: string; submit: string; label: string; optional: boolean }> = {
+  reject: { title: "Reject this draft", submit: "Reject", label: "Why? The agent will see this.", optional: true },
+  request_changes: {
+    title: "Ask for changes",
+    submit: "Ask",
+    label: "What should the agent change? You are asked about its next version.",
+    optional: false,
+  },
+};
 
 /** Slack limits a form's state to 3,000 characters. */
 const longestUrl = 2_000;
 
-/** The form that asks for a reason. An empty field rejects without one. */
-export const reasonForm = ({ token, responseUrl, threadSubject }: ReasonFormState & { threadSubject: string }) => ({
+/** The form that asks for a text. An empty reason rejects without one. */
+export const reasonForm = ({
+  form,
+  token,
+  responseUrl,
+  threadSubject,
+}: ReasonFormState & { form: TextForm; threadSubject: string }) => ({
   type: "modal",
-  callback_id: reasonNames.form,
+  callback_id: formNames[form],
   private_metadata: JSON.stringify({
     token,
     response_url: responseUrl !== null && responseUrl.length <= longestUrl ? responseUrl : null,
   }),
-  title: plain("Reject this draft"),
-  submit: plain("Reject"),
+  title: plain(texts[form].title),
+  submit: plain(texts[form].submit),
   close: plain("Cancel"),
   blocks: [
     note(`Subject: ${neutral(shortLine(threadSubject, 200)) || "(no subject)"}`),
     {
       type: "input",
-      block_id: reasonNames.field,
-      optional: true,
-      label: plain("Why? The agent will see this."),
-      element: { type: "plain_text_input", action_id: reasonNames.field, multiline: true, max_length: 2_000 },
+      block_id: formNames.field,
+      optional: texts[form].optional,
+      label: plain(texts[form].label),
+      element: { type: "plain_text_input", action_id: formNames.field, multiline: true, max_length: 2_000 },
     },
   ],
 });

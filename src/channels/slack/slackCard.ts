@@ -38,6 +38,8 @@ const most = { blocks: 40, characters: 12_000 };
 export const actions = {
   approve: "approve",
   reject: "reject",
+  requestChanges: "request_changes",
+  requestChangesPage: "request_changes_page",
   approvePage: "approve_page",
   rejectPage: "reject_page",
   reviewPage: "review_page",
@@ -133,15 +135,21 @@ function foot(card: ReviewCard, { links, tokens, deciding }: Foot): CardPiece[] 
 function buttons({ approve: name }: ReviewCard, { links, tokens, deciding }: Foot): Button[] {
   const approve = { text: words(name), style: "primary" } as const;
   const reject = { text: words("Reject"), style: "danger" } as const;
+  const changes = words("Ask for changes");
+  const changesUrl = `${links.approve}#changes-form`;
   if (deciding === "linked") {
     return [
       { type: "button", action_id: actions.approvePage, ...approve, url: links.approve },
+      { type: "button", action_id: actions.requestChangesPage, text: changes, url: changesUrl },
       { type: "button", action_id: actions.rejectPage, ...reject, url: links.reject },
     ];
   }
   // Slack reports presses of link buttons too. By their token we know whose secret has signed them.
   return [
     { type: "button", action_id: actions.approve, ...approve, value: tokens.approve },
+    deciding === "pressed"
+      ? { type: "button", action_id: actions.requestChanges, text: changes, value: tokens.reject }
+      : { type: "button", action_id: actions.requestChangesPage, text: changes, value: tokens.reject, url: changesUrl },
     deciding === "pressed"
       ? { type: "button", action_id: actions.reject, ...reject, value: tokens.reject }
       : { type: "button", action_id: actions.rejectPage, ...reject, value: tokens.reject, url: links.reject },

@@ -1,5 +1,5 @@
 import { escaped, neutral, sections } from "./blocks.ts";
-import { type ReasonFormState, reasonForm } from "./reasonForm.ts";
+import { type ReasonFormState, reasonForm, type TextForm } from "./reasonForm.ts";
 import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, link } from "./slackCard.ts";
 import { apiOf, isResponseUrl } from "./slackHosts.ts";
@@ -15,6 +15,7 @@ export type SlackReplies = {
 };
 
 type Form = ReasonFormState & {
+  form: TextForm;
   /** The channel's config, decrypted. */
   config: Record<string, string>;
   triggerId: string;

@@ -1,16 +1,16 @@
 import type { Keyboard } from "./styled.ts";
 
-/** Actions of our buttons. `reject`: asks for the reason first. */
-export type ButtonAction = "approve" | "reject" | "reject_now";
+/** Actions of our buttons. `reject` and `request_changes`: ask for a text first. */
+export type ButtonAction = "approve" | "reject" | "reject_now" | "request_changes";
 
-const letters: Record<ButtonAction, string> = { approve: "a", reject: "r", reject_now: "n" };
+const letters: Record<ButtonAction, string> = { approve: "a", reject: "r", reject_now: "n", request_changes: "c" };
 
 /** Encodes a button: a letter and the opaque token of its question. Telegram limits this to 64 bytes. */
 export const buttonData = (action: ButtonAction, token: string): string => `${letters[action]}:${token}`;
 
 /** Decodes a pressed button; undefined if it is not ours. */
 export function readButton(data: string): { action: ButtonAction; token: string } | undefined {
-  const [, letter, token] = /^([arn]):([\w-]{43})$/.exec(data) ?? [];
+  const [, letter, token] = /^([arnc]):([\w-]{43})$/.exec(data) ?? [];
   const action = (Object.keys(letters) as ButtonAction[]).find((each) => letters[each] === letter);
   return action && token !== undefined ? { action, token } : undefined;
 }

@@ -64,6 +64,7 @@ const keyboard = ({ card, tokens, link }: QuestionInput): Keyboard => [
     { text: card.approve, callback_data: buttonData("approve", tokens.approve) },
     { text: "Reject", callback_data: buttonData("reject", tokens.reject) },
   ],
+  [{ text: "Ask for changes", callback_data: buttonData("request_changes", tokens.reject) }],
   ...(link !== null && isTappable(link) ? [[{ text: "Open the page", url: link }]] : []),
 ];
 

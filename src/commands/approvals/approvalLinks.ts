@@ -4,6 +4,7 @@ import { heldById, messageById } from "#projections/messages/queries.ts";
 import type { ReadModel } from "#projections/names.ts";
 import type {
   ApprovalDecisions,
+  CardedView,
   DecideRequest,
   DecisionResult,
   HeldBy,
@@ -19,6 +20,7 @@ import { findToken } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { type ChangedDraft, changeDraft } from "../drafts/changeDraft.ts";
+import { requireWords } from "../drafts/changesRequests.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
 import { requireProjected } from "../readModels.ts";
@@ -31,6 +33,7 @@ import { withCard } from "./cards.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
 import { countedApproval } from "./countApproval.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
+import { voterNames } from "./voters.ts";
 
 /** Read models that a page needs besides the streams: the decision page (`question`) and the outcome page (`outcome`). */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
@@ -93,14 +96,21 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   const press = { ...link, ...judgedCode(deps, asked, request.code) };
   const cause = await causeOf(deps, link, request);
   try {
-    return request.decision === "approve"
-      ? await approve(deps, press, cause)
-      : await reject(deps, { press, reason: request.reason ?? null }, cause);
+    const reason = request.reason ?? null;
+    switch (request.decision) {
+      case "approve":
+        return await approve(deps, press, cause);
+      case "reject":
+        return await reject(deps, { press, reason }, cause);
+      case "request_changes":
+        return await askForChanges(deps, { press, text: requireWords(reason ?? "") }, cause);
+    }
   } catch (error) {
     if (error instanceof StreamMoved) return decide(deps, request);
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
     if (error.code === "invalid_status") return decidedAlready(deps, link);
+    if (error.code === "changes_requested") return waitingForChanges(deps, link);
     // The link was closed after the check above. The repeated check returns the reason.
     if (error.code === "link_closed") return decide(deps, request);
     throw error;
@@ -168,6 +178,28 @@ async function reject(
   return { kind: "rejected" };
 }
 
+async function askForChanges(
+  deps: Deps,
+  { press, text }: { press: CodedPress; text: string },
+  cause: Cause,
+): Promise<DecisionResult> {
+  const { draftId, asked, tokenSha256, codeMacs, isWrongCode } = press;
+  const { voter: requester, also = [] } = await voterNames(deps, cause.actor, asked.channel);
+  const { version: ifVersion, contentSha256 } = asked;
+  const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
+  const command = { type: "RequestChanges", text, ...shownAs, requester, also } as const;
+  if (isWrongCode) return refused(deps, { press, command }, cause);
+  const { changed } = await changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: [press.judgedBy] });
+  return waitingForChanges(deps, press, !changed);
+}
+
+/** Returns the view of a draft whose version is waiting for changes. */
+async function waitingForChanges(deps: Deps, link: LinkedDraft, again = true): Promise<DecisionResult> {
+  const view = await outcomeView(deps, link);
+  if (view.changesRequested === null) return view.decided ? { kind: "already_decided", view } : { kind: "changed" };
+  return { kind: "changes_requested", view, again };
+}
+
 /**
  * Records a wrong confirmation code. The stream receives the same command as for a right code, so that concurrent tries are judged in order
  * and a right code is not accepted out of turn.
@@ -212,7 +244,13 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
   return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
 }
 
-async function decidedAlready(deps: Deps, link: LinkedDraft): Promise<DecisionResult> {
+const decidedAlready = async (deps: Deps, link: LinkedDraft): Promise<DecisionResult> => ({
+  kind: "already_decided",
+  view: await outcomeView(deps, link),
+});
+
+/** Builds the view for the page after a decision, from read models that include it. */
+async function outcomeView(deps: Deps, link: LinkedDraft): Promise<CardedView> {
   const { token, draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
@@ -220,8 +258,7 @@ async function decidedAlready(deps: Deps, link: LinkedDraft): Promise<DecisionRe
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content);
   const attachments = withDownloads(view.attachments, token);
-  const shownView = await withCard(deps, draft.workspaceId, { ...view, attachments, pictures });
-  return { kind: "already_decided", view: shownView };
+  return withCard(deps, draft.workspaceId, { ...view, attachments, pictures });
 }
 
 /**

@@ -74,6 +74,7 @@ export async function approvalView(
     ...(row ? await otherAnswersToMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,
     approvals: row ? await approvalsSoFar(deps, identity, row) : null,
+    ...requestedChanges(row),
     decided: row ? recordedOutcome(row) : null,
     expiresAt,
     escalatesAt: escalatesAt(identity, draft, events),
@@ -193,6 +194,16 @@ export async function approvalsSoFar(
   const lapsed = await lapsedVoters(deps, identity.workspaceId, voters);
   const given = all.filter(({ voter }) => (keysCount || voter !== keysVoter) && !lapsed.includes(voter ?? ""));
   return { required, given: given.map(({ by, at }) => ({ by: by.name ?? by.id, at: new Date(at).toISOString() })) };
+}
+
+/** Returns the draft's newest request for changes, as the one that it waits for or the one that its newest version answers. */
+function requestedChanges(row: ReadDraft | undefined): Pick<ApprovalView, "changesMade" | "changesRequested"> {
+  const none = { changesMade: null, changesRequested: null };
+  if (!row?.changes_requested || row.status !== "pending") return none;
+  const { by, text, at, version, content_sha256, state } = row.changes_requested;
+  const isUnchanged = content_sha256 === row.content_sha256;
+  const request = { by: by.name ?? by.id, text, at: new Date(at).toISOString(), version, isUnchanged };
+  return state === "answered" ? { ...none, changesMade: request } : { ...none, changesRequested: request };
 }
 
 const outcomes = ["approved", "rejected", "sending", "sent", "stale", "failed"] as const;

@@ -7,7 +7,7 @@ import type { NoticeOutcome } from "./sendNotice.ts";
 
 /** A short text for a chat. `kind`: its purpose. `channel`: with decrypted secrets. `lines`: plain text, not escaped. */
 export type ChatNotice = {
-  kind: Extract<NoticeKind, "rule" | "test">;
+  kind: Extract<NoticeKind, "rule" | "test" | "outcome">;
   workspaceId: string;
   attemptId: string;
   channel: ApprovalChannel;
@@ -15,7 +15,7 @@ export type ChatNotice = {
 };
 
 /**
- * Posts a rule's notice or a test to a chat. The quota and the pauses of notification mail apply; the chat counts like an address. Throws
+ * Posts a rule's notice, a reminder or a test to a chat. The quota and the pauses of notification mail apply; the chat counts like an address. Throws
  * PausedByOperator while all sending is paused.
  */
 export async function postNotice(

@@ -1,4 +1,4 @@
-import type { Decision } from "#src/channels/approvalView.ts";
+import type { Choice } from "#src/channels/approvalView.ts";
 
 /** Maximum number of bytes of a page's form. */
 export const maxFormBytes = 8192;
@@ -7,8 +7,8 @@ export const maxReasonBytes = 2048;
 /** True for text that could be a token: base64url characters. */
 export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
 
-/** `code`: as typed, without blanks; undefined if the field was empty. */
-export type DecisionForm = { decision: Decision; nonce: string; reason: string | undefined; code: string | undefined };
+/** `reason`: of a rejection, or the requested changes. `code`: as typed, without blanks; undefined if the field was empty. */
+export type DecisionForm = { decision: Choice; nonce: string; reason: string | undefined; code: string | undefined };
 
 /**
  * Reads the form. If it is invalid, returns a sentence on what is wrong, and the typed reason, so that the page can show the reason again.
@@ -21,21 +21,23 @@ export function readForm(body: unknown): DecisionForm | { refused: string; reaso
     return { refused: "We could not tell which button you pressed. Please press it again.", reason };
   if (Buffer.byteLength(reason) > maxReasonBytes) {
     return {
-      refused: `The reason is too long: at most ${maxReasonBytes.toLocaleString("en")} bytes. Please shorten it and press again.`,
+      refused: `The text is too long: at most ${maxReasonBytes.toLocaleString("en")} bytes. Please shorten it and press again.`,
       reason,
     };
   }
+  if (decision === "request_changes" && !reason)
+    return { refused: "Please write what the agent should change, and press the button again.", reason };
   const nonce = fields.get("nonce");
   return {
     decision,
     nonce: typeof nonce === "string" ? nonce : "",
-    reason: decision === "reject" && reason ? reason : undefined,
+    reason: decision !== "approve" && reason ? reason : undefined,
     code: readCode(fields.get("code")),
   };
 }
 
-const readDecision = (value: unknown): Decision | undefined =>
-  value === "approve" || value === "reject" ? value : undefined;
+const readDecision = (value: unknown): Choice | undefined =>
+  value === "approve" || value === "reject" || value === "request_changes" ? value : undefined;
 
 function readCode(value: unknown): string | undefined {
   const typed = typeof value === "string" ? value.replace(/\s/g, "") : "";

@@ -1,8 +1,8 @@
-import type { Decision } from "#src/channels/approvalView.ts";
+import type { Choice } from "#src/channels/approvalView.ts";
 import { type Bound, checkNonce as check, issueNonce as issue } from "../web/nonce.ts";
 
 /** The complete action of a button: a nonce for one action is invalid for another. */
-export type Pressed = { token: string; decision: Decision; version: number; contentSha256: string };
+export type Pressed = { token: string; decision: Choice; version: number; contentSha256: string };
 
 /** Proves that this page was fetched within the last hour; a request sent without opening the page has no nonce. */
 export const issueNonce = (key: Buffer, pressed: Pressed, nowMs: number): string => issue(key, boundTo(pressed), nowMs);

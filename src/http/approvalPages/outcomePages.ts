@@ -1,5 +1,11 @@
 import type { CardedView, HeldBy } from "#src/channels/approvalDecisions.ts";
-import { type ApprovalsSoFar, mayReopen, type NewerMessage, type RecordedOutcome } from "#src/channels/approvalView.ts";
+import {
+  type ApprovalsSoFar,
+  mayReopen,
+  type NewerMessage,
+  type RecordedOutcome,
+  type RequestedChanges,
+} from "#src/channels/approvalView.ts";
 import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { writerOf } from "#src/channels/card/names.ts";
 import { messageSaid } from "#src/channels/card/reviewCard.ts";
@@ -77,6 +83,18 @@ export const rejectedPage = (view: CardedView): string =>
     tone: "bad",
     title: "Rejected",
     sentences: ["It will not be sent, and the agent is informed. You can close this page."],
+    more: shownDraft(view),
+  });
+
+/** Shown while the draft waits for changes. `isOwn`: this press asked for them. */
+export const changesRequestedPage = (view: CardedView, { by, at, text }: RequestedChanges, isOwn = false): string =>
+  outcomePage({
+    tone: "wait",
+    title: isOwn ? "The agent is asked for changes" : "Changes are requested",
+    sentences: [
+      html`<bdi>${visibleLine(by)}</bdi>, <time datetime="${at}">${readableTime(at)}</time>: <span dir="auto" lang="">${text}</span>`,
+      `Nobody can approve this version meanwhile. You will be asked about the agent's next version.${isOwn ? " You can close this page." : " Opening this page decided nothing."}`,
+    ],
     more: shownDraft(view),
   });
 
@@ -197,7 +215,7 @@ export const brokenPage = (): string =>
 export const unreadablePage = (status: number): string =>
   outcomePage({
     tone: "wait",
-    title: status === 413 ? "The reason is too long" : "The form could not be read",
+    title: status === 413 ? "The text is too long" : "The form could not be read",
     sentences: [html`Nothing was decided. <a href="?">Open the page again</a> to decide.`],
   });
 

@@ -1,5 +1,5 @@
 import type { CardedView } from "#src/channels/approvalDecisions.ts";
-import type { Decision } from "#src/channels/approvalView.ts";
+import type { Choice, Decision } from "#src/channels/approvalView.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
@@ -14,7 +14,7 @@ import { maxReasonBytes } from "./form.ts";
  */
 export type ReviewOptions = {
   first: Decision;
-  nonces: Record<Decision, string>;
+  nonces: Record<Choice, string>;
   asksCode?: boolean;
   notice?: string;
   reason?: string;
@@ -49,9 +49,10 @@ const warningsSection = ({ warnings, hints }: ReviewCard): Markup | false =>
 function decisionSection(card: ReviewCard, options: ReviewOptions): Markup {
   const approve = approveForm(card.approve, options);
   const reject = rejectForm(options);
+  const changes = changesForm(options);
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" tabindex="-1">Your decision</h2>
-<div class="choices">${options.first === "approve" ? [approve, reject] : [reject, approve]}</div>
+<div class="choices">${options.first === "approve" ? [approve, changes, reject] : [reject, changes, approve]}</div>
 <p class="meta expiry">You can decide until ${readableTime(card.expiresAt)} (version ${card.version}).</p>
 </section>`;
 }
@@ -72,8 +73,25 @@ ${asksCode && codeField("reject")}
 <button class="reject ${first === "reject" && "first"}" name="decision" value="reject">Reject</button>
 </form>`;
 
+/** Folded, because most answers are the other two; the mail's third link opens it. */
+const changesForm = ({
+  nonces,
+  asksCode,
+  reason,
+}: ReviewOptions): Markup => html`<details id="changes-form" class="changes"><summary>Ask for changes</summary>
+<form method="post">
+<input type="hidden" name="nonce" value="${nonces.request_changes}">
+<label for="wish">What should the agent change? <span>(the agent will see this, and you are asked about its next version)</span></label>
+<textarea id="wish" name="reason" maxlength="${maxReasonBytes}" rows="3" dir="auto" required>
+${reason}</textarea>
+${asksCode && codeField("request_changes")}
+<button class="changes" name="decision" value="request_changes">Ask for changes</button>
+</form></details>`;
+
+const purposes: Record<Choice, string> = { approve: "approve", reject: "reject", request_changes: "ask for changes" };
+
 const codeField = (
-  decision: Decision,
-): Markup => html`<label for="code-${decision}">Code <span>(the four digits in the approval mail)</span><span class="unseen"> to ${decision}</span></label>
-<input class="code" id="code-${decision}" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required>
+  choice: Choice,
+): Markup => html`<label for="code-${choice}">Code <span>(the four digits in the approval mail)</span><span class="unseen"> to ${purposes[choice]}</span></label>
+<input class="code" id="code-${choice}" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required>
 `;

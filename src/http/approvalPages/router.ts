@@ -5,7 +5,7 @@ import type {
   FetchedFile,
   LinkedApproval,
 } from "#src/channels/approvalDecisions.ts";
-import type { Decision } from "#src/channels/approvalView.ts";
+import type { Choice } from "#src/channels/approvalView.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { refusing } from "../framework/door.ts";
 import type { Reply } from "../framework/reply.ts";
@@ -108,7 +108,8 @@ function closedPage({ clock }: ApprovalPagesOptions, link: LinkedApproval): Repl
   if (link.closed) return linkPage(410, pages.closedPage(link.closed));
   if (link.superseded) return expired ? linkPage(410, pages.expiredPage()) : linkPage(409, pages.changedPage());
   if (link.decided) return linkPage(200, pages.recordedPage(link, link.decided, !expired));
-  return expired ? linkPage(410, pages.expiredPage()) : undefined;
+  if (expired) return linkPage(410, pages.expiredPage());
+  return link.changesRequested ? linkPage(200, pages.changesRequestedPage(link, link.changesRequested)) : undefined;
 }
 
 function review(
@@ -116,11 +117,15 @@ function review(
   request: Request,
   { link, notice, reason }: { link: LinkedApproval; notice?: string; reason?: string },
 ): string {
-  const nonceFor = (decision: Decision) =>
+  const nonceFor = (decision: Choice) =>
     issueNonce(options.nonceKey, { ...link, token: tokenOf(request), decision }, options.clock.now().getTime());
   return reviewPage(link, {
     first: link.action,
-    nonces: { approve: nonceFor("approve"), reject: nonceFor("reject") },
+    nonces: {
+      approve: nonceFor("approve"),
+      reject: nonceFor("reject"),
+      request_changes: nonceFor("request_changes"),
+    },
     asksCode: typeof link.codeTriesLeft === "number",
     notice,
     reason,
@@ -135,6 +140,11 @@ function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedAp
       return linkPage(200, pages.countedPage(result.approvals, result.again, link));
     case "rejected":
       return linkPage(200, pages.rejectedPage(link));
+    case "changes_requested": {
+      const { changesRequested } = result.view;
+      if (!changesRequested) return linkPage(409, pages.changedPage());
+      return linkPage(200, pages.changesRequestedPage(result.view, changesRequested, !result.again));
+    }
     case "already_decided": {
       const { view } = result;
       return linkPage(200, view.decided ? pages.recordedPage(view, view.decided, true) : pages.changedPage());

@@ -11,6 +11,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
   stale_draft: "The customer wrote again (`new_message_id`). Read the thread, reject this draft, submit a new one.",
   content_changed:
     "The identity changed, so the mail to be sent is no longer the approved one. The draft is pending again: review its `version` (`content_sha256`), then approve it, or send it with that version in If-Match.",
+  changes_requested:
+    "An approver asked for changes to this version (`text`). Edit the draft; the approvers are then asked about the new version.",
   idempotency_in_flight: "The first request with this Idempotency-Key is still running. Wait, then retry.",
   version_mismatch: "If-Match does not name the draft's current version. Read the draft again.",
   payload_too_large: "The body is over the limit that the message names.",

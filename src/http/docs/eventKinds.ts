@@ -32,6 +32,10 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
     data: [...draft, ...content, "actor", "undo_until"],
   },
   "draft.rejected": { when: "The draft was rejected.", data: [...draft, "version", "reason", "actor"] },
+  "draft.changes_requested": {
+    when: "An approver asked for changes, in the words of `text`. Edit the draft: the approvers are asked about the new version.",
+    data: [...draft, ...content, "text", "actor"],
+  },
   "draft.sent": { when: "The provider accepted the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
   "draft.failed": {
     when: "The mail was not sent, or it is not known whether it was.",

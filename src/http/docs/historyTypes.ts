@@ -26,6 +26,10 @@ export const historyTypes: Record<HistoryEventType, string> = {
   ApprovalGiven:
     "One of several approvals that the identity requires (`required`); the draft stays pending until there are enough. The approval counts once for `voter`.",
   ApprovalWithdrawn: "A signed-in person undid their own approval while others were still missing.",
+  ChangesRequested:
+    "An approver asked for changes to this version, in the words of `text`. Until the draft is edited or the request is withdrawn, it cannot be approved or sent. `requester` is the approver's voter name.",
+  ChangesRequestWithdrawn: "The approver withdrew the request for changes.",
+  ChangesReminded: "The changes were not made in time: the approver who had asked for them was reminded.",
   DraftApproved:
     "The version with this number and hash was approved; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a signed-in person approved, and `send_after` if they could undo it until then.",
   DraftRejected: "Rejected, with the reason if one was given.",

@@ -1,8 +1,10 @@
+import { requestChanges, withdrawChangesRequest } from "#src/commands/drafts/changesRequests.ts";
 import { approveDraft, notifyAgain, rejectDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
+import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { route } from "../framework/route.ts";
-import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
+import { type Caller, route } from "../framework/route.ts";
+import { ApproversNotified, Draft, DraftSending, RejectDraft, RequestChanges } from "../schemas/drafts.ts";
 import { draftAfter, etagOfDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";
 
 /** Routes for deciding about a draft and sending it. */
@@ -18,7 +20,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
       answers: Draft,
       ifMatch: true,
       etag: etagOfDraft,
-      errors: ["invalid_status", "version_mismatch", "human_approval_required"],
+      errors: ["invalid_status", "version_mismatch", "human_approval_required", "changes_requested"],
       load: loadDraftId(deps),
     },
     async ({ workspaceId, principal, params, ifMatch, cause }) => {
@@ -48,6 +50,47 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
     },
   ),
   route(
+    "POST /v1/drafts/:id/request-changes",
+    {
+      scope: "write:drafts",
+      limit: "write",
+      summary: "Ask the agent to change a pending draft",
+      description:
+        "An approver's third answer, besides approving and rejecting; an API key also needs the scope write:approvals. The draft stays pending, and the agent learns the text by the event draft.changes_requested, the field changes_requested and wait_for_decision. Until the draft is edited or the request is withdrawn, nobody can approve or send it, and the buttons for this version are closed. With If-Match, only that version is meant.",
+      body: RequestChanges,
+      answers: Draft,
+      ifMatch: true,
+      etag: etagOfDraft,
+      errors: ["insufficient_scope", "invalid_status", "version_mismatch", "changes_requested"],
+      load: loadDraftId(deps),
+    },
+    async ({ workspaceId, principal, params, ifMatch, body, cause }) => {
+      requireApproversScope(principal);
+      const request = { workspaceId, draftId: params.id, ifVersion: ifMatch ?? null, text: body.text };
+      const { position } = await shownOnRefusal(deps, () => requestChanges(deps, request, cause));
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
+    },
+  ),
+  route(
+    "POST /v1/drafts/:id/withdraw-changes-request",
+    {
+      scope: "write:drafts",
+      limit: "write",
+      summary: "Withdraw your own request for changes",
+      description:
+        "Only the approver who asked for changes can withdraw the request; all API keys together count as one, and need the scope write:approvals. The approvers are then asked about the version again.",
+      answers: Draft,
+      etag: etagOfDraft,
+      errors: ["insufficient_scope", "invalid_status"],
+      load: loadDraftId(deps),
+    },
+    async ({ workspaceId, principal, params, cause }) => {
+      requireApproversScope(principal);
+      const { position } = await withdrawChangesRequest(deps, { workspaceId, draftId: params.id }, cause);
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
+    },
+  ),
+  route(
     "POST /v1/drafts/:id/send",
     {
       scope: "write:emails",
@@ -62,6 +105,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
         "plan_limit_reached",
         "stale_draft",
         "content_changed",
+        "changes_requested",
         "version_mismatch",
         "invalid_status",
         "identity_not_active",
@@ -96,3 +140,12 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
     },
   ),
 ];
+
+/** Requires of an API key the scope write:approvals, so that an agent does not answer for its approvers. Throws Rejected insufficient_scope. */
+function requireApproversScope({ kind, scopes }: Caller["principal"]): void {
+  if (kind === "session" || scopes.includes("write:approvals")) return;
+  throw new Rejected(
+    "insufficient_scope",
+    "asking for changes is an approver's answer: by API key it needs the scope write:approvals, which this API key does not have",
+  );
+}

@@ -11,6 +11,7 @@ export const statuses = {
   not_found: 404,
   stale_draft: 409,
   content_changed: 409,
+  changes_requested: 409,
   idempotency_in_flight: 409,
   version_mismatch: 412,
   payload_too_large: 413,
@@ -47,6 +48,7 @@ const wireNames: Record<string, ErrorCode> = {
 const publicDetails = [
   "upgrade_url",
   "new_message_id",
+  "text",
   "field",
   "status",
   "version",

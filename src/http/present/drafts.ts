@@ -44,6 +44,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
       required: row.approvals_required ?? row.approvals_required_now,
       given: row.approvals_given.map(({ by, at }) => ({ by, at: timestamp(at) })),
     },
+    changes_requested: changesOf(row),
     undo_until: timestampOrNull(row.undo_until),
     sent_at: timestampOrNull(row.sent_at),
     held_code: row.held_code,
@@ -65,6 +66,13 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
 function answeredOf({ status, answered_meanwhile: answered }: ReadDraft): WireDraft["answered_meanwhile"] {
   if (answered === null || status === "sending" || status === "sent") return null;
   return { ...answered, at: timestamp(new Date(answered.at)) };
+}
+
+/** The request for changes that the draft waits for; null once the draft is no longer pending. */
+function changesOf({ status, changes_requested: requested }: ReadDraft): WireDraft["changes_requested"] {
+  if (requested === null || requested.state === "answered" || status !== "pending") return null;
+  const { by, text, at, version } = requested;
+  return { by, text, at: timestamp(new Date(at)), version };
 }
 
 export const presentDrafts = (blobs: Blobs, rows: readonly ReadDraft[]): Promise<WireDraft[]> =>

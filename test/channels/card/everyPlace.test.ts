@@ -17,7 +17,7 @@ function textOfEachPlace(view: ApprovalView): [place: string, said: string][] {
   const { card } = shown;
   const mail = renderApprovalMail(card, links);
   const asked = questionMessages({ card, tokens, link: links.approve, allowedUsers: null });
-  const nonces = { approve: "a", reject: "r" };
+  const nonces = { approve: "a", reject: "r", request_changes: "c" };
   return [
     ["the approval mail's text", mail.text],
     ["the approval mail's HTML", mail.html],

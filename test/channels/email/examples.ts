@@ -40,6 +40,8 @@ export const ordinary: ApprovalView = {
   htmlRemoved: [],
   attachments: [],
   previous: null,
+  changesMade: null,
+  changesRequested: null,
   rationale:
     "The photo shows a torn cover. Our policy replaces damaged books under 80 EUR without a return; this one cost 42 EUR.",
   answers: {

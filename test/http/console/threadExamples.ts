@@ -113,6 +113,7 @@ export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDr
   newer_message_id: null,
   answered_meanwhile: null,
   auto_approved: null,
+  changes_requested: null,
   reason: null,
   decided_by: null,
   decided_at: null,

@@ -1,5 +1,5 @@
 import type { DecisionResult, HeldBy, LinkedApproval } from "#src/channels/approvalDecisions.ts";
-import { mayReopen, type RecordedOutcome } from "#src/channels/approvalView.ts";
+import { mayReopen, type RecordedOutcome, type RequestedChanges } from "#src/channels/approvalView.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
 
@@ -42,6 +42,8 @@ export function replyToPress(result: DecisionResult): PressReply {
     }
     case "rejected":
       return over("Rejected. It will not be sent.");
+    case "changes_requested":
+      return waiting(result.view.changesRequested, result.again);
     case "already_decided":
       return result.view.decided ? decided(result.view.decided) : changed;
     case "changed":
@@ -69,6 +71,7 @@ export function whyDecided(link: LinkedApproval | undefined, now: Date): PressRe
   if (link.closed) return closed;
   if (link.superseded) return changed;
   if (link.decided) return decided(link.decided);
+  if (link.changesRequested) return waiting(link.changesRequested);
   return Date.parse(link.expiresAt) <= now.getTime() ? expired : undefined;
 }
 
@@ -76,6 +79,16 @@ function decided({ decision, by, at, undoable }: RecordedOutcome): PressReply {
   const whom = by && decision !== "stale" ? ` by ${named(by, 60)}` : "";
   const toast = `Already decided: ${recorded[decision]}${whom}, ${readableTime(at)}.`;
   return undoable ? { toast: `${toast} ${mayReopen}`, ends: false } : over(toast);
+}
+
+/** `again`: the request was made before this press. */
+function waiting(request: RequestedChanges | null, again = true): PressReply {
+  if (request === null) return changed;
+  return over(
+    again
+      ? `Nothing was decided: ${named(request.by, 60)} asked for changes. You will be asked about the next version.`
+      : "The agent is asked for changes. You will be asked about its next version.",
+  );
 }
 
 const over = (toast: string): PressReply => ({ toast, ends: true });

@@ -5,11 +5,11 @@ import { chatQuestion } from "../chatQuestions.ts";
 import { type BotContext, decideInChat, endQuestion, ignoreFailure, subjectOf } from "./decideInChat.ts";
 import { whyPressRefused } from "./pressPermission.ts";
 import { type PressReply, unknownButton, whyDecided } from "./pressReplies.ts";
-import { askForReason } from "./reasons.ts";
+import { askForText } from "./reasons.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 
-/** Handles a pressed button. Reject only asks the person for a reason; their reply decides. */
+/** Handles a pressed button. Reject and Ask for changes only ask the person for a text; their reply decides. */
 export async function onPress(deps: Dependencies, desk: BotContext, press: Press): Promise<void> {
   const button = readButton(press.data);
   const question = button && (await chatQuestion(deps, button.token));
@@ -19,12 +19,13 @@ export async function onPress(deps: Dependencies, desk: BotContext, press: Press
   }
   const { action, token } = button;
   const decision = action === "approve" ? "approve" : "reject";
-  // Each button has a token for its own decision only.
+  const asksText = action === "reject" || action === "request_changes";
+  // The token to approve only approves; all other buttons have the token to reject.
   if (question.asked.decision !== decision) return answer(desk, press, unknownButton);
-  const over = action === "reject" ? whyDecided(await desk.decisions.find(token), deps.clock.now()) : undefined;
-  if (action === "reject" && !over) {
+  const over = asksText ? whyDecided(await desk.decisions.find(token), deps.clock.now()) : undefined;
+  if (asksText && !over) {
     const { workspaceId } = question.draft;
-    return askForReason(deps, desk, { press, token, workspaceId, subject: await subjectOf(deps, question) });
+    return askForText(deps, desk, { press, action, token, workspaceId, subject: await subjectOf(deps, question) });
   }
   const said = over ?? (await decideInChat(desk, { token, decision, by: press.by, updateId: press.updateId }));
   const place = { chat: press.chat.id, id: press.messageId };

@@ -1,5 +1,5 @@
 import { named } from "#src/channels/card/names.ts";
-import { withoutReason } from "#src/channels/telegram/buttons.ts";
+import { type ButtonAction, buttonData, readButton, withoutReason } from "#src/channels/telegram/buttons.ts";
 import { unlinkedInChat as inert } from "#src/channels/telegram/inert.ts";
 import { plain, styled } from "#src/channels/telegram/styled.ts";
 import { asFailure } from "#src/channels/telegram/telegramFailure.ts";
@@ -13,28 +13,51 @@ import { whyPressRefused } from "./pressPermission.ts";
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 type Reply = Extract<TelegramUpdate, { kind: "reply" }>;
 
-const maxReasonBytes = 2048;
+const maxTextBytes = 2048;
 const field = "telegram.prompt";
 
+/** Buttons that ask for a text. */
+type TextAction = Extract<ButtonAction, "reject" | "request_changes">;
+
+type TextRequest = { press: Press; action: TextAction; token: string; workspaceId: string; subject: string };
+
+/** Our words to the person, by the button that they pressed. */
+const prompts: Record<TextAction, { question: string; placeholder: string; toast: string; button: string }> = {
+  reject: {
+    question: ", why do you reject this draft? Reply to this message with the reason. The agent will see it.\n",
+    placeholder: "The reason",
+    toast: "Nothing is decided yet: reply with the reason, or press “Reject without a reason”.",
+    button: "Reject",
+  },
+  request_changes: {
+    question:
+      ", what should the agent change? Reply to this message. The agent will see it, and you are asked about its next version.\n",
+    placeholder: "The changes",
+    toast: "Nothing is decided yet: reply with what the agent should change.",
+    button: "Ask for changes",
+  },
+};
+
 /**
- * Asks the person who pressed Reject for the reason, and stores which request the reply will belong to, because any instance may receive
- * the reply at any time. Does not decide yet.
+ * Asks the person for the reason of a rejection or the changes that they want, and stores which button the reply will belong to, because
+ * any instance may receive the reply at any time. Does not decide yet.
  */
-export async function askForReason(
+export async function askForText(
   deps: Dependencies,
   { bot, botId, registry }: BotContext,
-  { press, token, workspaceId, subject }: { press: Press; token: string; workspaceId: string; subject: string },
+  { press, action, token, workspaceId, subject }: TextRequest,
 ): Promise<void> {
   const { by, chat, messageId, keyboard, pressId } = press;
+  const prompt = prompts[action];
   const text = styled([
     // The mention makes Telegram ask only this user for a reply, even in a group.
     { text: inert(by.name), link: `tg://user?id=${by.id}` },
-    { text: `, why do you reject this draft? Reply to this message with the reason. The agent will see it.\n` },
+    { text: prompt.question },
     { text: inert(named(subject || "(no subject)", 200)) },
   ]);
   try {
-    const placed = await bot.send({ ...text, chat: chat.id, replyTo: messageId, asksReply: "The reason" });
-    const sealedToken = deps.keyRing.seal(token, { workspaceId, field });
+    const placed = await bot.send({ ...text, chat: chat.id, replyTo: messageId, asksReply: prompt.placeholder });
+    const sealedToken = deps.keyRing.seal(buttonData(action, token), { workspaceId, field });
     await registry.keepPrompt({
       botId,
       chat: placed.chat,
@@ -45,16 +68,19 @@ export async function askForReason(
     });
   } catch (error) {
     const { message } = asFailure(error);
-    return ignoreFailure(bot.answerPress(pressId, `Nothing was decided. ${message}: press Reject again.`, true));
+    return ignoreFailure(
+      bot.answerPress(pressId, `Nothing was decided. ${message}: press ${prompt.button} again.`, true),
+    );
   }
-  const toast = "Nothing is decided yet: reply with the reason, or press “Reject without a reason”.";
   await Promise.all([
-    ignoreFailure(bot.answerPress(pressId, toast, false)),
-    keyboard && ignoreFailure(bot.setKeyboard({ chat: chat.id, id: messageId }, withoutReason(keyboard))),
+    ignoreFailure(bot.answerPress(pressId, prompt.toast, false)),
+    action === "reject" &&
+      keyboard &&
+      ignoreFailure(bot.setKeyboard({ chat: chat.id, id: messageId }, withoutReason(keyboard))),
   ]);
 }
 
-/** Handles a reply: rejects the draft with the text as the reason. Ignores replies of people who were not asked. */
+/** Handles a reply: rejects the draft for this reason, or asks for these changes. Ignores replies of people who were not asked. */
 export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply): Promise<void> {
   const { bot, botId, registry } = desk;
   const { by, chat, text } = reply;
@@ -63,18 +89,20 @@ export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply
   if (!prompt || prompt.userId !== by.id) return;
   const say = (sentence: string) =>
     ignoreFailure(bot.send({ ...plain(sentence), chat: chat.id, replyTo: reply.messageId }));
-  if (text === null) return say("Nothing is decided yet: send the reason as text, in reply to my question.");
-  if (Buffer.byteLength(text) > maxReasonBytes) {
+  if (text === null) return say("Nothing is decided yet: send your answer as text, in reply to my question.");
+  if (Buffer.byteLength(text) > maxTextBytes) {
     return say(
-      "Nothing is decided yet: the reason is too long (2,048 bytes at most). Reply once more with a shorter one.",
+      "Nothing is decided yet: the text is too long (2,048 bytes at most). Reply once more with a shorter one.",
     );
   }
-  const token = open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field });
-  const question = token === "" ? undefined : await chatQuestion(deps, token);
+  const button = readButton(open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field }));
+  const question = button && (await chatQuestion(deps, button.token));
   const refusal = question && whyPressRefused(question, { botId, chat, by });
-  if (!question || refusal !== undefined)
-    return say(refusal ?? "Nothing is decided yet: press Reject again, and I will ask for the reason again.");
-  const said = await decideInChat(desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });
+  if (!button || !question || refusal !== undefined)
+    return say(refusal ?? "Nothing is decided yet: press the button again, and I will ask again.");
+  const decision = button.action === "request_changes" ? "request_changes" : "reject";
+  const press = { token: button.token, decision, reason: text, by, updateId: reply.updateId } as const;
+  const said = await decideInChat(desk, press);
   const id = question.message?.ids.at(-1);
   const place = question.message && id !== undefined ? { chat: question.message.chat, id } : undefined;
   await Promise.all([say(inert(said.toast)), place && endQuestion(deps, desk, { place, said, question })]);

@@ -36,7 +36,11 @@ export function explainDraft(life: DraftLife): Phrase[] {
 }
 
 function pending(life: DraftLife): Phrase[] {
-  const { version, waitingSince, votes, required, takenBack } = life;
+  const { version, waitingSince, votes, required, takenBack, changesRequested } = life;
+  if (changesRequested !== null) {
+    const { who, at, text } = changesRequested;
+    return joinPhrases`Not sent: ${actorInWords(who)} asked for changes to version ${changesRequested.version} on ${{ at }}: ${{ said: text }}`;
+  }
   const given =
     votes.length > 0 &&
     joinPhrases`; ${votes.length}${required !== null && ` of ${required}`} approvals given, by ${votesInWords(votes)}`;

@@ -36,6 +36,7 @@ function begun(event: Submitted): DraftLife {
     questions: [],
     votes: [],
     required: null,
+    changesRequested: null,
     authorisation: autoApproved ? { by: "setting", at: event.at, version: 1, contentSha256 } : null,
     sendRequested: autoApproved,
     sendAfter: null,
@@ -79,7 +80,7 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
         status: "pending",
         waitingSince: at,
         takenBack: null,
-        ...(because === "edit" && { wroteAndSent: null }),
+        ...(because === "edit" && { wroteAndSent: null, changesRequested: null }),
       };
     }
     case "ApprovalGiven": {
@@ -90,6 +91,12 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
         votes: withVote(life.votes, { ...vote, place, who, at } as GivenVote) as GivenVote[],
       };
     }
+    case "ChangesRequested": {
+      const { text, version } = event.data;
+      return { ...life, changesRequested: { at, who, text, version } };
+    }
+    case "ChangesRequestWithdrawn":
+      return { ...life, changesRequested: null };
     case "ApprovalWithdrawn":
       return { ...life, votes: withoutVote(life.votes, event.data.voter) as GivenVote[] };
     case "DraftApproved": {
@@ -141,6 +148,7 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
     case "DraftEscalated":
     case "NotifyRequested":
     case "ConfirmCodeRefused":
+    case "ChangesReminded":
     case "SendClaimed":
     case "SendClaimReleased":
     case "SendAbandoned":

@@ -76,6 +76,8 @@ export type DraftLife = {
   /** Approvals of this version until the quorum is reached. `required`: number of approvals needed; null before the first approval. */
   votes: readonly GivenVote[];
   required: number | null;
+  /** The open request for changes; null if there is none. `version`: the version that was shown. */
+  changesRequested: { at: string; who: Actor; text: string; version: number } | null;
   /** Authorisation of this version; null if it has none yet. */
   authorisation: RecordedAuthorisation | null;
   /** True if the draft is to be sent as soon as possible; null if the history does not say. */

@@ -65,6 +65,17 @@ function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
       const what = joinPhrases`Version ${version} got one of the ${required} approvals it needs (${life.votes.length} so far)`;
       return { what, facts: [hash(contentSha256)] };
     }
+    case "ChangesRequested": {
+      const { version, contentSha256, text } = event.data;
+      const what = joinPhrases`Changes to version ${version} were requested; it cannot be approved meanwhile`;
+      return { what, facts: [hash(contentSha256)], texts: [{ label: "Request", text }] };
+    }
+    case "ChangesRequestWithdrawn":
+      return told(
+        joinPhrases`The request for changes was withdrawn; version ${event.data.version} can be decided again`,
+      );
+    case "ChangesReminded":
+      return told(joinPhrases`The changes were not made in time; the person who had asked for them was reminded`);
     case "ApprovalWithdrawn":
       return told(joinPhrases`An approval of version ${event.data.version} was undone by the person who had given it`);
     case "DraftApproved":

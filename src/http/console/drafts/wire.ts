@@ -41,6 +41,7 @@ export function lifeOfDraft(draft: WireDraft): DraftLife {
     questions: null,
     votes: status === "pending" ? votesOf(draft) : [],
     required: draft.approvals.required,
+    changesRequested: changesOf(draft),
     authorisation: authorisationOfDraft(draft),
     sendRequested: null,
     sendAfter: null,
@@ -91,3 +92,9 @@ const actorOf = (by: { kind: string; id: string; name?: string; channel?: string
   ...(by.name !== undefined && { name: by.name }),
   ...(by.channel !== undefined && { channel: by.channel }),
 });
+
+function changesOf({ changes_requested: requested }: WireDraft): DraftLife["changesRequested"] {
+  if (requested === null) return null;
+  const { at, by, text, version } = requested;
+  return { at, who: actorOf(by), text, version };
+}

@@ -12,6 +12,7 @@ export const notices = {
   password_set: "Your new password is set, and you are signed out everywhere else.",
   // Review.
   taken_back: "Your approval is undone. The draft waits for a decision again.",
+  request_withdrawn: "The request is withdrawn. The draft waits for a decision again.",
   asked_again: "The approvers are notified again.",
   paused: "Sending is paused. Nothing is sent until it is resumed.",
   resumed: "Sending is resumed. Waiting mail is sent now.",

@@ -1,5 +1,5 @@
 import type { CardedView } from "#src/channels/approvalDecisions.ts";
-import type { ApprovalView } from "#src/channels/approvalView.ts";
+import type { ApprovalView, RequestedChanges } from "#src/channels/approvalView.ts";
 import type { ApprovalWarning } from "#src/channels/approvalWarnings.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
@@ -49,7 +49,8 @@ function waiting(
   const about = (part: ApprovalWarning["about"]) =>
     card.placedWarnings.filter((warning) => warning.about === part).map(({ sentence }) => sentence);
   const decision = { chosen, card, options, needsConfirmation: needsConfirmation(chosen, options) };
-  return html`${approvals(visit, view)}
+  return html`${view.changesRequested && waitingForChanges(visit, view.changesRequested)}
+${approvals(visit, view)}
 ${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If it is not decided by ${when(visit, card.escalation.at)}, another approver will be asked.</p>`}
 <p><a class="skip-link" href="#decision">Go to the decision</a></p>
 ${warningList("Before you decide", [...obstacles, ...about("draft")])}
@@ -62,6 +63,10 @@ ${rationaleSection(card)}</div></div>
 <div class="small">Version ${card.version} ${remindForm(visit, decision)}</div>
 ${decisionBar(visit, decision)}`;
 }
+
+const waitingForChanges = (visit: PageContext, { by, at, text }: RequestedChanges): Markup =>
+  html`<div class="card alert"><p><strong>The agent is asked for changes.</strong> <bdi>${shortLine(by, 100)}</bdi>, ${when(visit, at)}: <span dir="auto" lang="">${text}</span></p>
+<p>Nobody can approve this version meanwhile. You are asked about the agent's next version.</p></div>`;
 
 /** True unless everything about the draft is known and ordinary: one key then approves it. */
 function needsConfirmation({ view, obstacle }: SelectedDraft, { notDone }: SelectedDraftOptions): boolean {

@@ -24,8 +24,12 @@ export async function decide(
   visit: PageContext,
   {
     work,
-    reason = "",
-  }: { work: (call: { params: { id: string }; ifMatch: number }) => Promise<unknown>; reason?: string },
+    ...typed
+  }: {
+    work: (call: { params: { id: string }; ifMatch: number }) => Promise<unknown>;
+    reason?: string;
+    changes?: string;
+  },
 ): Promise<ConsoleAnswer> {
   const id = visit.params.id ?? "";
   const version = versionOf(visit);
@@ -34,7 +38,7 @@ export async function decide(
   if (!refused || (await isOwnDecision(deps, visit, refused)))
     return seeOther(reviewPath({ ...onward(visit), decided: id }));
   if (refused.code === "not_found") return reviewPage(deps, visit, { place: { draft: id } });
-  const notDone = { sentence: sentenceOf(refused), reason, status: refused.status, since: version };
+  const notDone = { sentence: sentenceOf(refused), ...typed, status: refused.status, since: version };
   return reviewPage(deps, visit, { place: { ...onward(visit), draft: id }, notDone });
 }
 
@@ -61,6 +65,8 @@ export function sentenceOf({ code, message }: Refused): string {
       return "The draft changed while you were reading. This is the new version, with the changes marked. Decide again.";
     case "stale_draft":
       return "A newer message has arrived, so it was not sent. The agent is notified, and can write a new draft.";
+    case "changes_requested":
+      return "Another approver has asked for changes, so nobody can approve this version now.";
     case "invalid_status":
       return "Someone else got there first. See below.";
     default:

@@ -7,7 +7,10 @@ import { placeFields, type ReviewQuery } from "./place.ts";
 
 /** A draft that was just decided. `undoUntil`: time (ISO) until which this person can undo their approval; null if they cannot. */
 export type Decided = {
-  row: Pick<ReadDraft, "id" | "status" | "held_code" | "approvals_given" | "approvals_required_now" | "decided_by">;
+  row: Pick<
+    ReadDraft,
+    "id" | "status" | "held_code" | "approvals_given" | "approvals_required_now" | "decided_by" | "changes_requested"
+  >;
   subject: string;
   to: readonly string[];
   undoUntil: string | null;
@@ -27,8 +30,21 @@ ${
     placeFields(place),
     button("Undo", { id: "undo" }),
   )} <span class="meta">within <span data-left>${secondsTo(undoUntil, now)}</span> seconds</span></div>`
-}${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}</div>`;
+}${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}${
+  isOwnRequest(visit, row) &&
+  form(
+    visit,
+    { action: `/review/${row.id}/withdraw-changes-request`, className: "inline" },
+    button("Withdraw the request", { id: "undo" }),
+  )
+}</div>`;
 }
+
+const isOwnRequest = (visit: PageContext, { status, changes_requested: request }: Decided["row"]): boolean =>
+  status === "pending" &&
+  request?.state === "open" &&
+  request.by.kind === "session" &&
+  request.by.id === visit.principal.user.id;
 
 const secondsTo = (iso: string, now: Date): number => Math.max(0, Math.ceil((Date.parse(iso) - now.getTime()) / 1000));
 
@@ -53,6 +69,8 @@ function sentence(visit: PageContext, decided: Decided): Markup {
     case "failed":
       return html`${what} could not be delivered.`;
     default:
+      if (row.changes_requested?.state === "open")
+        return html`The agent is asked for changes to ${what}. Its next version will be here.`;
       return isMine(visit, row)
         ? html`Your approval of ${what} counts: ${row.approvals_given.length} of ${row.approvals_required_now} approvals given.`
         : html`${what} waits for a decision again.`;

@@ -46,8 +46,10 @@ ${link(next, "j", "Skip")}</nav>`;
 function choices(visit: PageContext, decision: Decision): Markup {
   const { chosen, options } = decision;
   const edit = editPath(chosen.view.draftId, options.place, options.neighbours.next);
-  return html`${approveForm(visit, decision)}
+  const isWaiting = chosen.view.changesRequested !== null;
+  return html`${isWaiting ? chosen.votes.askedForChanges && withdrawForm(visit, decision) : approveForm(visit, decision)}
 <a class="button" data-key="e" href="${edit}">Edit</a>
+${!isWaiting && changesForm(visit, decision)}
 ${rejectForm(visit, decision)}`;
 }
 
@@ -69,6 +71,35 @@ const approveForm = (visit: PageContext, decision: Decision): Markup => {
         html`<button class="button approve" id="approve" data-key="a"${!needsConfirmation && html` data-at-once`}>${card.approve}</button>`,
       );
 };
+
+function changesForm(visit: PageContext, decision: Decision): Markup {
+  const typed = decision.options.notDone?.changes;
+  return html`<details class="changes"${typed !== undefined && html` open`}><summary class="button" data-key="c">Ask for changes</summary>
+${form(
+  visit,
+  { action: `/review/${decision.chosen.view.draftId}/request-changes`, className: "changes" },
+  hidden(decision),
+  area({
+    name: "changes",
+    label: "What should the agent change?",
+    hint: "The agent will see this. You are asked about its next version.",
+    value: typed,
+    rows: 3,
+    maxlength: maxReasonBytes,
+    required: true,
+    className: "reason",
+  }),
+  button("Ask for changes"),
+)}</details>`;
+}
+
+const withdrawForm = (visit: PageContext, decision: Decision): Markup =>
+  form(
+    visit,
+    { action: `/review/${decision.chosen.view.draftId}/withdraw-changes-request` },
+    hidden(decision),
+    button("Withdraw the request", { id: "approve" }),
+  );
 
 function rejectForm(visit: PageContext, decision: Decision): Markup {
   const { chosen, options } = decision;

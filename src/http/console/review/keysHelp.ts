@@ -5,6 +5,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["k", "the previous draft"],
   ["a", "approve; if there is a warning or several approvals are required, Enter confirms it"],
   ["e", "edit"],
+  ["c", "ask for changes: go to the text"],
   ["r", "reject: go to the reason"],
   ["?", "show these shortcuts"],
 ];

@@ -128,14 +128,22 @@ async function chosenDraft(
   const message = messageId !== null && number ? { id: messageId, ...number } : undefined;
   const about = { view, threadId: draft.threadId, message };
   if (view.decided !== null)
-    return { ...about, votes: { isMine: false }, obstacle: undefined, looking: [], reasons: [] };
-  const isMine = row?.approvals_given.some(({ by }) => by.kind === "session" && by.id === user.id) ?? false;
+    return {
+      ...about,
+      votes: { isMine: false, askedForChanges: false },
+      obstacle: undefined,
+      looking: [],
+      reasons: [],
+    };
+  const isMe = (by: { kind: string; id: string } | undefined): boolean => by?.kind === "session" && by.id === user.id;
+  const isMine = row?.approvals_given.some(({ by }) => isMe(by)) ?? false;
+  const askedForChanges = isMe(row?.changes_requested?.by);
   const [obstacle, looking, reasons] = await Promise.all([
     sendObstacle(deps, draft),
     deps.presence.others({ workspaceId, draftId }, user.id),
     visit.may("decide:drafts") ? reasonsOf(visit, draft.identityId) : [],
   ]);
-  return { ...about, votes: { isMine }, obstacle, looking, reasons };
+  return { ...about, votes: { isMine, askedForChanges }, obstacle, looking, reasons };
 }
 
 async function reasonsOf(visit: PageContext, identityId: string): Promise<string[]> {

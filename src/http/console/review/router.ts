@@ -34,6 +34,8 @@ export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
     }),
   ),
   consoleForm("POST /review/:id/reject", (visit) => reject(deps, visit)),
+  consoleForm("POST /review/:id/request-changes", (visit) => requestChanges(deps, visit)),
+  consoleForm("POST /review/:id/withdraw-changes-request", (visit) => withdrawRequest(deps, visit)),
   consoleForm("POST /review/:id/undo", (visit) => undo(deps, visit)),
   consoleForm("POST /review/:id/ask-again", (visit) => askAgain(deps, visit)),
   consolePage("GET /review/:id/edit", async (visit) => editPage(deps, visit)),
@@ -55,6 +57,28 @@ function reject(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleA
     },
     reason: typed,
   });
+}
+
+function requestChanges(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
+  const text = visit.form.get("changes")?.replace(/\r\n?/g, "\n").trim() ?? "";
+  return decide(deps, visit, {
+    work: async (call) => {
+      await requireShown(deps, visit, call.ifMatch);
+      return visit.ask("POST /v1/drafts/:id/request-changes", { ...call, body: { text } });
+    },
+    changes: text,
+  });
+}
+
+async function withdrawRequest(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
+  const id = visit.params.id ?? "";
+  const place = { ...onward(visit), draft: id };
+  const refused = await visit.attempt(() =>
+    visit.ask("POST /v1/drafts/:id/withdraw-changes-request", { params: { id } }),
+  );
+  if (!refused) return seeOther(reviewPath(place), "request_withdrawn");
+  const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
+  return reviewPage(deps, visit, { place, notDone });
 }
 
 /**

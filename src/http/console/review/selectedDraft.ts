@@ -24,10 +24,10 @@ export type Neighbours = {
   total: number;
 };
 
-/** An action that was not done: why, and the reason that was typed. */
-export type NotDone = { sentence: string; reason?: string };
+/** An action that was not done: why, and the reason or the requested changes that were typed. */
+export type NotDone = { sentence: string; reason?: string; changes?: string };
 
 export type SelectedDraftOptions = { place: ReviewQuery; neighbours: Neighbours; notDone: NotDone | undefined };
 
-/** `isMine`: this person has approved this version already. */
-export type OwnVote = { isMine: boolean };
+/** `isMine`: this person has approved this version already. `askedForChanges`: the open request for changes is theirs. */
+export type OwnVote = { isMine: boolean; askedForChanges: boolean };

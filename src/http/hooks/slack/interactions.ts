@@ -1,6 +1,7 @@
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalDecisions.ts";
-import { reasonNames } from "#src/channels/slack/reasonForm.ts";
+import type { Choice } from "#src/channels/approvalView.ts";
+import { formNames } from "#src/channels/slack/reasonForm.ts";
 import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
 import { teamOf } from "#src/channels/slack/slackHosts.ts";
 import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
@@ -123,9 +124,10 @@ async function act(options: SlackHookOptions, asked: ReceivedInteraction): Promi
   const tell = (sentence: string): ClickResult => ({ after: () => options.replies.tell(responseUrl, { sentence }) });
   const token = interaction.token as string;
   if (!question || question.asked.decision !== (kind === "approve" ? "approve" : "reject")) return tell(unknownButton);
-  if (kind !== "reject" && !isThere(interaction, question)) return tell(otherPlace);
+  if (!("reason" in interaction) && !isThere(interaction, question)) return tell(otherPlace);
   try {
-    if (kind === "ask_reason") return { after: () => askReason(options, { interaction, question, token }) };
+    if (kind === "ask_reason" || kind === "ask_changes")
+      return { after: () => askText(options, { interaction, question, token }) };
     return await decide(options, { ...asked, token });
   } catch (error) {
     void options.replies.tell(responseUrl, { sentence: notRecorded });
@@ -150,11 +152,13 @@ async function decide(
   { interaction, requestId, token }: ReceivedInteraction & { token: string },
 ): Promise<ClickResult> {
   const { by, responseUrl } = interaction;
-  const reason = interaction.kind === "reject" ? interaction.reason : "";
+  const decision = decisionOf(interaction);
+  const reason = "reason" in interaction ? interaction.reason : "";
+  if (decision === "request_changes" && reason === "") return { shown: errorsOf("Please write what to change.") };
   if (Buffer.byteLength(reason) > maxReasonBytes) return { shown: tooLong };
   const result = await options.decide({
     token,
-    decision: interaction.kind === "reject" ? "reject" : "approve",
+    decision,
     reason: reason || undefined,
     by: { kind: "slack", id: by.id, name: by.name },
     // The caller's address is Slack's, not the person's.
@@ -177,13 +181,16 @@ async function decide(
 const keepsButtons = (result: DecisionResult): boolean =>
   result.kind === "vote_counted" || (result.kind === "already_decided" && result.view.decided?.undoable === true);
 
-const tooLong = {
-  response_action: "errors",
-  errors: { [reasonNames.field]: `Please shorten the reason to ${maxReasonBytes.toLocaleString("en")} bytes.` },
-};
+const decisionOf = ({ kind }: Interaction): Choice =>
+  kind === "reject" || kind === "request_changes" ? kind : "approve";
 
-/** Opens the form for a reason; or reports that there is nothing to reject any more; or links to the page if no form can be opened. */
-async function askReason(
+/** Slack's answer that shows a sentence under the form's field. */
+const errorsOf = (sentence: string) => ({ response_action: "errors", errors: { [formNames.field]: sentence } });
+
+const tooLong = errorsOf(`Please shorten the text to ${maxReasonBytes.toLocaleString("en")} bytes.`);
+
+/** Opens the form for a text; or reports that nothing can be decided any more; or links to the page if no form can be opened. */
+async function askText(
   options: SlackHookOptions,
   { interaction, question, token }: { interaction: Interaction; question: ChatQuestion; token: string },
 ): Promise<void> {
@@ -194,9 +201,13 @@ async function askReason(
   const threadSubject = link?.threadSubject ?? "";
   if (ended && link?.decided?.undoable) return replies.tell(responseUrl, { sentence: ended });
   if (ended) return replies.conclude(responseUrl, { sentence: ended, threadSubject });
-  const triggerId = interaction.kind === "ask_reason" ? interaction.triggerId : "";
+  const triggerId = "triggerId" in interaction ? interaction.triggerId : "";
+  const form = interaction.kind === "ask_changes" ? "request_changes" : "reject";
   const config = question.channel?.config ?? {};
-  if (await replies.openReasonForm({ config, triggerId, token, responseUrl, threadSubject })) return;
-  const page = { url: `${publicUrl}/a/${token}?d=reject`, name: "Reject on the page" };
-  await replies.tell(responseUrl, { sentence: "The form for the reason cannot be opened in Slack.", page });
+  if (await replies.openReasonForm({ form, config, triggerId, token, responseUrl, threadSubject })) return;
+  const page =
+    form === "reject"
+      ? { url: `${publicUrl}/a/${token}?d=reject`, name: "Reject on the page" }
+      : { url: `${publicUrl}/a/${token}?d=reject#changes-form`, name: "Ask for changes on the page" };
+  await replies.tell(responseUrl, { sentence: "The form for your text cannot be opened in Slack.", page });
 }

@@ -1,4 +1,4 @@
-import { reasonNames, remembered } from "#src/channels/slack/reasonForm.ts";
+import { formNames, remembered } from "#src/channels/slack/reasonForm.ts";
 import { actions } from "#src/channels/slack/slackCard.ts";
 import { shortLine } from "#src/html/visible.ts";
 
@@ -8,14 +8,14 @@ export type Presser = { id: string; name: string; team: string | null };
 /** An action of a person in Slack. `token`: from the button or form; only it identifies the draft. */
 export type Interaction = { token: string | null; by: Presser; responseUrl: string | null } & (
   | {
-      kind: "approve" | "ask_reason";
+      kind: "approve" | "ask_reason" | "ask_changes";
       triggerId: string;
       /** The Slack workspace, channel and id of the message with the button. */
       team: string | null;
       chat: string | null;
       messageId: string | null;
     }
-  | { kind: "reject"; reason: string }
+  | { kind: "reject" | "request_changes"; reason: string }
   /** A link was opened, or the action is unknown. */
   | { kind: "none" }
 );
@@ -62,18 +62,20 @@ function pressOf(payload: Json, by: Presser): Interaction {
   };
 }
 
-const kinds: ReadonlyMap<unknown, "approve" | "ask_reason"> = new Map([
+const kinds: ReadonlyMap<unknown, "approve" | "ask_reason" | "ask_changes"> = new Map([
   [actions.approve, "approve"],
   [actions.reject, "ask_reason"],
+  [actions.requestChanges, "ask_changes"],
 ]);
 
 function submissionOf(payload: Json, by: Presser): Interaction {
   const view = objectOf(payload.view);
   const { token = null, responseUrl = null } = remembered(view.private_metadata) ?? {};
-  if (view.callback_id !== reasonNames.form) return { kind: "none", token, by, responseUrl };
-  const { field } = reasonNames;
+  const form = (["reject", "request_changes"] as const).find((each) => view.callback_id === formNames[each]);
+  if (!form) return { kind: "none", token, by, responseUrl };
+  const { field } = formNames;
   const typed = objectOf(objectOf(objectOf(objectOf(view.state).values)[field])[field]).value;
-  return { kind: "reject", token, by, responseUrl, reason: soundText(textOf(typed) ?? "") };
+  return { kind: form, token, by, responseUrl, reason: soundText(textOf(typed) ?? "") };
 }
 
 /** Text as typed, without characters that are invisible or cannot be stored. */

@@ -1,5 +1,10 @@
 import type { DecisionResult, HeldBy, LinkedApproval } from "#src/channels/approvalDecisions.ts";
-import { type ApprovalView, mayReopen, type RecordedOutcome } from "#src/channels/approvalView.ts";
+import {
+  type ApprovalView,
+  mayReopen,
+  type RecordedOutcome,
+  type RequestedChanges,
+} from "#src/channels/approvalView.ts";
 import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
@@ -20,6 +25,8 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
       return `${result.again ? "You have already approved this version." : "Your approval counts."} ${approvalsInWords(result.approvals)} Nothing is sent until the other approvers have approved it.`;
     case "rejected":
       return `Rejected ${who} ${press.reason ? `Reason: ${shortLine(press.reason, 500)} ` : ""}It will not be sent, and the agent is informed.`;
+    case "changes_requested":
+      return result.view.changesRequested ? waitingFor(result.view.changesRequested) : changed;
     case "already_decided":
       return result.view.decided ? recorded(result.view.decided) : changed;
     case "changed":
@@ -44,8 +51,12 @@ export function endOf(link: LinkedApproval, nowMs: number): string | undefined {
   if (link.closed) return closed[link.closed];
   if (link.superseded) return changed;
   if (link.decided) return recorded(link.decided);
+  if (link.changesRequested) return waitingFor(link.changesRequested);
   return nowMs >= Date.parse(link.expiresAt) ? expired : undefined;
 }
+
+const waitingFor = ({ by, at, text }: RequestedChanges): string =>
+  `Changes requested by ${named(by)}, ${readableTime(at)}: “${shortLine(text, 500)}” A new message asks about the agent's next version.`;
 
 export const unknownButton = "This button does not exist any more. Nothing was decided.";
 export const otherPlace = "This button belongs to another message. Nothing was decided.";

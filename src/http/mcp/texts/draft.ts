@@ -39,6 +39,11 @@ export function draftText(draft: WireDraft, { fence, now, most = wholeText }: Dr
     ...(draft.reason === null
       ? []
       : [`The approver's reason, which you may follow:\n${quoted(reasonOf(draft.reason, most))}`]),
+    ...(draft.changes_requested === null
+      ? []
+      : [
+          `The approver's request for changes, which you may follow:\n${quoted(reasonOf(draft.changes_requested.text, most))}`,
+        ]),
     ...(piece.nextOffset === null ? [] : [`(${piece.total - piece.nextOffset} more characters are not shown.)`]),
     `Next: ${nextStep(draft, now)}`,
   ].join("\n");
@@ -51,6 +56,9 @@ function facts(draft: WireDraft, now: Date): string {
     ...(by ? [decisionWords(draft, now)] : []),
     ...(draft.status === "pending" && approvals.required > 1
       ? [`${approvals.given.length} of ${approvals.required} approvals given`]
+      : []),
+    ...(draft.changes_requested
+      ? [`changes were requested ${ago(draft.changes_requested.at, now)} through ${draft.changes_requested.by.kind}`]
       : []),
     ...(draft.sent_at ? [`sent ${ago(draft.sent_at, now)}`] : []),
     ...(draft.held_code ? [`held back: ${code(draft.held_code)}`] : []),
@@ -70,6 +78,8 @@ export function decisionWords({ decided_by: by, decided_at }: WireDraft, now: Da
 export function nextStep(draft: WireDraft, now: Date): string {
   if (draft.newer_message_id !== null && ["pending", "approved", "stale"].includes(draft.status)) return newer;
   const { status, version, held_code: held } = draft;
+  if (draft.changes_requested !== null)
+    return `an approver asked for changes: revise this draft with revise_draft (version ${version}), then call wait_for_decision. Until then nobody can approve it.`;
   if (status === "approved" && held !== null) {
     return held === "sending_paused"
       ? "sending is paused: it is sent when the pause ends. Tell the user; do not send it again."
@@ -125,6 +135,11 @@ export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<Draf
     answered_meanwhile: draft.answered_meanwhile && {
       message_id: draft.answered_meanwhile.message_id,
       at: draft.answered_meanwhile.at,
+    },
+    changes_requested: draft.changes_requested && {
+      text: reasonOf(draft.changes_requested.text, most),
+      version: draft.changes_requested.version,
+      at: draft.changes_requested.at,
     },
     undo_until: draft.undo_until,
     sent_at: draft.sent_at,

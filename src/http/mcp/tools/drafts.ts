@@ -40,7 +40,7 @@ export const reviseDraft = tool({
   name: "revise_draft",
   title: "Revise a pending draft",
   description:
-    "Changes a pending draft: a new version, which a person has to decide about again. Give the version that you read; if the draft has changed meanwhile, nothing is done. A draft that is outdated by a newer message cannot be revised: submit a new one.",
+    "Changes a pending draft, for example because an approver asked for changes (changes_requested): a new version, which a person has to decide about again. Give the version that you read; if the draft has changed meanwhile, nothing is done. A draft that is outdated by a newer message cannot be revised: submit a new one.",
   scopes: ["write:drafts"],
   input: Strict({ ...draftId, version, ...EditDraft.properties }),
   limit: "write",
@@ -55,7 +55,7 @@ export const getDraft = tool({
   name: "get_draft",
   title: "Read a draft",
   description:
-    "Returns a draft's status, who decided, the reason for a rejection, whether a newer message has arrived (newer_message_id) or the message was answered meanwhile (answered_meanwhile), and what to do next.",
+    "Returns a draft's status, who decided, the reason for a rejection, the changes that an approver asked for, whether a newer message has arrived (newer_message_id) or the message was answered meanwhile (answered_meanwhile), and what to do next.",
   scopes: ["read:threads"],
   input: Strict(draftId),
   limit: "read",

@@ -17,7 +17,7 @@ export const waitForDecision = tool({
   name: "wait_for_decision",
   title: "Wait for a decision",
   description:
-    "Waits until a draft is decided, outdated by a newer message, sent or failed, or until timeout_seconds are over; then returns the same as get_draft. Call it instead of calling get_draft repeatedly. It does not decide.",
+    "Waits until a draft is decided, sent back for changes, outdated by a newer message, sent or failed, or until timeout_seconds are over; then returns the same as get_draft. Call it instead of calling get_draft repeatedly. It does not decide.",
   scopes: ["read:threads"],
   input: Strict({
     draft_id: Uuid,
@@ -38,8 +38,8 @@ export const waitForDecision = tool({
   },
 });
 
-const isUndecided = ({ status, newer_message_id }: WireDraft): boolean =>
-  status === "pending" && newer_message_id === null;
+const isUndecided = ({ status, newer_message_id, changes_requested }: WireDraft): boolean =>
+  status === "pending" && newer_message_id === null && changes_requested === null;
 
 /**
  * Resolves with the draft when it is decided, at the timeout, or when another request takes its place. Holds no database connection

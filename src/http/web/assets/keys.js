@@ -1,7 +1,7 @@
 // Keyboard shortcuts for people who decide about many drafts. Active on pages with <details id="keys" data-keys>:
 //
 //   data-key="j" on a link                     follows the link
-//   data-key="r" on a summary                  opens it and focuses its text field
+//   data-key="r" or "c" on a summary           opens it and focuses its text field
 //   data-key="a" on another element            moves the focus there: Enter then presses it
 //   data-key="a" data-at-once on a button      presses it
 //
