@@ -3,13 +3,13 @@ import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 import {
   addApproval,
-  byOf,
   countedApprovals,
   type GivenApproval,
   noApprovals,
   removeApprovals,
   soleApprover,
 } from "./approvals.ts";
+import { answered, applyChangesRequest, type ShownChangesRequest } from "./changesRequest.ts";
 import { applyNotification, noNotification, type ShownQuestion, withoutRetry } from "./notification.ts";
 
 /** The decision about a draft: by whom, and about which version. */
@@ -19,19 +19,6 @@ export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
   content_sha256: string;
   user_agent?: string;
   request_id?: string;
-};
-
-/**
- * The newest request for changes, in the approver's words, about the version with this hash. `at`: ISO 8601. `state`: open while the draft
- * waits for the agent; reminded once that took too long; answered by a newer version of an author.
- */
-export type ShownChangesRequest = {
-  by: GivenApproval["by"];
-  text: string;
-  at: string;
-  version: number;
-  content_sha256: string;
-  state: "open" | "reminded" | "answered";
 };
 
 /** A draft as stored in the read model. Times are ISO strings while projected, Dates when read back. */
@@ -224,16 +211,6 @@ export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEve
 const withoutUndo = (row: DraftRow): DraftRow =>
   row.status === "approved" && row.held_code === null ? row : { ...row, undo_until: null };
 
-const withState = ({ changes_requested }: DraftRow, state: ShownChangesRequest["state"]) =>
-  changes_requested && { ...changes_requested, state };
-
-/** Moves the start of the escalation delay on by the time in which the draft waited for changes. */
-function afterWait(row: DraftRow, { at }: Metadata): DraftRow {
-  if (row.changes_requested?.state !== "open") return row;
-  const waitedMs = Date.parse(at) - Date.parse(row.changes_requested.at);
-  return { ...row, pending_since: new Date(new Date(row.pending_since).getTime() + waitedMs).toISOString() };
-}
-
 function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
   const { metadata: meta } = event;
   const id = idOf(event.stream);
@@ -252,7 +229,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         ...madeAs(event.data),
         content_sha256: contentSha256,
         rationale,
-        changes_requested: event.data.because === "edit" ? withState(row, "answered") : row.changes_requested,
+        changes_requested: event.data.because === "edit" ? answered(row.changes_requested) : row.changes_requested,
         pending_since: meta.at,
         escalated: false,
       };
@@ -261,15 +238,10 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
       return { ...next, escalated: true };
     case "ApprovalGiven":
       return { ...next, approvals_given: addApproval(row.approvals_given, event.data, meta) };
-    case "ChangesRequested": {
-      const { text, version, contentSha256: content_sha256 } = event.data;
-      const by = byOf(meta.actor);
-      return { ...next, changes_requested: { by, text, at: meta.at, version, content_sha256, state: "open" } };
-    }
+    case "ChangesRequested":
     case "ChangesRequestWithdrawn":
-      return { ...afterWait(next, meta), changes_requested: null };
     case "ChangesReminded":
-      return { ...afterWait(next, meta), changes_requested: withState(row, "reminded") };
+      return applyChangesRequest(next, event);
     case "DraftApproved":
       return { ...approved(next, event.data, meta), status: "approved" };
     case "DraftRejected":

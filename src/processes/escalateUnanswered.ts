@@ -2,7 +2,7 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import { openChangesRequest } from "#streams/draft/changesRequest.ts";
+import { openChangesRequest } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";

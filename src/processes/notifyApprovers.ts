@@ -7,7 +7,7 @@ import { hasApproved } from "#src/commands/approvals/voters.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/identitiesNaming.ts";
-import { openChangesRequest } from "#streams/draft/changesRequest.ts";
+import { openChangesRequest } from "#streams/draft/draft.ts";
 import { answeredBy, reopensQuestion } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";

@@ -7,7 +7,7 @@ import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { postNotice } from "#src/commands/serviceMail/postNotice.ts";
 import { commandThread } from "#src/commands/threads/threads.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { openChangesRequest } from "#streams/draft/changesRequest.ts";
+import { openChangesRequest } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { createApproverNews, newsSource } from "./approverNews.ts";

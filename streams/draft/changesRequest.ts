@@ -1,6 +1,6 @@
 import { Rejected } from "../decider.ts";
 import { type Press, recordUnconfirmedPress } from "./confirmation.ts";
-import { type ChangesRequest, type Draft, requireStatus } from "./draft.ts";
+import { type Draft, openChangesRequest, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
 import { isSamePerson } from "./quorum.ts";
@@ -54,10 +54,6 @@ function requestChanges(command: Extract<ChangesCommand, { type: "RequestChanges
   const data = { version: draft.version, contentSha256: draft.contentSha256, text, tokenSha256, requester, ...names };
   return recordUnconfirmedPress(command, draft) ?? [{ type: "ChangesRequested", data }];
 }
-
-/** Returns the draft's open request for changes; null if there is none, or the draft is no longer pending. */
-export const openChangesRequest = ({ status, changesRequest }: Draft): ChangesRequest | null =>
-  status === "pending" ? changesRequest : null;
 
 /** Refuses to approve or send a draft while an approver waits for changes. Throws Rejected changes_requested. */
 export function requireNoChangesRequest(draft: Draft): void {

@@ -160,6 +160,10 @@ export type Notified = {
   wrongCodes: Readonly<Record<string, number>>;
 };
 
+/** Returns the draft's open request for changes; null if there is none, or the draft is no longer pending. */
+export const openChangesRequest = ({ status, changesRequest }: Draft): ChangesRequest | null =>
+  status === "pending" ? changesRequest : null;
+
 /**
  * True if an earlier version was approved, the service itself made a newer one, and no decision about that was made: a key's plain send was
  * not meant for it.

@@ -4,7 +4,8 @@ import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { type Caller, route } from "../framework/route.ts";
-import { ApproversNotified, Draft, DraftSending, RejectDraft, RequestChanges } from "../schemas/drafts.ts";
+import { RequestChanges } from "../schemas/changesRequests.ts";
+import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
 import { draftAfter, etagOfDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";
 
 /** Routes for deciding about a draft and sending it. */

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { ChangesRequested, maxReason } from "./changesRequests.ts";
 import {
   Base64File,
   EmailAddress,
@@ -22,7 +23,6 @@ const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 export const maxBody = 256 * kilobyte;
 const maxRationale = 8 * kilobyte;
 const maxMetadata = 8 * kilobyte;
-const maxReason = 2 * kilobyte;
 export const maxSubject = 998;
 const maxAttachments = 10;
 const maxAttachmentBytes = 10 * kilobyte * kilobyte;
@@ -154,25 +154,7 @@ export const Draft = Strict(
     decided_by: Nullable(DecidedBy),
     decided_at: Nullable(Timestamp),
     approvals: Approvals,
-    changes_requested: Nullable(
-      Strict(
-        {
-          by: Strict({
-            kind: Type.String({ description: "api_key, telegram, slack, email_link or session" }),
-            id: Type.String(),
-            name: Type.Optional(Type.String()),
-            channel: Type.Optional(Type.String()),
-          }),
-          text: Type.String(),
-          at: Timestamp,
-          version: Type.Integer({ minimum: 1 }),
-        },
-        {
-          description:
-            "Set while an approver waits for changes: what to change, in their words, and the version that they saw. An edit answers it. Meanwhile approving and sending answer 409 changes_requested.",
-        },
-      ),
-    ),
+    changes_requested: Nullable(ChangesRequested),
     undo_until: Nullable(
       Type.String({
         format: "date-time",
@@ -284,11 +266,6 @@ export const EditDraft = Strict(
 );
 
 export const RejectDraft = Strict({ reason: optionalText(maxReason) }, { title: "RejectDraft" });
-
-export const RequestChanges = Strict(
-  { text: Text(maxReason, { minLength: 1, description: "What to change; the agent sees these words." }) },
-  { title: "RequestChanges" },
-);
 
 export const DraftSending = Strict(
   { draft_id: Uuid, thread_id: Uuid, status: Type.Literal("sending"), queued_at: Timestamp },

@@ -76,6 +76,7 @@ describe("an approver in Slack", () => {
     const { draft, message } = await asked(byWebhook());
     expect(buttonsOf(message).map(({ action_id }) => action_id)).to.deep.equal([
       "approve",
+      "request_changes_page",
       "reject_page",
       "review_page",
     ]);
@@ -113,6 +114,25 @@ describe("an approver in Slack", () => {
     expect(rejected.actor).to.include({ kind: "slack", id: "U0ADA" });
     await until(async () => responses().length > 0);
     expect(responses()[0]!.body.text).to.contain("Rejected by “ada”").and.to.contain("&lt;!channel&gt;");
+  });
+
+  it("a request for changes in a bot's form needs a text, asks the agent, and closes the card", async () => {
+    const { draft, message } = await asked(byBot());
+    const place = { channel: { id: slack.channel.approvals } };
+    await sendSigned(press(message, "request_changes", { ...place, trigger_id: await slack.trigger() }));
+    await until(async () => slack.requests.some(({ path }) => path === "/api/views.open"));
+    const { view } = slack.requests.find(({ path }) => path === "/api/views.open")!.body;
+    expect(view.title.text).to.equal("Ask for changes");
+    const empty = await sendSigned(submissionOf(view, " "));
+    expect(await empty.json()).to.have.property("response_action", "errors");
+    expect((await draft.read()).changes_requested).to.equal(null);
+    await sendSigned(submissionOf(view, "Say when."));
+    const requested = (await draft.becomes(({ changes_requested }) => changes_requested !== null)).changes_requested;
+    expect([requested.text, requested.by.kind, requested.by.id]).to.deep.equal(["Say when.", "slack", "U0ADA"]);
+    await until(async () => responses().some(({ body }) => body.replace_original === true));
+    expect(responses().find(({ body }) => body.replace_original)!.body.text).to.match(/^Changes requested by/);
+    await sendSigned(press(message, "approve", place));
+    expect((await draft.read()).status).to.equal("pending");
   });
 
   it("Reject links to a page if no form can be opened, and a bot's card changes after a decision elsewhere", async () => {
@@ -322,7 +342,7 @@ describe("an approver in Slack", () => {
     const all = (await slack.history(slack.channel.approvals)).filter(({ text }) => /PART|Part|evil/.test(text));
     const mine = all.slice(all.findLastIndex(({ text }) => text.startsWith("SEND THIS REPLY")));
     expect(mine.length).to.be.within(2, 6);
-    expect(mine.map((each) => buttonsOf(each).length)).to.deep.equal([...mine.slice(1).map(() => 0), 3]);
+    expect(mine.map((each) => buttonsOf(each).length)).to.deep.equal([...mine.slice(1).map(() => 0), 4]);
     for (const each of mine) {
       expect(JSON.stringify(each)).not.to.match(/<[!@#]|https:\/\/evil\.example|\u202e/);
       expect(each.blocks.length).to.be.at.most(50);

@@ -93,7 +93,11 @@ describe("approvers in Telegram", () => {
     const draft = await asked();
     const card = telegram.shown(token, draft.chat)[0]!;
     expect(card.text).to.contain("It arrives tomorrow.").and.contain("Where is it?").and.contain("Tracking.");
-    expect(draft.question.buttons.map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject"]);
+    expect(draft.question.buttons.map(({ text }) => text)).to.deep.equal([
+      "Approve & send",
+      "Reject",
+      "Ask for changes",
+    ]);
     await press(draft, /Approve/, { userId: 42, firstName: "Zoë" });
     await draft.becomes("sent");
     expect(nowAt(draft)).to.deep.include({ buttons: [] });
@@ -127,7 +131,11 @@ describe("approvers in Telegram", () => {
       await press(draft, /^Reject$/, { userId: 42, firstName: "Zoë" });
       const question = await prompt(draft.chat);
       expect((await draftOf(draft.id)).status).to.equal("pending");
-      expect(nowAt(draft).buttons.map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject without a reason"]);
+      expect(nowAt(draft).buttons.map(({ text }) => text)).to.deep.equal([
+        "Approve & send",
+        "Reject without a reason",
+        "Ask for changes",
+      ]);
       await telegram.reply(token, { chat: draft.chat, to: question.id, text: "Mine", by: { userId: 43 } });
       await telegram.reply(token, { chat: draft.chat, to: question.id, text: "x".repeat(2049), by: { userId: 42 } });
       await telegram.reply(token, { chat: draft.chat, to: draft.question.id, text: "Elsewhere", by: { userId: 42 } });
@@ -153,6 +161,30 @@ describe("approvers in Telegram", () => {
       expect(rejected[0].actor).to.include({ kind: "telegram", id: "42", name: "Telegram user 42" });
       expect((await draftOf(draft.id)).reason).to.equal("Wrong[U+202E] tone & <b>tags</b>");
       await until(async () => /rejected/i.test(nowAt(draft).text));
+    });
+
+    it("Ask for changes in Telegram waits for a text from that person, then asks the agent and closes the buttons", async () => {
+      const draft = await asked();
+      await press(draft, /^Ask for changes$/, { userId: 42, firstName: "Zoë" });
+      const question = await prompt(draft.chat);
+      expect(question.text).to.include("what should the agent change?");
+      expect((await draftOf(draft.id)).changes_requested).to.equal(null);
+      await telegram.reply(token, { chat: draft.chat, to: question.id, text: "Mine", by: { userId: 43 } });
+      expect((await draftOf(draft.id)).changes_requested).to.equal(null);
+      await telegram.reply(token, { chat: draft.chat, to: question.id, text: "Say when.", by: { userId: 42 } });
+      const { status, changes_requested: requested } = await draftOf(draft.id);
+      expect([status, requested.text, requested.by.kind, requested.by.id]).to.deep.equal([
+        ...["pending", "Say when.", "telegram", "42"],
+      ]);
+      await until(async () => /Changes requested by/.test(nowAt(draft).text) && nowAt(draft).buttons.length === 0);
+      await press(draft, /Approve/);
+      expect((await draftOf(draft.id)).status).to.equal("pending");
+      await draft.edit({ body_text: "It arrives on Friday at noon." });
+      const second = await newQuestion(token, draft.chat, draft.question.id);
+      const card = telegram.shown(token, draft.chat).filter(({ id }) => id > draft.question.id && id < second.id);
+      expect(card.map(({ text }) => text).join("\n")).to.include("asked for changes to version 1: “Say when.”");
+      await press({ ...draft, question: second }, /Approve/);
+      await draft.becomes("sent");
     });
 
     it("a draft is rejected without a reason by a separate button in Telegram", async () => {
@@ -186,12 +218,13 @@ describe("approvers in Telegram", () => {
       await telegram.press(otherToken, { chat: other.chat, message: other.question, data });
       await telegram.press(token, { chat: draft.chat, message, data: data.replace("a:", "n:") });
       await telegram.press(token, { chat: draft.chat, message, data: button(message, /Reject/).replace("r:", "a:") });
+      await telegram.press(token, { chat: draft.chat, message, data: data.replace("a:", "c:") });
       for (const nonsense of ["", "a:", "a:../x", `a:${"x".repeat(43)}`, "start", "a".repeat(64)]) {
         await telegram.press(token, { chat: draft.chat, message, data: nonsense });
       }
       const types = (await historyOf(draft.id)).map(({ type }) => type);
       expect([(await draftOf(draft.id)).status, types.includes("DraftApproved")]).to.deep.equal(["pending", false]);
-      expect(nowAt(draft).buttons).to.have.length(2);
+      expect(nowAt(draft).buttons).to.have.length(3);
       expect((await draftOf(other.id)).status).to.equal("pending");
     });
 
