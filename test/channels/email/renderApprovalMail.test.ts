@@ -53,7 +53,7 @@ describe("the approval mail", () => {
     for (const sentence of said) for (const form of [text, html]) expect(read(form)).to.include(sentence);
     for (const form of [text, html]) expect(form).not.to.include("Track it at");
     expect(text).to.include(links.approve).and.to.include(links.reject);
-    expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+    expect(hrefs(html)).to.deep.equal([links.approve, `${links.approve}#changes-form`, links.reject]);
   });
 
   it("the approval mail shows changes, new recipients, files, hints, removed parts and the escalation time", () => {
@@ -200,7 +200,7 @@ describe("the approval mail", () => {
 
   it("the approval mail shows strangers' markup as text, without links, pictures or control characters", () => {
     const { subject, text, html } = render(hostile);
-    expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+    expect(hrefs(html)).to.deep.equal([links.approve, `${links.approve}#changes-form`, links.reject]);
     expect(html).not.to.match(/<script|<img|<iframe|<svg|<form|<link|<base|<object/i);
     expect(html.match(/<style>/g)).to.have.length(1);
     for (const form of [subject, text, html]) {
@@ -273,7 +273,7 @@ describe("the approval mail", () => {
       expect(form).to.include("asks you for this code");
       expect(form.indexOf("7394")).to.be.below(form.indexOf("/a/") - 200);
     }
-    expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+    expect(hrefs(html)).to.deep.equal([links.approve, `${links.approve}#changes-form`, links.reject]);
     expect(subject).not.to.include("7394");
     const without = render(withHtml);
     for (const form of [without.text, without.html]) expect(form).not.to.match(/asks you for this code|Code:|CODE:/);

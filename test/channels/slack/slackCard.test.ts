@@ -47,10 +47,22 @@ describe("the card in Slack", () => {
     const of = (deciding: Deciding) =>
       buttonsOf(render(ordinary, deciding)[0]!).map(({ action_id, value, url }) => [action_id, value, url]);
     const page = ["review_page", "AAA", links.approve];
-    expect(of("pressed")).to.deep.equal([["approve", "AAA", undefined], ["reject", "RRR", undefined], page]);
-    expect(of("approved")).to.deep.equal([["approve", "AAA", undefined], ["reject_page", "RRR", links.reject], page]);
+    const changesForm = `${links.approve}#changes-form`;
+    expect(of("pressed")).to.deep.equal([
+      ["approve", "AAA", undefined],
+      ["request_changes", "RRR", undefined],
+      ["reject", "RRR", undefined],
+      page,
+    ]);
+    expect(of("approved")).to.deep.equal([
+      ["approve", "AAA", undefined],
+      ["request_changes_page", "RRR", changesForm],
+      ["reject_page", "RRR", links.reject],
+      page,
+    ]);
     expect(of("linked")).to.deep.equal([
       ["approve_page", undefined, links.approve],
+      ["request_changes_page", undefined, changesForm],
       ["reject_page", undefined, links.reject],
     ]);
     const linked = JSON.stringify(render(ordinary, "linked")[0]!.blocks);

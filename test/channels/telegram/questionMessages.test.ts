@@ -59,7 +59,12 @@ describe("the card in Telegram", () => {
     expect(card.question.text)
       .to.match(/^Send this reply\?\nOrder 48213 arrived damaged/)
       .and.contain("1 warning above");
-    expect(card.keyboard.flat().map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject", "Open the page"]);
+    expect(card.keyboard.flat().map(({ text }) => text)).to.deep.equal([
+      "Approve & send",
+      "Reject",
+      "Ask for changes",
+      "Open the page",
+    ]);
     for (const message of [...card.parts, card.question]) expectValidMessage(message);
   });
 

@@ -434,7 +434,7 @@ describe("approval pages", () => {
 
     it("a form over 8 KB is refused", async () => {
       const refused = await pages.post({ decision: "reject", nonce: "x", reason: "x".repeat(9000) });
-      expect([refused.status, refused.title]).to.deep.equal([413, "The reason is too long"]);
+      expect([refused.status, refused.title]).to.deep.equal([413, "The text is too long"]);
       expect(refused.headers.get("content-security-policy")).to.include("default-src 'none'");
     });
 

@@ -536,9 +536,9 @@ describe("the console's review page", () => {
       const other = await waits("decided elsewhere");
       const { page, complaints } = await openedBy(ben, `/review?draft=${shown.id}`);
       await page.keyboard.press("r");
-      await page.fill("textarea.reason", "half a sen");
-      await page.focus("textarea.reason");
-      await page.evaluate("document.querySelector('textarea.reason').setSelectionRange(4, 4)");
+      await page.fill("textarea[name=reason]", "half a sen");
+      await page.focus("textarea[name=reason]");
+      await page.evaluate("document.querySelector('textarea[name=reason]').setSelectionRange(4, 4)");
       // Even a refresh of the very part that is typed in waits.
       const answered = page.waitForResponse((response) => response.url().includes("/review?"));
       await page.evaluate(
@@ -553,7 +553,7 @@ describe("the console's review page", () => {
       await page.waitForFunction(
         "document.querySelector('p.unseen[role=status]').textContent.includes('changed while you were reading')",
       );
-      expect(await page.inputValue("textarea.reason")).to.equal("half a sen");
+      expect(await page.inputValue("textarea[name=reason]")).to.equal("half a sen");
       const at = "document.activeElement.name + ' ' + document.activeElement.selectionStart";
       expect(await page.evaluate(at)).to.equal("reason 4");
       // The letter that was read is still the one that is shown, and its button decides about no other.
@@ -575,8 +575,8 @@ describe("the console's review page", () => {
       const { page, complaints } = await openedBy(ben, `/review?draft=${first.id}`);
       await page.keyboard.press("r");
       await page.keyboard.type("a jar, really");
-      expect(await page.inputValue("textarea.reason")).to.equal("a jar, really");
-      await page.fill("textarea.reason", "");
+      expect(await page.inputValue("textarea[name=reason]")).to.equal("a jar, really");
+      await page.fill("textarea[name=reason]", "");
       await page.evaluate("document.activeElement.blur()");
       await page.keyboard.press("a");
       await page.keyboard.press("a");

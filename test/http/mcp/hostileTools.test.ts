@@ -58,6 +58,7 @@ const draftOf = (words: string, { own, status = "rejected" }: { own: string; sta
   },
   decided_by: { decision: "reject", kind: "email_link", id: words, name: words, email: words, version: 3 },
   ...{ decided_at: at, approvals: { required: 1, given: [] }, undo_until: null, sent_at: null, attachments: [] },
+  changes_requested: null,
   ...{ held_code: words, failure_code: words, failure_message: words, created_at: at, updated_at: at },
 });
 
