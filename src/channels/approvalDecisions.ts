@@ -15,6 +15,8 @@ export type LinkedApproval = CardedView & {
   action: Decision;
   closed: LinkClosure | null;
   codeTriesLeft?: number | null;
+  /** Set if only named people of a chat may decide: the page shows the draft and has no buttons. */
+  inChatOnly?: true;
 };
 
 /** The reason why an approved draft is not sent now. */

@@ -127,6 +127,34 @@ describe("identities over HTTP", () => {
         "approval_channel.config.allowed_users",
       ],
       [
+        "Slack users without a bot token to ask them",
+        {
+          approval_channel: {
+            type: "slack",
+            config: {
+              webhook_url: "https://hooks.slack.com/services/T/B/x",
+              allowed_users: "U0ADA",
+              signing_secret: "s",
+            },
+          },
+        },
+        "approval_channel.config.allowed_users",
+      ],
+      [
+        "Slack users without a signing secret that proves them",
+        {
+          approval_channel: {
+            type: "slack",
+            config: {
+              webhook_url: "https://hooks.slack.com/services/T/B/x",
+              allowed_users: "U0ADA",
+              bot_token: "xoxb-1",
+            },
+          },
+        },
+        "approval_channel.config.allowed_users",
+      ],
+      [
         "a mask of nothing",
         { approval_channel: { type: "telegram", config: { bot_token: "****abcd", chat_id: "1" } } },
         "approval_channel.config.bot_token",

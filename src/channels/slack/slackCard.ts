@@ -46,12 +46,9 @@ export const actions = {
 } as const;
 
 /** Splits the card into the messages of a chat, in order: the buttons are below the last one. */
-export function slackMessages(
-  card: ReviewCard,
-  { links, tokens, deciding }: Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding },
-): SlackMessage[] {
+export function slackMessages(card: ReviewCard, { links, tokens, deciding, isForNamed = false }: Foot): SlackMessage[] {
   const shown = allNeutral(card);
-  const pages = pagesOf([...cardPieces(shown), ...foot(shown, { links, tokens, deciding })]);
+  const pages = pagesOf([...cardPieces(shown), ...foot(shown, { links, tokens, deciding, isForNamed })]);
   return pages.map((pieces, index) => {
     const isLast = index === pages.length - 1;
     const pieceOf = (text: string): CardPiece => ({ blocks: [note(text)], text: escaped(text) });
@@ -112,16 +109,19 @@ function divided(piece: CardPiece): CardPiece[] {
 const textOf = (block: Block): string =>
   block.type === "section" || block.type === "header" ? block.text.text : block.type === "divider" ? "---" : "";
 
-type Foot = Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding };
+/** `isForNamed`: only the channel's allowed users may decide; pages decide nothing then. */
+type Foot = Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding; isForNamed?: boolean };
 
-function foot(card: ReviewCard, { links, tokens, deciding }: Foot): CardPiece[] {
+function foot(card: ReviewCard, { links, tokens, deciding, isForNamed }: Foot): CardPiece[] {
   const both = `${link(links.approve, card.approve)}  or  ${link(links.reject, "Reject")}`;
   const shown: Block[] = deciding === "linked" ? [{ type: "section", text: markdown(both) }] : [];
   const elements = buttons(card, { links, tokens, deciding });
   const whoDecides =
     deciding === "linked"
       ? "Anyone who has these links can decide. Opening one decides nothing: it shows the whole draft, and you decide with a button there."
-      : "Anyone in this channel can decide.";
+      : isForNamed
+        ? "Only the users listed in allowed_users can decide, with these buttons. The page shows the draft and decides nothing."
+        : "Anyone in this channel can decide.";
   return [
     {
       blocks: [label("Your decision"), ...shown, { type: "actions", block_id: "decision", elements }],

@@ -1,4 +1,5 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
+import { allowedUsersOf } from "../allowedUsers.ts";
 import type { ApprovalRequest, Channel, ChannelAnswer } from "../channel.ts";
 import type { SlackAnswer } from "./answers.ts";
 import type { SlackApi } from "./slackApi.ts";
@@ -22,7 +23,8 @@ export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: SlackCha
     const way = wayTo(api, request.channel.config);
     if ("fault" in way) return unreached({ ok: false, again: false, why: way.fault });
     const deciding = decidingIn(request.channel.config, signingSecret);
-    const messages = slackMessages(request.view.card, { ...request, deciding });
+    const isForNamed = allowedUsersOf(request.channel.config) !== null;
+    const messages = slackMessages(request.view.card, { ...request, deciding, isForNamed });
     const signal = AbortSignal.timeout(withinMs);
     const posted: ChatMessage = { chat: "", ids: [] };
     for (const message of messages) {

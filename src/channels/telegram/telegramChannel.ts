@@ -1,5 +1,5 @@
+import { allowedUsersOf } from "../allowedUsers.ts";
 import type { ApprovalRequest, Channel, ChannelAnswer, Conclusion, ShortNotice } from "../channel.ts";
-import { allowedUsersOf } from "./allowedUsers.ts";
 import type { Bot, Bots, MessageAddress } from "./botApi.ts";
 import { conclusionMessage } from "./conclusion.ts";
 import { unlinkedInChat as inert } from "./inert.ts";

@@ -1,4 +1,5 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
+import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
 import { isSlackUrl } from "#src/channels/slack/slackHosts.ts";
 import { isBotToken } from "#src/channels/telegram/botToken.ts";
 import { domainOfAddress } from "#src/platform/dns/names.ts";
@@ -36,9 +37,25 @@ export function sealChannels(
     const channel = given[slot];
     if (channel === undefined) continue;
     const before = stored?.[slot] ?? null;
+    if (channel) requireProvenUsers(deps, `${wireNames[slot]}.config`, channel);
     sealed[slot] = channel === null ? null : seal(deps, { workspaceId, slot }, { channel, stored: before });
   }
   return sealed;
+}
+
+/**
+ * Requires what Slack needs to prove who pressed a button and to ask for a text, if only some users may decide. Throws Rejected
+ * invalid_request.
+ */
+function requireProvenUsers({ settings }: Dependencies, path: string, { type, config }: ApprovalChannel): void {
+  if (type !== "slack" || allowedUsersOf(config) === null) return;
+  if (!config.bot_token)
+    throw invalidRequest(`${path}.allowed_users`, "needs a bot_token, because these users decide by buttons and forms");
+  if (config.signing_secret || settings.slackPressesProven) return;
+  throw invalidRequest(
+    `${path}.allowed_users`,
+    "needs a signing_secret, because without one nothing proves who pressed a button",
+  );
 }
 
 function seal(

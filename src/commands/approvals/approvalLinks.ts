@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { draftById } from "#projections/drafts/queries.ts";
 import { heldById, messageById } from "#projections/messages/queries.ts";
 import type { ReadModel } from "#projections/names.ts";
+import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
 import type {
   ApprovalDecisions,
   CardedView,
@@ -10,7 +11,6 @@ import type {
   HeldBy,
   LinkedApproval,
 } from "#src/channels/approvalDecisions.ts";
-import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
@@ -71,7 +71,12 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
   const triesLeft = confirmCode === undefined ? null : codeTriesLeft(draft, notificationId);
   const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
   const attachments = withDownloads(view.attachments, token);
-  return withCard(deps, draft.workspaceId, { ...view, attachments, pictures, contentSha256, ...state });
+  const inChatOnly = (await isForNamedUsers(deps, link)) ? { inChatOnly: true as const } : {};
+  return withCard(deps, draft.workspaceId, {
+    ...{ ...view, attachments, pictures, contentSha256 },
+    ...state,
+    ...inChatOnly,
+  });
 }
 
 async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
@@ -266,7 +271,7 @@ async function outcomeView(deps: Deps, link: LinkedDraft): Promise<CardedView> {
  * link made from them must only show the page.
  */
 async function isForNamedUsers(deps: Dependencies, { draft, asked }: LinkedDraft): Promise<boolean> {
-  if (asked.channel.type !== "telegram") return false;
+  if (asked.channel.type === "email") return false;
   const { state: identity } = await deps.identities.load(draft.identityId);
   return allowedUsersOf(channelOf(identity, asked.channel.slot)?.config ?? {}) !== null;
 }

@@ -1,4 +1,4 @@
-import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
+import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { openedChannel } from "./approvalChannels.ts";
@@ -48,5 +48,7 @@ function votersOf({ settings }: Dependencies, { type, config }: ApprovalChannel)
   }
   // Only a signing secret proves who pressed a button. Without one, all members of a Slack channel decide by the same links and count as
   // one approver.
-  return config.signing_secret || settings.slackPressesProven ? "many" : ["slack"];
+  if (!config.signing_secret && !settings.slackPressesProven) return ["slack"];
+  const users = allowedUsersOf(config);
+  return users === null ? "many" : [...users].map((id) => voterOf({ kind: "slack", id }, null).voter);
 }

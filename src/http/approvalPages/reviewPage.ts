@@ -16,6 +16,8 @@ export type ReviewOptions = {
   first: Decision;
   nonces: Record<Choice, string>;
   asksCode?: boolean;
+  /** Only named people of a chat may decide: the page has no buttons. */
+  inChatOnly?: boolean;
   notice?: string;
   reason?: string;
 };
@@ -47,6 +49,9 @@ const warningsSection = ({ warnings, hints }: ReviewCard): Markup | false =>
 <ul>${warnings.map((warning) => html`<li>${warning}</li>`)}${hints.map((hint) => html`<li class="hint">Hint: ${hint}</li>`)}</ul></section>`;
 
 function decisionSection(card: ReviewCard, options: ReviewOptions): Markup {
+  if (options.inChatOnly)
+    return html`<section aria-labelledby="decision" class="decision"><h2 id="decision" tabindex="-1">Your decision</h2>
+<p>Only the users listed for the chat can decide, with the buttons there. This page shows the draft.</p></section>`;
   const approve = approveForm(card.approve, options);
   const reject = rejectForm(options);
   const changes = changesForm(options);

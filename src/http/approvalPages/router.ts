@@ -127,6 +127,7 @@ function review(
       request_changes: nonceFor("request_changes"),
     },
     asksCode: typeof link.codeTriesLeft === "number",
+    inChatOnly: link.inChatOnly === true,
     notice,
     reason,
   });

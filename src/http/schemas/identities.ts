@@ -71,6 +71,15 @@ export const ApprovalChannel = OneOfBy(
           ...secret,
           description: `The bot token of the same app. It opens the form for a reason; together with channel, it updates cards after a decision. ${masked}`,
         }),
+        allowed_users: Type.Optional(
+          Type.String({
+            maxLength: 1000,
+            pattern: "^[UW][A-Z0-9]{1,20}( ?, ?[UW][A-Z0-9]{1,20})*$",
+            description:
+              "Users who may decide in the channel: ids of Slack users, comma separated. Needs a bot_token and a signing secret, because only buttons show who decides. Without it every member may, and the user is recorded.",
+            examples: ["U0123456789,W0123456789"],
+          }),
+        ),
       }),
     }),
     Strict({ type: Type.Literal("email"), config: Strict({ to: EmailAddress }) }),

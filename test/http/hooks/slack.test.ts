@@ -156,6 +156,31 @@ describe("an approver in Slack", () => {
     expect((await card()).text).to.match(/Rejected by/);
   });
 
+  it("a channel with allowed users counts only their presses and forms, and its page shows the draft without buttons", async () => {
+    const { draft, message } = await asked(byBot({ allowed_users: "U0ADA" }));
+    const place = { channel: { id: slack.channel.approvals } };
+    const eve = { user: { ...user, id: "U0EVE", name: "eve" } };
+    for (const action of ["approve", "reject", "request_changes"])
+      await sendSigned(press(message, action, { ...place, ...eve, trigger_id: await slack.trigger() }));
+    await until(async () => responses().length === 3);
+    for (const { body } of responses()) expect(body.text).to.match(/^You may not decide about drafts in this channel/);
+    expect(slack.requests.some(({ path }) => path === "/api/views.open")).to.equal(false);
+    // A form that a member opened by other means is judged again when it is submitted.
+    await sendSigned(press(message, "reject", { ...place, trigger_id: await slack.trigger() }));
+    await until(async () => slack.requests.some(({ path }) => path === "/api/views.open"));
+    const { view } = slack.requests.find(({ path }) => path === "/api/views.open")!.body;
+    await sendSigned({ ...submissionOf(view, "No."), ...eve });
+    expect((await draft.read()).status).to.equal("pending");
+    const review = buttonsOf(message).find(({ action_id }) => action_id === "review_page").url;
+    const url = review.replace(/^http:\/\/localhost:8080/, service.url);
+    const page = await (await fetch(url)).text();
+    expect(page).to.include("Only the users listed for the chat can decide").and.not.include("<form");
+    const forged = new URLSearchParams({ decision: "approve", nonce: "1.x" });
+    expect((await fetch(url, { method: "POST", body: forged })).status).to.equal(403);
+    await sendSigned(press(message, "approve", place));
+    await draft.becomes("sent");
+  });
+
   it("a draft that needs two approvals in Slack is sent only when a second person approves", async () => {
     const { draft, message } = await asked(byWebhook(), { approvalsRequired: 2 });
     await sendSigned(press(message, "approve"));

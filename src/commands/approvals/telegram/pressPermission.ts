@@ -1,5 +1,5 @@
+import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
 import type { ChatPerson } from "#src/channels/approvalDecisions.ts";
-import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
 import { botIdOf } from "#src/channels/telegram/botToken.ts";
 import type { UpdateChat } from "#src/channels/telegram/updates.ts";
 import type { ChatQuestion } from "../chatQuestions.ts";

@@ -63,6 +63,11 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
         label: "Channel",
         hint: "The channel that the bot posts in: its id, or a public channel's name.",
       },
+      {
+        name: "allowed_users",
+        label: "Who may decide",
+        hint: "Ids of Slack users, separated by commas; needs the bot token and a signing secret. Empty: every member of the channel.",
+      },
     ],
   },
 };

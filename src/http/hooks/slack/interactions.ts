@@ -1,4 +1,5 @@
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
+import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
 import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalDecisions.ts";
 import type { Choice } from "#src/channels/approvalView.ts";
 import { formNames } from "#src/channels/slack/reasonForm.ts";
@@ -16,7 +17,7 @@ import { send } from "../../framework/send.ts";
 import { callerOf } from "../../web/linkPages.ts";
 import { rawBody } from "../rawBody.ts";
 import { type Interaction, readInteraction } from "./payload.ts";
-import { endOf, notRecorded, otherPlace, sentenceOf, unknownButton } from "./sentences.ts";
+import { endOf, notAllowed, notRecorded, otherPlace, sentenceOf, unknownButton } from "./sentences.ts";
 import { isFromSlack } from "./signature.ts";
 
 export type SlackHookOptions = Pick<ApprovalDecisions, "find" | "decide"> & {
@@ -124,6 +125,7 @@ async function act(options: SlackHookOptions, asked: ReceivedInteraction): Promi
   const tell = (sentence: string): ClickResult => ({ after: () => options.replies.tell(responseUrl, { sentence }) });
   const token = interaction.token as string;
   if (!question || question.asked.decision !== (kind === "approve" ? "approve" : "reject")) return tell(unknownButton);
+  if (!isAllowed(interaction, question)) return tell(notAllowed);
   if (!("reason" in interaction) && !isThere(interaction, question)) return tell(otherPlace);
   try {
     if (kind === "ask_reason" || kind === "ask_changes")
@@ -133,6 +135,12 @@ async function act(options: SlackHookOptions, asked: ReceivedInteraction): Promi
     void options.replies.tell(responseUrl, { sentence: notRecorded });
     throw error;
   }
+}
+
+/** True if the person may decide in the channel: everyone, unless the channel names users. */
+function isAllowed({ by }: Interaction, { channel }: ChatQuestion): boolean {
+  const allowed = allowedUsersOf(channel?.config ?? {});
+  return allowed === null || allowed.includes(by.id);
 }
 
 type ClickOrigin = Pick<Extract<Interaction, { messageId: unknown }>, "team" | "chat" | "messageId">;

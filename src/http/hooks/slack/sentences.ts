@@ -59,6 +59,7 @@ const waitingFor = ({ by, at, text }: RequestedChanges): string =>
   `Changes requested by ${named(by)}, ${readableTime(at)}: “${shortLine(text, 500)}” A new message asks about the agent's next version.`;
 
 export const unknownButton = "This button does not exist any more. Nothing was decided.";
+export const notAllowed = "You may not decide about drafts in this channel. Nothing was decided.";
 export const otherPlace = "This button belongs to another message. Nothing was decided.";
 export const notRecorded = "Your decision could not be recorded. Please press again in a moment.";
 
