@@ -105,6 +105,8 @@ describe("hostile words in every place where people read them", () => {
     await service.deliver(identity.email_address, strangersMail(write, "a mail", { to: identity.email_address }));
     const first = await submitDraft(service, workspace, answering);
     const [old = ""] = await linksTo(service, approver, 1);
+    await ask(`POST /v1/drafts/${first.id}/request-changes`, (field) => ({ text: field("text") }));
+    show("the page of a draft that waits for changes", "html", await page(old));
     await ask(`PATCH /v1/drafts/${first.id}`, (field) => ({
       body_text: `Edited: ${field("body_text")}`,
       rationale: field("rationale"),

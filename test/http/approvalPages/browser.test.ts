@@ -167,7 +167,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
       expect(await page.evaluate(audit)).to.deep.equal([]);
     });
 
-    it(`an approval mail fits a small phone and links only its two links: ${name}`, async () => {
+    it(`an approval mail fits a small phone and links only its own pages: ${name}`, async () => {
       const links = { approve: pages.url(`/a/${token}?d=approve`), reject: pages.url(`/a/${token}?d=reject`) };
       const { page, asked } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
       await page.setContent(renderApprovalMail(reviewCard({ ...ordinary, ...view }), links).html, {
@@ -181,7 +181,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
         await page
           .locator("[href], [src], [background]")
           .evaluateAll((all) => all.map((one) => one.getAttribute("href"))),
-      ).to.deep.equal([links.approve, links.reject]);
+      ).to.deep.equal([links.approve, `${links.approve}#changes-form`, links.reject]);
       expect(asked).to.deep.equal([]);
     });
   }

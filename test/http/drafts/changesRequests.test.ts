@@ -177,11 +177,11 @@ describe("POST /v1/drafts/{id}/request-changes", () => {
       Object.fromEntries(
         [...text.matchAll(/name="(version|hash)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]),
       );
-    const blank = await desk.post(`/review/${draft.id}/request-changes`, { ...fields(page.text), changes: " " });
+    const blank = await desk.post(`/review/${draft.id}/request-changes`, { ...fields(page.text), wish: " " });
     expect(blank.status).to.equal(422);
     const done = await desk.post(`/review/${draft.id}/request-changes`, {
       ...fields(page.text),
-      changes: "Friendlier.",
+      wish: "Friendlier.",
     });
     expect(done.status, done.page).to.equal(303);
     const shown = await other.get(`/review?draft=${draft.id}`);

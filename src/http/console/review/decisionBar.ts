@@ -80,7 +80,7 @@ ${form(
   { action: `/review/${decision.chosen.view.draftId}/request-changes`, className: "changes" },
   hidden(decision),
   area({
-    name: "changes",
+    name: "wish",
     label: "What should the agent change?",
     hint: "The agent will see this. You are asked about its next version.",
     value: typed,

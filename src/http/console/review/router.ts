@@ -60,7 +60,7 @@ function reject(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleA
 }
 
 function requestChanges(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const text = visit.form.get("changes")?.replace(/\r\n?/g, "\n").trim() ?? "";
+  const text = visit.form.get("wish")?.replace(/\r\n?/g, "\n").trim() ?? "";
   return decide(deps, visit, {
     work: async (call) => {
       await requireShown(deps, visit, call.ifMatch);
