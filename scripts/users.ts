@@ -5,7 +5,7 @@ import { disableUser, enableUser, resetLink } from "#src/commands/users/operator
 import type { UserAccount } from "#src/commands/users/users.ts";
 import type { Composition } from "#src/compose.ts";
 import { readWholeLog } from "#src/eventStore/eventStore.ts";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { createRevocation } from "#src/http/framework/keys/revocation.ts";
 import { loadConfig } from "#src/settings/config.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -87,7 +87,7 @@ async function list({ store }: Composition): Promise<unknown> {
 
 async function disable({ deps, database }: Composition, email: string): Promise<unknown> {
   const { person, ended } = await disableUser(deps, email, byOperator());
-  const own = { database, instanceId: randomUUID(), inFlight: createInFlight(), clock: deps.clock };
+  const own = { database, instanceId: randomUUID(), inFlight: createRequestsInFlight(), clock: deps.clock };
   const revocation = createRevocation(own);
   try {
     const drained = await Promise.all(ended.map((session) => revocation.drain(session, {})));

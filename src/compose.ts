@@ -31,10 +31,10 @@ import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
 import { createHeaderReader } from "./mail/in/headerReader.ts";
 import { createMailParser } from "./mail/in/parse.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
-import { limitsOf } from "./mail/out/measure/measure.ts";
-import { postgresMeasure } from "./mail/out/measure/postgresMeasure.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
+import { limitsOf } from "./mail/out/quota/notificationQuota.ts";
+import { postgresNotificationQuota } from "./mail/out/quota/postgresNotificationQuota.ts";
 import { createSendGridProvider } from "./mail/out/sendGrid/sendGridProvider.ts";
 import { sendGridDomains } from "./mail/out/sendGrid/sendingDomains.ts";
 import type { SendingDomains } from "./mail/out/sendingDomains.ts";
@@ -52,7 +52,7 @@ import { createNodeResolver } from "./platform/dns/nodeResolver.ts";
 import type { Metrics } from "./platform/metrics/metrics.ts";
 import { prometheusMetrics } from "./platform/metrics/prometheus.ts";
 import { stripeProcessor } from "./platform/payments/stripe/stripeProcessor.ts";
-import { connectDatabase, type Database } from "./platform/postgres/database.ts";
+import { connectDatabase, type Database, type DatabaseUrls } from "./platform/postgres/database.ts";
 import { createSharedClock } from "./platform/postgres/sharedClock.ts";
 import { createUndiciPictureSource } from "./platform/publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./platform/secrets/keyRing.ts";
@@ -72,8 +72,6 @@ import { setImmediateTimers } from "./runtime/work/immediateTimers.ts";
 import type { Config } from "./settings/config.ts";
 
 /** Connection URLs of the service's PostgreSQL: the configured one, or the embedded one that was started. */
-export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
-
 /** Everything that commands, processes and routes depend on; each role of the service takes what it needs. */
 export type Composition = {
   database: Database;
@@ -280,7 +278,7 @@ function createSendingDomains(config: Config): SendingDomains | undefined {
 }
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
-  serviceMailPerHour === "off" ? undefined : postgresMeasure(database, limitsOf(serviceMailPerHour));
+  serviceMailPerHour === "off" ? undefined : postgresNotificationQuota(database, limitsOf(serviceMailPerHour));
 
 const settingsOf = (config: Config): CommandSettings => ({
   sandboxDomain: config.sandboxDomain,

@@ -10,9 +10,9 @@ import { type Service, startService } from "./service.ts";
 import { type Config, loadConfig } from "./settings/config.ts";
 import { firstOwnerInvitation, firstWorkspace } from "./start/firstStart.ts";
 import { runUntilStopped } from "./start/lifecycle.ts";
-import { patientStart } from "./start/patientStart.ts";
 import { startProgress } from "./start/startProgress.ts";
-import { asLocalhost, welcome } from "./start/welcome.ts";
+import { asLocalhost, printStartupBanner } from "./start/startupBanner.ts";
+import { waitForServers } from "./start/waitForServers.ts";
 
 /** The composition root: configuration, adapters, roles, and their shutdown in reverse order. */
 async function run(config: Config): Promise<void> {
@@ -26,7 +26,7 @@ async function run(config: Config): Promise<void> {
     logger,
     endWithParent: config.startedByNpm,
     async start(_, ending) {
-      const patiently = patientStart({ log: logger, ending });
+      const patiently = waitForServers({ log: logger, ending });
       if (config.crashAt) armCrashPoint(config.crashAt);
       if (!config.databaseUrl) {
         progress.step("PostgreSQL");
@@ -70,7 +70,7 @@ async function run(config: Config): Promise<void> {
       if (config.production) return;
       // Made only if it will be shown: each new link invalidates the previous one.
       const ownerLink = process.stderr.isTTY ? await patiently(() => firstOwnerInvitation(deps)) : undefined;
-      welcome(config, service, { apiKey: first?.apiKey, ownerLink });
+      printStartupBanner(config, service, { apiKey: first?.apiKey, ownerLink });
     },
     async drain() {
       progress.end();

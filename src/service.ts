@@ -23,7 +23,7 @@ import { createReadiness } from "./runtime/projections/readiness.ts";
 import { describeReadModels } from "./runtime/projections/stalled.ts";
 import { createProcessRunner, type ProcessRunner } from "./runtime/work/runner.ts";
 import { whyPlannerStalled } from "./runtime/work/stalled.ts";
-import type { Config, Role } from "./settings/config.ts";
+import type { Config, ServiceRole } from "./settings/config.ts";
 import { settingDescriptions } from "./settings/settings.ts";
 
 /** The roles of one instance, running. */
@@ -54,7 +54,7 @@ export async function startService(
     ...{ database, store, projections, log: logger },
     failing: () => projectionRunner?.failing() ?? [],
   });
-  const has = (role: Role) => config.roles.has(role);
+  const has = (role: ServiceRole) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   const takesPosts = has("api") && config.sendgridInboundSecret !== undefined;
   const background = inBackground(database);

@@ -28,7 +28,7 @@ const lookingIntoStates: Record<string, RegExp> = {
 const queries = /^projections\/(\w+\/(queries|attachments)|changeMarks|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
-  /^(src\/(eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process|platform\/(clock|startError|crashPoints|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|surroundings)|blobs\/blobs|metrics\/metrics|payments\/paymentProcessor|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets)))|projections\/(names|projection|reads|page))\.ts$/;
+  /^(src\/(eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process|platform\/(clock|startError|crashPoints|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|setupFacts)|blobs\/blobs|metrics\/metrics|payments\/paymentProcessor|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets)))|projections\/(names|projection|reads|page))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|platform\/secrets)\//;
 /** Data structures in memory, which every folder of src/ may use. */
@@ -214,7 +214,7 @@ describe("the architecture", () => {
 
   it("each noun names every read model that its routes read", () => {
     const index = textOf("src/http/routes.ts");
-    const declared = [...index.matchAll(/answeredFrom\(deps, \[([^\]]*)\], (\w+)\)/g)];
+    const declared = [...index.matchAll(/routesAnsweredFrom\(deps, \[([^\]]*)\], (\w+)\)/g)];
     const missing = declared.flatMap(([, names, routes]) => {
       const [, file] = new RegExp(`\\b${routes}\\b[^;]*? from "\\./([^"]+)"`).exec(index)!;
       const text = textOf(`src/http/${file}`);
@@ -267,6 +267,16 @@ describe("the architecture", () => {
     expect(files.filter((file) => lines(file) > 300).map((file) => `${file}: ${lines(file)}`)).to.deep.equal([]);
   });
 
+  it("no two exported types have the same name", () => {
+    const declared = new Map<string, string[]>();
+    for (const file of files)
+      for (const [, name = ""] of textOf(file).matchAll(
+        /^export (?:abstract )?(?:type|interface|class) (\w+)(?! *[,}])/gm,
+      ))
+        declared.set(name, [...(declared.get(name) ?? []), file]);
+    expect([...declared].filter(([, places]) => places.length > 1)).to.deep.equal([]);
+  });
+
   it("no test lowers the time limit of .mocharc.json: machines are busy", () => {
     const { timeout } = JSON.parse(textOf(".mocharc.json"));
     const lowered = sourceFiles("test").flatMap((file) =>
@@ -296,7 +306,7 @@ describe("the architecture", () => {
       ["src/processes/noteDrafts.ts", 'import { drafts } from "#streams/draft/decider.ts";', /processes import events/],
       ["src/processes/deliver.ts", 'const late = await import("nodemailer");', /processes import/],
       ["src/http/drafts/drafts.ts", 'export * from "#src/processes/deliver.ts";', /http imports/],
-      ["src/http/framework/judge.ts", 'import { x } from "../events/feedCursor.ts";', /none of its guests/],
+      ["src/http/framework/runRoute.ts", 'import { x } from "../events/feedCursor.ts";', /none of its guests/],
       ["src/http/web/layout.ts", 'import { x } from "../console/framework/notices.ts";', /know no page/],
       ["src/mail/out/smtpProvider.ts", 'import { handle } from "#src/commands/handle.ts";', /no command/],
       ["src/http/app.ts", 'import { loadConfig } from "#src/settings/config.ts";', /nobody imports the composition/],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
-import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
+import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { readPostmaster } from "#src/platform/embeddedPostgres/postmaster.ts";
 import { openMailer } from "#test/mail/in/smtpSender.ts";
 import { knownAddress, startBeside } from "#test/support/besideInProcess.ts";
@@ -256,7 +256,7 @@ describe("outages of PostgreSQL", function () {
     const own = await startService({ database: "embedded", dataDir, env: { ...testSettings, ...settings } });
     service = own;
     apiKey = own.apiKey!;
-    ({ directory } = await preparePlace(dataDir));
+    ({ directory } = await prepareDirectories(dataDir));
   });
   after(async () => {
     await service?.stop();
@@ -266,7 +266,7 @@ describe("outages of PostgreSQL", function () {
   it("the embedded PostgreSQL is started again after kill -9 while all workers are busy", async () => {
     const world = await new World(service, apiKey).open();
     await world.survive(async () => {
-      const place = await preparePlace(dataDir);
+      const place = await prepareDirectories(dataDir);
       process.kill((await readPostmaster(place))!.pid, "SIGKILL");
       await sleep(500);
     });

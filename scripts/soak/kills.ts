@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CrashPoint, crashPoints } from "#src/platform/crashPoints.ts";
-import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
+import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { readPostmaster } from "#src/platform/embeddedPostgres/postmaster.ts";
 import { openInstallation } from "#test/support/installation.ts";
 import type { TestService } from "#test/support/service.ts";
@@ -48,7 +48,7 @@ export const kills: Proof = {
         load.at(instance);
       }
       async function killPostgres(): Promise<void> {
-        const place = await preparePlace(installation.dataDir);
+        const place = await prepareDirectories(installation.dataDir);
         const { pid } = await until("a running PostgreSQL", async () => readPostmaster(place));
         process.kill(pid, "SIGKILL");
       }

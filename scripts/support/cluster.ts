@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
+import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { initialise } from "#src/platform/embeddedPostgres/postmaster.ts";
 
 const run = promisify(execFile);
@@ -13,7 +13,7 @@ const run = promisify(execFile);
  * twentieth of that. Returns false, and makes nothing, if a server on this machine cannot have its data below `dataDir`.
  */
 export async function makeCluster(dataDir: string): Promise<boolean> {
-  const place = await preparePlace(dataDir);
+  const place = await prepareDirectories(dataDir);
   if (place.directory !== join(dataDir, "postgres")) return false;
   await initialise(place);
   return true;

@@ -1,5 +1,5 @@
 import type { LinkClosure } from "#streams/draft/events.ts";
-import type { ApprovalsSoFar, ApprovalView, Choice, Decision, NewerMessage } from "./approvalView.ts";
+import type { ApprovalsSoFar, ApprovalView, ApproverChoice, ApproverDecision, NewerMessage } from "./approvalView.ts";
 import type { ReviewCard } from "./card/reviewCard.ts";
 
 /** A view with the card that is made from it. */
@@ -12,7 +12,7 @@ export type CardedView = ApprovalView & { card: ReviewCard };
  */
 export type LinkedApproval = CardedView & {
   superseded: boolean;
-  action: Decision;
+  action: ApproverDecision;
   closed: LinkClosure | null;
   codeTriesLeft?: number | null;
   /** Set if only named people of a chat may decide: the page shows the draft and has no buttons. */
@@ -27,7 +27,7 @@ export type ChatPerson = { kind: "telegram" | "slack"; id: string; name: string 
 
 export type DecideRequest = {
   token: string;
-  decision: Choice;
+  decision: ApproverChoice;
   /** Reason of a rejection, or the changes that are requested; at most 2 KB. */
   reason: string | undefined;
   /** The typed code, without blanks; absent if none was typed. */

@@ -3,10 +3,10 @@ import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { EditReason } from "#streams/draft/events.ts";
 
 /** The decisions that end a draft's review. */
-export type Decision = "approve" | "reject";
+export type ApproverDecision = "approve" | "reject";
 
 /** The choices of an approver. */
-export type Choice = Decision | "request_changes";
+export type ApproverChoice = ApproverDecision | "request_changes";
 
 /** A request for changes. `by`: display name; `at`: ISO time. `isUnchanged`: the mail is still the one that it was about. */
 export type RequestedChanges = { by: string; text: string; at: string; version: number; isUnchanged: boolean };
@@ -14,7 +14,7 @@ export type RequestedChanges = { by: string; text: string; at: string; version: 
 /**
  * Results of the sender checks; `aligned`: the From address is proven. `covers`: other address fields that are proven too; absent: none.
  */
-export type Authentication = {
+export type ShownAuthentication = {
   spf: string;
   dkim: string;
   dmarc: string;
@@ -33,7 +33,7 @@ export type AnsweredMessage = {
   newText: string;
   /** Its quotations of earlier messages of the conversation, shown folded; "" if there are none. */
   quotedText: string;
-  authentication: Authentication | null;
+  authentication: ShownAuthentication | null;
   attachments: readonly AttachmentFact[];
 };
 

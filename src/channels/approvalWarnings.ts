@@ -4,7 +4,7 @@ import type { ApprovalView } from "./approvalView.ts";
 import type { Link } from "./card/links.ts";
 import { named, writerOf } from "./card/names.ts";
 import { answeredInWords, othersInWords } from "./card/sameMessage.ts";
-import type { Letter } from "./letter.ts";
+import type { DraftLetter } from "./letter.ts";
 
 /** Maximum number of characters of an example within a sentence. */
 const exampleLength = 100;
@@ -19,14 +19,14 @@ const manyRecipients = 5;
 export type ApprovalWarning = { about: "draft" | "message" | "letter"; sentence: string };
 
 /** Lists what an approver should know before deciding, most important first: warnings derived from the view, then the view's own. */
-export function approvalWarnings(view: ApprovalView, letter: Letter, links: readonly Link[]): ApprovalWarning[] {
+export function approvalWarnings(view: ApprovalView, letter: DraftLetter, links: readonly Link[]): ApprovalWarning[] {
   const found = rules.map(([about, rule]) => ({ about, sentence: rule(view, letter, links) }));
   const own = view.warnings.map((warning) => ({ about: "draft" as const, sentence: visibleLine(warning) }));
   const all = [...found, ...own].filter((warning): warning is ApprovalWarning => warning.sentence !== undefined);
   return all.filter(({ sentence }, index) => all.findIndex((each) => each.sentence === sentence) === index);
 }
 
-type WarningRule = (view: ApprovalView, letter: Letter, links: readonly Link[]) => string | undefined;
+type WarningRule = (view: ApprovalView, letter: DraftLetter, links: readonly Link[]) => string | undefined;
 
 const newerMessage: WarningRule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;

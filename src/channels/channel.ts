@@ -1,10 +1,10 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { CardedView } from "./approvalDecisions.ts";
-import type { Decision } from "./approvalView.ts";
+import type { ApproverDecision } from "./approvalView.ts";
 
 /** One approval request to the approvers behind a channel. */
-export type ApprovalRequest = {
+export type ChannelRequest = {
   /**
    * The identity's channel with its secrets decrypted: never to be stored or logged. An empty secret was encrypted with a key that is no
    * longer in the key ring.
@@ -12,9 +12,9 @@ export type ApprovalRequest = {
   channel: ApprovalChannel;
   view: CardedView;
   /** Token of each choice, for a chat's buttons; its link has the same one. */
-  tokens: Record<Decision, string>;
+  tokens: Record<ApproverDecision, string>;
   /** Link to the page of each choice; each contains its own token. */
-  links: Record<Decision, string>;
+  links: Record<ApproverDecision, string>;
   /** Code that the page behind these links asks for, if it does; it may be sent only in this request. */
   confirmCode?: string | null;
   /** Workspace of the draft, and an id of this very request. */
@@ -36,7 +36,7 @@ export type ChannelAnswer =
 export type QuotaRoom = { giveBack(): Promise<void> } | Extract<ChannelAnswer, { reached: false }>;
 
 /** Outcome of a question that is still in a chat with its buttons. */
-export type Conclusion = Pick<ApprovalRequest, "channel" | "workspaceId"> & {
+export type Conclusion = Pick<ChannelRequest, "channel" | "workspaceId"> & {
   message: ChatMessage;
   /** The conversation's own subject. */
   threadSubject: string;
@@ -45,10 +45,10 @@ export type Conclusion = Pick<ApprovalRequest, "channel" | "workspaceId"> & {
 };
 
 /** A short text that asks nothing, one line each. Lines may quote others' words: made visible, but not escaped for any markup. */
-export type ShortNotice = Pick<ApprovalRequest, "channel"> & { lines: readonly string[] };
+export type ShortNotice = Pick<ChannelRequest, "channel"> & { lines: readonly string[] };
 
 /** One request about several drafts of a workspace, with one link to a page that lists them. */
-export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "origin"> & {
+export type BundleRequest = Pick<ChannelRequest, "channel" | "workspaceId" | "origin"> & {
   /** Number of drafts. */
   count: number;
   /** The first few of them. */
@@ -67,8 +67,8 @@ export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "o
  * text.
  */
 export type Channel = {
-  takeRoom?(request: Pick<ApprovalRequest, "channel" | "workspaceId"> & { attemptId: string }): Promise<QuotaRoom>;
-  ask(request: ApprovalRequest): Promise<ChannelAnswer>;
+  takeRoom?(request: Pick<ChannelRequest, "channel" | "workspaceId"> & { attemptId: string }): Promise<QuotaRoom>;
+  ask(request: ChannelRequest): Promise<ChannelAnswer>;
   askTogether?(request: BundleRequest): Promise<ChannelAnswer>;
   conclude?(conclusion: Conclusion): Promise<ChannelAnswer>;
   tell?(notice: ShortNotice): Promise<ChannelAnswer>;

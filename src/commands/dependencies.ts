@@ -4,8 +4,8 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import type { HeaderReader } from "#src/mail/in/headerReader.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
-import type { MailMeasure } from "#src/mail/out/measure/measure.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
+import type { NotificationQuota } from "#src/mail/out/quota/notificationQuota.ts";
 import type { SendingDomains } from "#src/mail/out/sendingDomains.ts";
 import type { Accounts } from "#src/platform/accounts/accounts.ts";
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
@@ -64,7 +64,7 @@ export type Dependencies = StreamServices & {
   /** Counts a mail whose stored bytes are lost, unless an event records that it was quarantined for this reason. */
   countLostMail?: () => void;
   /** Limits notification mail; absent: unlimited. */
-  mailMeasure?: MailMeasure | undefined;
+  mailMeasure?: NotificationQuota | undefined;
   /** Counts a withheld notification mail by its kind and reason. */
   countWithheld?: (kind: string, why: string) => void;
   settings: CommandSettings;

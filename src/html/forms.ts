@@ -1,4 +1,4 @@
-import { html, type Markup, type Value } from "./html.ts";
+import { html, type Markup, type MarkupValue } from "./html.ts";
 
 /** The token that a form of a page carries besides its fields. */
 export type FormToken = { formToken: string };
@@ -9,7 +9,7 @@ export type FormToken = { formToken: string };
  */
 export type FormOptions = { action: string; id?: string; className?: string; once?: string; label?: string };
 
-export const form = ({ formToken }: FormToken, options: FormOptions, ...content: Value[]): Markup =>
+export const form = ({ formToken }: FormToken, options: FormOptions, ...content: MarkupValue[]): Markup =>
   html`<form method="post" action="${options.action}"${attribute("id", options.id)}${attribute("class", options.className)}${attribute("aria-label", options.label)}>
 <input type="hidden" name="form_token" value="${formToken}">${options.once !== undefined && html`<input type="hidden" name="once" value="${options.once}">`}
 ${content}
@@ -18,10 +18,10 @@ ${content}
 
 export type FieldOptions = {
   name: string;
-  label: Value;
+  label: MarkupValue;
   value?: string | null | undefined;
   /** Shown below the label, and read out with the field. */
-  hint?: Value;
+  hint?: MarkupValue;
   /** Reason why the value was refused. */
   error?: string | undefined;
   required?: boolean;
@@ -62,10 +62,10 @@ export const area = (options: FieldOptions & { rows?: number; maxlength?: number
 ${options.value ?? ""}</textarea>`,
   );
 
-export type Choice = { value: string; label: string };
+export type SelectOption = { value: string; label: string };
 
 /** A drop-down list from which one option is chosen. */
-export const choice = (options: FieldOptions & { choices: readonly Choice[] }): Markup =>
+export const choice = (options: FieldOptions & { choices: readonly SelectOption[] }): Markup =>
   labelled(
     options,
     html`<select${common(options)}>${options.choices.map(
@@ -85,7 +85,7 @@ export const switchField = (options: Omit<FieldOptions, "value" | "required"> & 
 export type ButtonKind = "approve" | "reject" | "plain" | "danger" | "quiet";
 
 export const button = (
-  label: Value,
+  label: MarkupValue,
   { kind = "plain", name, value, id }: { kind?: ButtonKind; name?: string; value?: string; id?: string } = {},
 ): Markup =>
   html`<button class="button ${kind}"${attribute("name", name)}${attribute("value", value)}${attribute("id", id)}>${label}</button>
@@ -114,7 +114,7 @@ ${input}</div>
 `;
 };
 
-const below = ({ hint, error }: { hint?: Value; error?: string | undefined }, id: string): Markup =>
+const below = ({ hint, error }: { hint?: MarkupValue; error?: string | undefined }, id: string): Markup =>
   html`${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}${
     error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`
   }`;
@@ -124,7 +124,7 @@ const common = (options: FieldOptions): Markup => {
   return html` id="${id}" name="${options.name}"${described(options, id)}${options.required === true && trueAttribute("required")}`;
 };
 
-const described = ({ hint, error }: { hint?: Value; error?: string | undefined }, id: string): Markup => {
+const described = ({ hint, error }: { hint?: MarkupValue; error?: string | undefined }, id: string): Markup => {
   const ids = [...(hint === undefined ? [] : [`${id}-hint`]), ...(error === undefined ? [] : [`${id}-error`])];
   return html`${ids.length > 0 && attribute("aria-describedby", ids.join(" "))}${error !== undefined && attribute("aria-invalid", "true")}`;
 };

@@ -11,13 +11,13 @@ export class Markup {
   }
 }
 
-export type Value = string | number | Markup | null | undefined | false | readonly Value[];
+export type MarkupValue = string | number | Markup | null | undefined | false | readonly MarkupValue[];
 
 /**
  * Template that escapes every value, in text and in quoted attributes, unless it is Markup already. null, undefined and false render as
  * nothing.
  */
-export function html(strings: TemplateStringsArray, ...values: Value[]): Markup {
+export function html(strings: TemplateStringsArray, ...values: MarkupValue[]): Markup {
   return new Markup(strings.reduce((made, string, index) => made + rendered(values[index - 1]) + string));
 }
 
@@ -31,7 +31,7 @@ export function escaped(text: string): string {
 
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-function rendered(value: Value): string {
+function rendered(value: MarkupValue): string {
   if (value === null || value === undefined || value === false) return "";
   if (value instanceof Markup) return value.markup;
   if (typeof value === "object") return value.map(rendered).join("");

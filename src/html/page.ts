@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { html, type Markup, trusted, type Value } from "./html.ts";
+import { html, type Markup, type MarkupValue, trusted } from "./html.ts";
 import { frameStyle, pageStyle } from "./style.ts";
 
 /**
@@ -12,7 +12,7 @@ export const page = ({
   refreshSeconds,
 }: {
   title: string;
-  main: Value;
+  main: MarkupValue;
   refreshSeconds?: number | undefined;
 }): string =>
   html`<!doctype html>

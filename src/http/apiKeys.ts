@@ -4,7 +4,7 @@ import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { invalid } from "./framework/errors.ts";
-import { requireEnded } from "./framework/keys/ended.ts";
+import { requireDrained } from "./framework/keys/requireDrained.ts";
 import { allScopes, defaultScopes, type Scope } from "./framework/keys/scopes.ts";
 import { listRoute } from "./framework/lists.ts";
 import type { KeyPrincipal } from "./framework/principal.ts";
@@ -92,7 +92,7 @@ export const apiKeyRoutes = (deps: HttpDependencies) => [
       const id = params.key_id;
       // If the key is already revoked, wait all the same: after a 503 the caller repeats the DELETE while requests may still be ending.
       const position = await revokeApiKey(deps, { workspaceId, id }, cause).then((revoked) => revoked.position, ifGone);
-      await requireEnded(deps.revocation, [id], { id, exclude: callId });
+      await requireDrained(deps.revocation, [id], { id, exclude: callId });
       if (position === undefined) throw noSuchKey();
       await deps.readAfter(position, id);
       return { id, deleted: true };

@@ -9,10 +9,10 @@ import { docsPages } from "./docs/pages.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
 import { type BodyParser, createBodyParser } from "./framework/body/bodyParser.ts";
 import { createUploads, type Uploads } from "./framework/body/uploads.ts";
-import { refusing } from "./framework/door.ts";
+import { refusalHandler } from "./framework/door.ts";
 import { errorReply } from "./framework/errors.ts";
 import { requireKnownHost } from "./framework/hosts.ts";
-import { createInFlight, type InFlight } from "./framework/keys/inFlight.ts";
+import { createRequestsInFlight, type RequestsInFlight } from "./framework/keys/requestsInFlight.ts";
 import { logRequests } from "./framework/logging.ts";
 import { type Document, type Info, openApi } from "./framework/openapi/openapi.ts";
 import { nameRequest } from "./framework/requestId.ts";
@@ -29,7 +29,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> &
   info: Info;
   /** Settings described on /docs/settings. */
   settings?: readonly DescribedSetting[];
-  inFlight?: InFlight;
+  inFlight?: RequestsInFlight;
   bodies?: BodyParser;
   uploads?: Uploads;
   /** Checks of /readyz. */
@@ -57,7 +57,7 @@ export function createApp(options: AppOptions): Express {
 
   const serveOptions = {
     ...options,
-    inFlight: options.inFlight ?? createInFlight(),
+    inFlight: options.inFlight ?? createRequestsInFlight(),
     bodies: options.bodies ?? createBodyParser(),
     uploads: options.uploads ?? createUploads(),
   };
@@ -145,7 +145,7 @@ const isRead = ({ method }: Request): boolean => method === "GET" || method === 
 
 /** Answers uncaught errors. Never shows a stack trace. */
 const lastResort = (upgradeUrl: string | undefined): ErrorRequestHandler =>
-  refusing({
+  refusalHandler({
     refused(error, request) {
       // Refusals are the caller's fault, and must not let strangers fill the error log.
       if (!(error instanceof Rejected)) request.log.error({ err: error }, "request handler failed");

@@ -11,7 +11,7 @@ import { NotReadable } from "./framework/errors.ts";
 import { createKeyUses, type KeyUses } from "./framework/keys/keyUses.ts";
 import type { Revocation } from "./framework/keys/revocation.ts";
 import { type Cursors, createCursors } from "./framework/lists.ts";
-import { createPlaces, type Places } from "./framework/places.ts";
+import { createLongRequestLimit, type LongRequestLimit } from "./framework/longRequestLimit.ts";
 import type { Route } from "./framework/route.ts";
 import type { Tail } from "./framework/tail.ts";
 
@@ -34,7 +34,7 @@ export type HttpDependencies = Dependencies & {
   presence: Presence;
   webhookDeliveries: WebhookDeliveries;
   /** Concurrency limit for calls that wait for events. */
-  waits: Places;
+  waits: LongRequestLimit;
   cursors: Cursors;
   /** Aborted when this instance stops accepting requests: endless streams must then end. */
   closing: AbortSignal;
@@ -80,7 +80,7 @@ export const httpDependencies = (
   feedTail: createFeedTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
   changeTail: createChangeTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
   presence: createPresence({ database }),
-  waits: createPlaces("waiting calls", deps),
+  waits: createLongRequestLimit("waiting calls", deps),
   webhookDeliveries,
   cursors: createCursors(deps.keyRing),
   closing,
@@ -90,7 +90,7 @@ export const httpDependencies = (
  * Routes that answer from these read models: writes wait for these only, and requests are refused while one of them is not ready. A route
  * that reads other models declares them (`answersFrom`).
  */
-export const answeredFrom = <R extends Route>(
+export const routesAnsweredFrom = <R extends Route>(
   deps: HttpDependencies,
   of: readonly ReadModel[],
   routesOf: (deps: HttpDependencies) => R[],

@@ -4,32 +4,32 @@ import { hashKey } from "#src/commands/apiKeys.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
 import { createFindKey } from "./apiKeys.ts";
 import { createApp } from "./app.ts";
-import { beside } from "./beside.ts";
 import { httpDependencies } from "./dependencies.ts";
 import { introduction } from "./docs/introduction.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
-import { isLoopback } from "./framework/insiders.ts";
 import { createAuthenticate, createCarriesRevoked } from "./framework/keys/authenticate.ts";
-import { createInFlight } from "./framework/keys/inFlight.ts";
 import { rememberingKeys } from "./framework/keys/knownKeys.ts";
+import { createRequestsInFlight } from "./framework/keys/requestsInFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
 import { windowMs } from "./framework/rateLimits/countHit.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits } from "./framework/rateLimits/rateLimits.ts";
-import { createStrangers } from "./framework/rateLimits/strangers.ts";
-import { tellRefused } from "./framework/refusedConnections.ts";
+import { createUnauthenticatedLimits } from "./framework/rateLimits/unauthenticatedLimits.ts";
+import { logRefusedConnections } from "./framework/refusedConnections.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
+import { isLoopback } from "./framework/trustedCallers.ts";
 import { compileAhead } from "./framework/validation/compileAhead.ts";
 import { readiness } from "./health/readiness.ts";
-import type { HttpOptions } from "./options.ts";
+import type { HttpOptions } from "./httpOptions.ts";
+import { nonApiRouters } from "./nonApiRouters.ts";
 import { allRoutes } from "./routes.ts";
 
 /** Starts the HTTP role. Throws StartError if it cannot listen. */
 export async function startHttp(options: HttpOptions): Promise<{ server: HttpServer; close(): Promise<void> }> {
   const { deps, database, instanceId, logger, publicUrl } = options;
   const { clock } = deps;
-  const inFlight = createInFlight();
+  const inFlight = createRequestsInFlight();
   const warn = (sentence: string) => (error: unknown) => logger.warn({ err: error }, sentence);
   const onError = warn("cannot look up revoked API keys, retrying");
   const revocation = createRevocation({ database, instanceId, inFlight, clock, onError });
@@ -49,7 +49,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const httpDeps = httpDependencies(deps, parts);
   const bodies = createBodyParser();
   const routes = allRoutes(httpDeps);
-  const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
+  const strangers = createUnauthenticatedLimits({ counter, rates: options.rateLimits, clock });
   const findKey = rememberingKeys(createFindKey(httpDeps), clock);
   const authenticate = createAuthenticate({ findKey, keyHash: hashKey });
   const carriesRevoked = createCarriesRevoked({
@@ -88,7 +88,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     readiness: checks,
     metrics: options.metrics,
     metricsToken: options.metricsToken,
-    beside: beside({
+    beside: nonApiRouters({
       options,
       deps: httpDeps,
       routes,
@@ -111,7 +111,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const server = await listen(app, {
     host,
     port,
-    ...(connections && { connections: { ...connections, isExempt, onRefused: tellRefused(options) } }),
+    ...(connections && { connections: { ...connections, isExempt, onRefused: logRefusedConnections(options) } }),
   }).catch(async (error) => {
     await revocation.stop();
     throw error;

@@ -1,7 +1,7 @@
 import { listMembers, type MemberRow, memberRow } from "#projections/members/queries.ts";
 import { changeRole, invite, memberState, removeMember, resendInvitation } from "#src/commands/members/members.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { requireEnded } from "./framework/keys/ended.ts";
+import { requireDrained } from "./framework/keys/requireDrained.ts";
 import { listRoute } from "./framework/lists.ts";
 import type { Principal } from "./framework/principal.ts";
 import { route } from "./framework/route.ts";
@@ -27,7 +27,7 @@ export function memberRoutes(deps: HttpDependencies) {
     { principal, callId }: { principal: Principal; callId: string },
     { id, ended }: { id: string; ended: readonly string[] },
   ) =>
-    requireEnded(
+    requireDrained(
       deps.revocation,
       ended.filter((session) => session !== principal.id),
       { id, exclude: callId },

@@ -3,7 +3,7 @@ import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
-import { answeredFrom, type HttpDependencies } from "./dependencies.ts";
+import { type HttpDependencies, routesAnsweredFrom } from "./dependencies.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
 import { draftRoutes } from "./drafts/drafts.ts";
@@ -15,32 +15,32 @@ import { inboundRoutes } from "./inbound.ts";
 import { memberRoutes } from "./members.ts";
 import { messageRoutes } from "./messages.ts";
 import { ruleRoutes } from "./rules.ts";
-import { taskRoutes } from "./tasks.ts";
+import { testTaskRoutes } from "./testTasks.ts";
 import { threadRoutes } from "./threads.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { workspaceRoutes } from "./workspaces.ts";
 
 /** All routes of the service. */
 export const allRoutes = (deps: HttpDependencies) => [
-  ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
-  ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
-  ...answeredFrom(deps, ["members"], memberRoutes),
-  ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
-  ...answeredFrom(deps, ["identities"], identityRoutes),
-  ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
-  ...answeredFrom(deps, ["messages", "inbound"], messageRoutes),
-  ...answeredFrom(deps, ["messages"], attachmentDownloadRoutes),
-  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
-  ...answeredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
-  ...answeredFrom(deps, ["inbound", "messages"], inboundRoutes),
-  ...answeredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
-  ...answeredFrom(deps, ["rules"], ruleRoutes),
-  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], emailRoutes),
-  ...answeredFrom(deps, ["drafts", "messages", "identities"], taskRoutes),
-  ...answeredFrom(deps, ["contacts"], contactRoutes),
-  ...answeredFrom(deps, ["assistants", "identities", "rules"], assistantRoutes),
-  ...answeredFrom(deps, ["feed"], eventRoutes),
-  ...answeredFrom(deps, ["webhooks"], webhookRoutes),
+  ...routesAnsweredFrom(deps, ["apiKeys"], apiKeyRoutes),
+  ...routesAnsweredFrom(deps, ["workspaces"], workspaceRoutes),
+  ...routesAnsweredFrom(deps, ["members"], memberRoutes),
+  ...routesAnsweredFrom(deps, ["domains", "workspaces"], domainRoutes),
+  ...routesAnsweredFrom(deps, ["identities"], identityRoutes),
+  ...routesAnsweredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
+  ...routesAnsweredFrom(deps, ["messages", "inbound"], messageRoutes),
+  ...routesAnsweredFrom(deps, ["messages"], attachmentDownloadRoutes),
+  ...routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
+  ...routesAnsweredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
+  ...routesAnsweredFrom(deps, ["inbound", "messages"], inboundRoutes),
+  ...routesAnsweredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
+  ...routesAnsweredFrom(deps, ["rules"], ruleRoutes),
+  ...routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], emailRoutes),
+  ...routesAnsweredFrom(deps, ["drafts", "messages", "identities"], testTaskRoutes),
+  ...routesAnsweredFrom(deps, ["contacts"], contactRoutes),
+  ...routesAnsweredFrom(deps, ["assistants", "identities", "rules"], assistantRoutes),
+  ...routesAnsweredFrom(deps, ["feed"], eventRoutes),
+  ...routesAnsweredFrom(deps, ["webhooks"], webhookRoutes),
 ];
 
 type Declared = ReturnType<typeof allRoutes>[number] | ReturnType<typeof peoplesRoutes>[number];
@@ -49,4 +49,4 @@ type Declared = ReturnType<typeof allRoutes>[number] | ReturnType<typeof peoples
 export type Answers = { [R in Declared as R["line"]]: R extends { answer?: infer A } ? A : never };
 
 /** An item of a list route's answer. */
-export type Item<L extends keyof Answers> = Answers[L] extends { data: (infer I)[] } ? I : never;
+export type ListItem<L extends keyof Answers> = Answers[L] extends { data: (infer I)[] } ? I : never;

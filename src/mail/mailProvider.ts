@@ -56,7 +56,7 @@ export type OutgoingMail = {
 };
 
 /** Result of a hand-over. Once the first body byte is written, the result is `unknown` unless the provider answers. */
-export type Outcome =
+export type HandOverOutcome =
   | { kind: "accepted"; response: string; providerId?: string; rejectedRecipients?: string[] }
   /**
    * The provider refused: nothing will be delivered. `retryable`: the same mail may be tried again, but not before `retryAfterSeconds`.
@@ -69,7 +69,7 @@ export type Outcome =
   | { kind: "unknown"; message: string };
 
 /** True if the mail may still be sent. The check may take a moment; nothing is written meanwhile. */
-export type MayWrite = () => boolean | Promise<boolean>;
+export type MayStillSend = () => boolean | Promise<boolean>;
 
 /**
  * An open, authenticated connection, so that nothing slow happens between the last check of the thread and the hand-over. Each connection
@@ -80,7 +80,7 @@ export type ReadyConnection = {
    * Hands over once. `mayWrite` is called right before the first byte of content (DATA, or the HTTP request): if it returns false or
    * fails, nothing is written and the outcome is `not_handed_over`. Never throws.
    */
-  handOver(mail: OutgoingMail, mayWrite: MayWrite): Promise<Outcome>;
+  handOver(mail: OutgoingMail, mayWrite: MayStillSend): Promise<HandOverOutcome>;
   /** Closes the connection unused. */
   discard(): void;
 };

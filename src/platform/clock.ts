@@ -11,15 +11,18 @@ export type Clock = {
 export const systemClock: Clock = { now: () => new Date(), monotonic: () => performance.now() };
 
 /** A moment from which time is measured. */
-export type Moment = { monotonic: number; date: number };
+export type ClockReading = { monotonic: number; date: number };
 
-export const momentOf = (clock: Clock): Moment => ({ monotonic: clock.monotonic(), date: clock.now().getTime() });
+export const readClock = (clock: Clock): ClockReading => ({
+  monotonic: clock.monotonic(),
+  date: clock.now().getTime(),
+});
 
 /**
  * Milliseconds since a moment of this process, by whichever of its two clocks shows more: the monotonic one may stop while a machine
  * sleeps. For data that must not be trusted for longer; after a change of the system time it counts as too old as well.
  */
-export function longestSince(clock: Clock, { monotonic, date }: Moment): number {
+export function longestSince(clock: Clock, { monotonic, date }: ClockReading): number {
   return Math.max(clock.monotonic() - monotonic, Math.abs(clock.now().getTime() - date));
 }
 

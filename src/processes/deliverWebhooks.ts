@@ -2,10 +2,10 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
 import type {
-  Attempt,
+  AttemptResult,
   BegunDelivery,
   NewDelivery,
-  Verdict,
+  WebhookAttempt,
   WebhookDeliveries,
 } from "#src/platform/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/platform/webhooks/sender.ts";
@@ -82,7 +82,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
 
   type DeliveryTarget = { webhookId: string; webhook: Webhook; cutting: AbortSignal; context: ProcessContext };
 
-  async function deliver(delivery: BegunDelivery, to: DeliveryTarget): Promise<Verdict> {
+  async function deliver(delivery: BegunDelivery, to: DeliveryTarget): Promise<AttemptResult> {
     const at = deps.clock.now();
     const startedAt = deps.clock.monotonic();
     const answer = await post(delivery, to, at);
@@ -110,7 +110,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
   function verdictOn(
     { attempt }: BegunDelivery,
     { answer, cutting }: { answer: WebhookAnswer; cutting: AbortSignal },
-  ): Verdict {
+  ): AttemptResult {
     if (isDelivered(answer)) return { status: "delivered" };
     if (answer.status === 410) return { status: "failed" };
     if (answer.status === null && cutting.aborted) return { status: "interrupted" };
@@ -129,7 +129,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     });
   }
 
-  async function settle(id: string, attempt: Attempt, verdict: Verdict): Promise<void> {
+  async function settle(id: string, attempt: WebhookAttempt, verdict: AttemptResult): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await deliveries.settle(id, attempt, verdict);

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Outcome } from "#src/mail/mailProvider.ts";
+import type { HandOverOutcome } from "#src/mail/mailProvider.ts";
 
 export type OutcomeEvent = ReturnType<typeof outcomeEvent>;
 
@@ -15,7 +15,7 @@ export const notBegunOutcome = {
 } as const;
 
 /** Converts the outcome of a hand-over to an event. `withheld`: true if the service itself kept the mail from being sent. */
-export function outcomeEvent(outcome: Outcome, withheld: boolean) {
+export function outcomeEvent(outcome: HandOverOutcome, withheld: boolean) {
   switch (outcome.kind) {
     case "accepted": {
       const { response, providerId = null, rejectedRecipients = [] } = outcome;

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { checkDraftSendable } from "#src/commands/sends/sendChecks.ts";
-import type { MayWrite } from "#src/mail/mailProvider.ts";
+import type { MayStillSend } from "#src/mail/mailProvider.ts";
 import type { SendingDraft } from "#streams/draft/draft.ts";
 
 /** Milliseconds for which a check of thread and inbox stays valid. An older check is repeated before the first byte of content. */
@@ -15,7 +15,7 @@ const lookUsableForMs = 10_000;
 export type Sending = { draftId: string; draft: SendingDraft };
 
 export type WritePermission = {
-  mayWrite: MayWrite;
+  mayWrite: MayStillSend;
   /** Forbids all writing from now on. */
   giveUp(): void;
   /** Returns true if the service itself withheld the mail. */

@@ -4,7 +4,7 @@ import { parse } from "dotenv";
 import type { Static } from "typebox";
 import { Value } from "typebox/value";
 import { canBeCalled } from "../channels/telegram/updateMode.ts";
-import { isLoopbackHost } from "../http/framework/insiders.ts";
+import { isLoopbackHost } from "../http/framework/trustedCallers.ts";
 import { problemsOfSmtpUrl } from "../mail/out/smtpUrl/smtpUrl.ts";
 import { domainOfAddress } from "../platform/dns/names.ts";
 import { developmentKeys } from "../platform/secrets/developmentKeys.ts";
@@ -13,7 +13,7 @@ import { billingInconsistencies, stripeIn } from "./billingSettings.ts";
 import { expectedOf, trustedProxies, valueIn } from "./settingKinds.ts";
 import { type roles, settings } from "./settings.ts";
 
-export type Role = (typeof roles)[number];
+export type ServiceRole = (typeof roles)[number];
 
 export type Config = ReturnType<typeof loadConfig>;
 
@@ -150,7 +150,7 @@ function completed(read: Settings, given: Environment) {
     /** Strangers may also come through this machine, by a tunnel or a plain proxy: in production only listed relays are trusted. */
     smtpInXclient: !production || given.SMTP_IN_RELAYS !== undefined,
     startPaused: read.startPaused === "true",
-    roles: new Set<Role>(read.roles),
+    roles: new Set<ServiceRole>(read.roles),
     publicUrl,
     trustProxy: trustedProxies(read.trustProxy),
     dataDir,

@@ -6,10 +6,10 @@ import { firstOwnerLink } from "../commands/members/invitations.ts";
 import { createWorkspace } from "../commands/workspaces.ts";
 import { type EventStore, Unavailable } from "../eventStore/eventStore.ts";
 import { firstKeyScopes } from "../http/framework/keys/scopes.ts";
-import type { Patiently } from "./patientStart.ts";
+import type { RetryStep } from "./waitForServers.ts";
 
 /** `patiently`: retries steps that may be repeated. `oneByOne`: serialises instances that start at the same moment. */
-type Starting = { patiently: Patiently; oneByOne: <T>(work: () => Promise<T>) => Promise<T> };
+type Starting = { patiently: RetryStep; oneByOne: <T>(work: () => Promise<T>) => Promise<T> };
 
 /** Milliseconds that the event log may take for each batch. */
 const answersWithinMs = 10_000;
@@ -31,7 +31,7 @@ export async function firstWorkspace(deps: Dependencies, { patiently, oneByOne }
 }
 
 /** beta_override: no plan limits for a newcomer. */
-async function makeFirst(deps: Dependencies, patiently: Patiently): Promise<First> {
+async function makeFirst(deps: Dependencies, patiently: RetryStep): Promise<First> {
   const requestId = deps.ids.uuid();
   const cause: Cause = {
     actor: { kind: "operator", id: "first start" },

@@ -1,6 +1,7 @@
 import type { Event } from "../event.ts";
 import type { Interval, Plan } from "../workspace/events.ts";
 
+/** Plans that are paid for. */
 export type PaidPlan = Exclude<Plan, "builder_pack">;
 
 /** A subscription as last read from the payment processor. Times are ISO 8601. */

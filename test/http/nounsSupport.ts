@@ -10,7 +10,7 @@ import { apiKeyRoutes, createFindKey } from "#src/http/apiKeys.ts";
 import { httpDependencies } from "#src/http/dependencies.ts";
 import { domainRoutes } from "#src/http/domains.ts";
 import { createAuthenticate } from "#src/http/framework/keys/authenticate.ts";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { createRevocation } from "#src/http/framework/keys/revocation.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import type { Route } from "#src/http/framework/route.ts";
@@ -62,7 +62,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
       approvalsFrom: `Approvals@${sandboxDomain}`,
     },
   } as Dependencies;
-  const inFlight = createInFlight();
+  const inFlight = createRequestsInFlight();
   const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock });
   await revocation.start();
   const http = httpDependencies(deps, {

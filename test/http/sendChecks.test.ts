@@ -5,7 +5,7 @@ import { pauseInstallation } from "#src/commands/installation.ts";
 import { removeMember } from "#src/commands/members/members.ts";
 import type { RouteCall } from "#src/http/framework/inProcess.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
-import type { Line } from "#src/http/framework/route.ts";
+import type { RouteLine } from "#src/http/framework/route.ts";
 import { askingAs, personOf } from "#test/attacks/console/askAs.ts";
 import { operator } from "#test/support/cause.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
@@ -174,7 +174,7 @@ async function approved({ workspace, people }: Place, way: Way): Promise<Sent> {
   const count = way === "two people" ? 2 : way === "a person" ? 1 : 0;
   for (const person of people.slice(0, count)) {
     const call: RouteCall = { params: { id: draftId }, ifMatch: 1 };
-    const told = await routes.askAs(person, "POST /v1/drafts/:id/approve" as Line, call);
+    const told = await routes.askAs(person, "POST /v1/drafts/:id/approve" as RouteLine, call);
     expect(told.status, JSON.stringify(told.json)).to.equal(200);
   }
   return { way, identity, mail, draft, draftId };

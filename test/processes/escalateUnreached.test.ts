@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ApprovalRequest, Channel, ChannelAnswer, Channels } from "#src/channels/channel.ts";
+import type { Channel, ChannelAnswer, ChannelRequest, Channels } from "#src/channels/channel.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { escalateUnreached } from "#src/processes/escalateUnreached.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
@@ -36,7 +36,7 @@ async function world(answers: Record<string, ChannelAnswer> = {}, { secondary = 
         ? answer
         : { giveBack: async () => void givenBack.push(attemptId) };
     },
-    async ask({ channel: { config }, view, origin }: ApprovalRequest): Promise<ChannelAnswer> {
+    async ask({ channel: { config }, view, origin }: ChannelRequest): Promise<ChannelAnswer> {
       const answer = answers[config.to as string] ?? { reached: true };
       const messageId = made.node.messageIds.mint({ ...origin, domain: "agents.localhost" });
       if (answer.reached) asked.push({ to: config.to as string, version: view.version, messageId });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
-import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
+import type { ChannelRequest, Channels } from "#src/channels/channel.ts";
 import { approveByPerson, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
@@ -29,7 +29,7 @@ async function world(failures = 0) {
   const asked: string[] = [];
   const views: ApprovalView[] = [];
   const channel = {
-    async ask({ channel: { config }, view }: ApprovalRequest) {
+    async ask({ channel: { config }, view }: ChannelRequest) {
       if (failures-- > 0) return { reached: false as const, error: "busy", again: true };
       asked.push(`${config.to ?? config.chat_id} v${view.version}`);
       views.push(view);

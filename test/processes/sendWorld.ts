@@ -7,7 +7,7 @@ import { createMemoryRoom } from "#src/commands/memoryRoom.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
-import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
+import { CredentialsRefused, type HandOverOutcome, type MailProvider } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
 import { type Clock, systemIds } from "#src/platform/clock.ts";
 import { createCostlyWork } from "#src/platform/threadPool/costlyWork.ts";
@@ -59,7 +59,7 @@ export const signedIn = (id: string, name: string): Cause => ({
 export const ann = signedIn("ann", "Ann Example");
 export const bob = signedIn("bob", "Bob Example");
 
-export type Hand = { attemptId: string; outcome: Outcome };
+export type Hand = { attemptId: string; outcome: HandOverOutcome };
 type Work = (process: Process) => HandlerResult | undefined;
 export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>; processes: Process[] };
 
@@ -149,7 +149,7 @@ export function openSendWorld(
     },
   };
   const hands: Hand[] = [];
-  let answers: (Outcome | "no connection" | "credentials" | "crash after")[] = [];
+  let answers: (HandOverOutcome | "no connection" | "credentials" | "crash after")[] = [];
   let evidence: "accepted" | "refused" | undefined;
   let beforeWriting = (): unknown => undefined;
   let onConnecting = (): unknown => undefined;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
+import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { readPostmaster } from "#src/platform/embeddedPostgres/postmaster.ts";
 import { startSilentProxy } from "#test/eventStore/postgres/silentProxy.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
@@ -124,7 +124,7 @@ describe("a stop while the service starts", () => {
       const own = join(dataDir, String(afterMs));
       const stopped = await stoppedAt("PostgreSQL", { env: { DATA_DIR: own }, afterMs });
       expectStopped(stopped);
-      const place = await preparePlace(own);
+      const place = await prepareDirectories(own);
       expect(await readPostmaster(place)).to.equal(undefined);
       await rm(place.directory, { recursive: true });
     });

@@ -1,7 +1,7 @@
 import type {
-  ApprovalRequest,
   Channel,
   ChannelAnswer,
+  ChannelRequest,
   Channels,
   Conclusion,
   ShortNotice,
@@ -12,7 +12,7 @@ import type {
  * tokens until it is concluded.
  */
 export function chatDouble(kind: string) {
-  const asked: ApprovalRequest[] = [];
+  const asked: ChannelRequest[] = [];
   const concluded: Conclusion[] = [];
   const told: ShortNotice[] = [];
   const failures = new Map<string, ChannelAnswer[]>();

@@ -5,8 +5,8 @@ import pg from "pg";
 import { pino } from "pino";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { compose } from "#src/compose.ts";
+import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
-import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { loadConfig } from "#src/settings/config.ts";
 import { type Beside, knownAddress, startBeside } from "./besideInProcess.ts";
@@ -108,7 +108,8 @@ export async function openInstallation({
       await Promise.all(processes.map((service) => service.stop()));
       await smtpRelay.close();
       await own?.drop();
-      if (given === "embedded") await rm((await preparePlace(dataDir)).directory, { recursive: true, force: true });
+      if (given === "embedded")
+        await rm((await prepareDirectories(dataDir)).directory, { recursive: true, force: true });
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
-import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
 import { launch, readPostmaster, stop } from "#src/platform/embeddedPostgres/postmaster.ts";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { until } from "../../scripts/support/client.ts";
@@ -28,7 +28,7 @@ export async function startStoppableServer(dataDir?: string): Promise<StoppableS
   // This start makes roles and database, and chooses the port.
   const { stop: end, ...urls } = await startEmbeddedPostgres({ dataDir: data, logger: pino({ level: "silent" }) });
   await end();
-  const place = await preparePlace(data);
+  const place = await prepareDirectories(data);
   const server = {
     urls,
     pid: async () => (await readPostmaster(place))!.pid,

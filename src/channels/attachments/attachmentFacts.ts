@@ -1,7 +1,7 @@
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { AttachmentFact } from "../approvalView.ts";
 import { fileWarning } from "./fileWarning.ts";
-import { foundKind, type LookedAt, lookedAtBytes } from "./foundKind.ts";
+import { foundKind, type InspectedFile, inspectedBytes } from "./foundKind.ts";
 
 /** An attached file as the draft's content names it. */
 type DraftFile = { filename: string; content_type: string; sha256: string };
@@ -43,11 +43,11 @@ export const receivedFacts = (
   });
 
 /** Returns null if the file's bytes are missing. */
-async function lookAt(blobs: StoredBytes, sha256: string): Promise<LookedAt | null> {
+async function lookAt(blobs: StoredBytes, sha256: string): Promise<InspectedFile | null> {
   const size = await blobs.size(sha256);
   if (size === undefined) return null;
-  const beginning = (await blobs.part(sha256, { from: 0, count: lookedAtBytes })) ?? Buffer.alloc(0);
-  if (size <= lookedAtBytes) return { size, beginning, end: beginning };
-  const end = (await blobs.part(sha256, { from: size - lookedAtBytes, count: lookedAtBytes })) ?? Buffer.alloc(0);
+  const beginning = (await blobs.part(sha256, { from: 0, count: inspectedBytes })) ?? Buffer.alloc(0);
+  if (size <= inspectedBytes) return { size, beginning, end: beginning };
+  const end = (await blobs.part(sha256, { from: size - inspectedBytes, count: inspectedBytes })) ?? Buffer.alloc(0);
   return { size, beginning, end };
 }

@@ -15,16 +15,16 @@ import { textKind } from "./textKind.ts";
 import { zipNames } from "./zipNames.ts";
 
 /** Bytes that are read of the beginning of a file and, if needed, of its end. */
-export const lookedAtBytes = 64 * 1024;
+export const inspectedBytes = 64 * 1024;
 
 /** The parts of a file that are read. */
-export type LookedAt = { size: number; beginning: Buffer; end: Buffer };
+export type InspectedFile = { size: number; beginning: Buffer; end: Buffer };
 
 /** Kind of a file by its bytes; null if unknown. `holds`: names of the first few contained files that can run code. */
 export type DetectedKind = { kind: FileKind | null; holds: string[] };
 
 /** Determines the kind of a file by its bytes, ignoring its name and its declared type. */
-export async function foundKind(file: LookedAt): Promise<DetectedKind> {
+export async function foundKind(file: InspectedFile): Promise<DetectedKind> {
   if (isDiskImage(file)) return found(diskImage);
   const text = textKind(file.beginning);
   const known = await libraryKind(file.beginning);
@@ -58,6 +58,6 @@ const signatures: [at: number, bytes: string][] = [
   [32_769, "BEA01"],
 ];
 
-const isDiskImage = ({ beginning, end }: LookedAt): boolean =>
+const isDiskImage = ({ beginning, end }: InspectedFile): boolean =>
   signatures.some(([at, bytes]) => beginning.toString("latin1", at, at + bytes.length) === bytes) ||
   ["koly", "conectix"].some((bytes) => end.toString("latin1", end.length - 512).startsWith(bytes));

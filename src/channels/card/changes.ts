@@ -3,7 +3,7 @@ import { diffLines, diffWordsWithSpace } from "diff";
 import { shortLine, visible, visibleLine } from "#src/html/visible.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView, PreviousVersion, RequestedChanges } from "../approvalView.ts";
-import { type Letter, letterOf } from "../letter.ts";
+import { type DraftLetter, letterOf } from "../letter.ts";
 import { letterHead } from "./fields.ts";
 import { named } from "./names.ts";
 import type { FoldedText } from "./quotes.ts";
@@ -29,7 +29,7 @@ const most = { words: 40_000, edits: 1_000, context: 60, island: 12 };
 /** `letter`: the version that is asked about now. */
 export function changesSince(
   view: Pick<ApprovalView, "content" | "textDerived" | "previous" | "rationale" | "answers" | "changesMade">,
-  letter: Letter,
+  letter: DraftLetter,
 ): Changes | null {
   const { previous, answers } = view;
   if (previous === null) return null;
@@ -61,7 +61,7 @@ export const requestInWords = ({ by, text, version }: RequestedChanges): string 
 /** Characters shown of a request for changes. */
 const maxRequest = 2_000;
 
-type Version = { content: DraftContent; letter: Letter; read: FoldedText };
+type Version = { content: DraftContent; letter: DraftLetter; read: FoldedText };
 
 /** Lists changes that the text comparison does not show. */
 function changedBeside(before: Version, after: Version, { textDerived }: { textDerived: boolean }): string[] {
@@ -93,7 +93,7 @@ type ReadContext = Pick<ApprovalView, "content" | "answers">;
  * Returns the text that most recipients read: the words of the HTML if there is any, else the plain text. Quotations of the answered
  * message are separated.
  */
-function readingOf({ html, text }: Letter, { content, answers }: ReadContext): FoldedText {
+function readingOf({ html, text }: DraftLetter, { content, answers }: ReadContext): FoldedText {
   if (html !== null) return foldQuote(html.asText, { signature: html.signatureAsText, answers });
   return foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
 }

@@ -2,7 +2,7 @@ import { getDomain, parse } from "tldts";
 import { targetKey, withoutTargets } from "#src/html/compare/targets.ts";
 import { elementsIn, targetOf, wordsIn } from "#src/html/letter/readLetter.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
-import type { Letter } from "../letter.ts";
+import type { DraftLetter } from "../letter.ts";
 
 /**
  * A link in the letter. `text`: what readers see in its place; null if they see the target itself. `names`: the host that the text names,
@@ -11,16 +11,16 @@ import type { Letter } from "../letter.ts";
 export type Link = { target: string; text: string | null; host: string; names: string | null };
 
 /** Cache by letter, which is the same object when its page is opened again (letter.ts). */
-const known = new WeakMap<Letter, Link[]>();
+const known = new WeakMap<DraftLetter, Link[]>();
 
 /** Lists every link of a letter, misleading ones first; each pair of text and target once. */
-export function linksOf(letter: Letter): Link[] {
+export function linksOf(letter: DraftLetter): Link[] {
   const links = known.get(letter) ?? linksIn(letter);
   known.set(letter, links);
   return links;
 }
 
-function linksIn({ html, text }: Letter): Link[] {
+function linksIn({ html, text }: DraftLetter): Link[] {
   const formatted = elementsIn(html?.pieces ?? [], "a").map(
     (link): FoundLink => ({ target: targetOf(link), shown: wordsIn(link.pieces) }),
   );

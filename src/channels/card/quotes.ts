@@ -1,5 +1,5 @@
 import { plainText } from "#src/html/letter/plainText.ts";
-import { elementsIn, type LetterElement, type Piece } from "#src/html/letter/readLetter.ts";
+import { elementsIn, type LetterElement, type LetterPiece } from "#src/html/letter/readLetter.ts";
 import { visible } from "#src/html/visible.ts";
 import { isAttribution } from "#src/mail/in/quotes/attribution.ts";
 import { partsOf } from "#src/mail/in/quotes/parts.ts";
@@ -95,7 +95,7 @@ function paragraphsOf(quotation: string, depth = 0): string[] {
 }
 
 /** Finds the last quotation of a letter, if its words are those that `foldQuote` folded in its text. */
-export function foldedQuotation(letter: readonly Piece[], folded: string): LetterElement | undefined {
+export function foldedQuotation(letter: readonly LetterPiece[], folded: string): LetterElement | undefined {
   if (folded === "") return undefined;
   const last = elementsIn(letter, "blockquote", { outermost: true }).at(-1);
   return last && words(plainText([last], { show: visible })) === words(folded) ? last : undefined;

@@ -2,7 +2,7 @@ import { pageHtml } from "#src/html/letter/pageHtml.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import { type AnsweredMessage, type ApprovalView, approveLabel, type NewerMessage } from "../approvalView.ts";
 import { type ApprovalWarning, approvalWarnings } from "../approvalWarnings.ts";
-import { type Letter, letterOf } from "../letter.ts";
+import { type DraftLetter, letterOf } from "../letter.ts";
 import { approvalsInWords } from "./approvalsSoFar.ts";
 import { type Attachment, attachmentsShown } from "./attachments.ts";
 import { beforeSending } from "./beforeSending.ts";
@@ -100,7 +100,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
   };
 }
 
-function cardLetter(view: ApprovalView, letter: Letter, links: Link[]): CardLetter {
+function cardLetter(view: ApprovalView, letter: DraftLetter, links: Link[]): CardLetter {
   return {
     fields: fieldsOf(view),
     ...newTexts(letter, view),
@@ -112,7 +112,7 @@ function cardLetter(view: ApprovalView, letter: Letter, links: Link[]): CardLett
   };
 }
 
-function newTexts({ text, html }: Letter, { content, answers, pictures }: ApprovalView) {
+function newTexts({ text, html }: DraftLetter, { content, answers, pictures }: ApprovalView) {
   const plain = foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
   if (html === null) return { plain, formatted: null };
   const writing = foldQuote(html.asText, { signature: html.signatureAsText, answers });

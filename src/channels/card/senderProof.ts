@@ -1,10 +1,10 @@
 import { visibleLine } from "#src/html/visible.ts";
-import type { Authentication } from "../approvalView.ts";
+import type { ShownAuthentication } from "../approvalView.ts";
 
 /** Proof of a message's sender. `verified` null: not checked yet. `phrase`: the result in a few words. */
 export type SenderProof = { verified: boolean | null; phrase: string; sentences: string[] };
 
-export function proofOf(authentication: Authentication | null): SenderProof {
+export function proofOf(authentication: ShownAuthentication | null): SenderProof {
   if (authentication === null) {
     return {
       verified: null,
@@ -31,7 +31,7 @@ export function proofOf(authentication: Authentication | null): SenderProof {
 const names = { to: "To", cc: "Cc", reply_to: "Reply-To" } as const;
 
 /** Says which address fields cannot have been changed in transit. */
-function coverage(covers: NonNullable<Authentication["covers"]>): string {
+function coverage(covers: NonNullable<ShownAuthentication["covers"]>): string {
   const fields = Object.keys(names) as (keyof typeof names)[];
   const proven = ["From", ...fields.filter((field) => covers.includes(field)).map((field) => names[field])];
   const others = fields.filter((field) => !covers.includes(field)).map((field) => names[field]);

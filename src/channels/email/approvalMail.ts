@@ -4,7 +4,7 @@ import type { CardField, FieldValue } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
 import type { FoldedText } from "../card/quotes.ts";
 import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
-import { allUnlinked, type Excerpt, excerpt } from "./excerpt.ts";
+import { allUnlinked, type CutText, excerpt } from "./excerpt.ts";
 
 /** Content of the approval mail, before it is rendered as text or HTML. Every text is safe to display; none is escaped yet. */
 export type ApprovalMail = {
@@ -20,19 +20,19 @@ export type ApprovalMail = {
   changes: MailedChanges | null;
   fields: CardField[];
   /** The draft's text; a second part if its two forms say different things. */
-  parts: { label: string; text: Excerpt; folded: string | null }[];
+  parts: { label: string; text: CutText; folded: string | null }[];
   /** Other facts about the draft, a sentence or a short list each. */
   notes: { label: string; values: string[] }[];
   approve: { label: string; url: string };
   reject: { label: string; url: string };
   /** Opens the form to ask for changes on the page of the link to approve. */
   askForChanges: { label: string; url: string };
-  rationale: Excerpt | null;
+  rationale: CutText | null;
   answers: (MailedMessage & { proof: string; folded: string | null; attachments: string[] }) | null;
   facts: string[];
 };
 
-type MailedMessage = { from: FieldValue; subject: string; at: string; text: Excerpt };
+type MailedMessage = { from: FieldValue; subject: string; at: string; text: CutText };
 
 type MailedChanges = {
   title: string;

@@ -1,10 +1,10 @@
-import type { ApprovalRequest, Channel, ChannelAnswer, QuotaRoom } from "../channel.ts";
+import type { Channel, ChannelAnswer, ChannelRequest, QuotaRoom } from "../channel.ts";
 import { renderBundleMail } from "./bundleMail.ts";
 import { renderApprovalMail } from "./renderApprovalMail.ts";
 
 /** Sends an approval request: `mail` as rendered, for the request's workspace and draft. */
 type Send = (
-  request: Pick<ApprovalRequest, "workspaceId" | "origin">,
+  request: Pick<ChannelRequest, "workspaceId" | "origin">,
   mail: { to: string; subject: string; text: string; html: string },
 ) => Promise<{ sent: true } | { sent: false; error: string; again: boolean; inMs?: number }>;
 

@@ -1,8 +1,8 @@
 /** The beginning of a long text, and the number of characters left out. */
-export type Excerpt = { shown: string; left: number };
+export type CutText = { shown: string; left: number };
 
 /** Cuts a text to at most `max` characters and `maxLines` lines. */
-export function excerpt(text: string, max: number, maxLines: number): Excerpt {
+export function excerpt(text: string, max: number, maxLines: number): CutText {
   const whole = text.trim();
   const lines = whole.split("\n").slice(0, maxLines).join("\n");
   const shown = lines.slice(0, max).replace(/[\ud800-\udbff]$/, "");
@@ -10,7 +10,7 @@ export function excerpt(text: string, max: number, maxLines: number): Excerpt {
 }
 
 /** The note shown where a text was cut; undefined if it was not. */
-export function cutNote({ left }: Excerpt): string | undefined {
+export function cutNote({ left }: CutText): string | undefined {
   if (left === 0) return undefined;
   return `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"}; see the review page`;
 }

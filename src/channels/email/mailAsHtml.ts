@@ -1,7 +1,7 @@
 import { html, type Markup, trusted } from "#src/html/html.ts";
 import type { FieldValue } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
-import { cutNote, type Excerpt } from "./excerpt.ts";
+import { type CutText, cutNote } from "./excerpt.ts";
 import { font, mailFrame, row } from "./mailFrame.ts";
 
 /**
@@ -76,7 +76,7 @@ const value = ({ name, text, mark }: FieldValue): Markup =>
 const marked = (mark: string): Markup =>
   html`<strong class="caution warning" style="background-color:#fff4d6;color:#4a3000;font-size:13px;padding:1px 6px;border-radius:4px;">${mark}</strong>`;
 
-const letter = (text: Excerpt): Markup =>
+const letter = (text: CutText): Markup =>
   box(
     html`${lines(text.shown || "(no text)")}${cutNote(text) && html`<br><em class="soft" style="color:#4f5b69;">${cutNote(text)}</em>`}`,
   );

@@ -1,6 +1,6 @@
 import type { FieldValue } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
-import { cutNote, type Excerpt } from "./excerpt.ts";
+import { type CutText, cutNote } from "./excerpt.ts";
 
 /** Renders the mail for programs without HTML. Quoted text has a bar at the beginning of each line, so that it cannot pass for ours. */
 export function mailAsText(mail: ApprovalMail): string {
@@ -63,7 +63,7 @@ const answers = (message: NonNullable<ApprovalMail["answers"]>): string =>
     message.folded,
   ]);
 
-function quoted(text: Excerpt): string {
+function quoted(text: CutText): string {
   const lines = (text.shown || "(no text)").split("\n").map((line) => `  | ${line}`.trimEnd());
   const note = cutNote(text);
   return [...lines, ...(note ? [`  ${note}`] : [])].join("\n");

@@ -1,10 +1,10 @@
 import { shortLine } from "#src/html/visible.ts";
 import { type MailText, readMailHtml } from "#src/mail/in/html/mailText.ts";
+import { addressesAgent } from "./addressesAgent.ts";
 import { changedPayments } from "./payments.ts";
 import { firstFitting } from "./rule.ts";
 import { asksForSecrets } from "./secrets.ts";
 import { sentencesOf } from "./sentences.ts";
-import { toTheAgent } from "./toTheAgent.ts";
 import { unseenLetters } from "./unseenLetters.ts";
 
 /** The text of a received message. `newText`: what its sender wrote this time; `text`: that with its quotations. */
@@ -24,8 +24,8 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
   const page = html === null ? null : readMailHtml(html.slice(0, lookedAt));
   const unseen = [subject, text ?? newText, html ?? ""].map(unseenLetters).find((found) => found !== undefined);
   const hidden = page ? hiddenSentences(page) : [];
-  const secretly = firstFitting(toTheAgent, [...(unseen ? sentencesOf(unseen) : []), ...hidden]);
-  const toAgent = secretly ?? firstFitting(toTheAgent, [...written, ...sentencesOf(text ?? "")]);
+  const secretly = firstFitting(addressesAgent, [...(unseen ? sentencesOf(unseen) : []), ...hidden]);
+  const toAgent = secretly ?? firstFitting(addressesAgent, [...written, ...sentencesOf(text ?? "")]);
   const concealed = unseen === undefined ? undefined : shortLine(unseen, 160);
   const secrets = firstFitting(asksForSecrets, written);
   const payment = firstFitting(changedPayments, written);

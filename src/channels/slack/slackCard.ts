@@ -1,5 +1,5 @@
 import type { ReviewCard } from "../card/reviewCard.ts";
-import type { ApprovalRequest } from "../channel.ts";
+import type { ChannelRequest } from "../channel.ts";
 import {
   allNeutral,
   type Block,
@@ -110,7 +110,7 @@ const textOf = (block: Block): string =>
   block.type === "section" || block.type === "header" ? block.text.text : block.type === "divider" ? "---" : "";
 
 /** `isForNamed`: only the channel's allowed users may decide; pages decide nothing then. */
-type Foot = Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding; isForNamed?: boolean };
+type Foot = Pick<ChannelRequest, "links" | "tokens"> & { deciding: Deciding; isForNamed?: boolean };
 
 function foot(card: ReviewCard, { links, tokens, deciding, isForNamed }: Foot): CardPiece[] {
   const both = `${link(links.approve, card.approve)}  or  ${link(links.reject, "Reject")}`;

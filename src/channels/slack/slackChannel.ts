@@ -1,6 +1,6 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
 import { allowedUsersOf } from "../allowedUsers.ts";
-import type { ApprovalRequest, Channel, ChannelAnswer } from "../channel.ts";
+import type { Channel, ChannelAnswer, ChannelRequest } from "../channel.ts";
 import type { SlackAnswer } from "./answers.ts";
 import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, type Deciding, noticeMessage, type SlackMessage, slackMessages } from "./slackCard.ts";
@@ -62,14 +62,14 @@ const nobodyAsked = "no approver was notified through the slack channel";
 const nobodyTold = "nothing was posted in Slack";
 
 /** Chooses the way of deciding: depends on whether Slack's presses can be verified, and a form for the reason can be opened. */
-export function decidingIn(config: ApprovalRequest["channel"]["config"], own: string | undefined): Deciding {
+export function decidingIn(config: ChannelRequest["channel"]["config"], own: string | undefined): Deciding {
   if (!signingSecretOf(config, own)) return "linked";
   return config.bot_token ? "pressed" : "approved";
 }
 
 /** Returns the secret that verifies presses in a channel; an empty one was encrypted with a key that is gone, and verifies nothing. */
 export const signingSecretOf = (
-  config: ApprovalRequest["channel"]["config"],
+  config: ChannelRequest["channel"]["config"],
   own: string | undefined,
 ): string | undefined => (config.signing_secret ?? own) || undefined;
 
@@ -77,7 +77,7 @@ type PostingWay = { post(message: SlackMessage, signal: AbortSignal): Promise<Sl
 
 function wayTo(
   api: SlackChannelOptions["api"],
-  config: ApprovalRequest["channel"]["config"],
+  config: ChannelRequest["channel"]["config"],
 ): PostingWay | { fault: string } {
   const { bot_token: token, channel } = config;
   const url = targetOf(api, config);

@@ -5,7 +5,7 @@ import type { Link } from "../card/links.ts";
 import type { FoldedText } from "../card/quotes.ts";
 import type { CardLetter, ReviewCard, ShownMessage } from "../card/reviewCard.ts";
 import { unlinkedInChat } from "./inert.ts";
-import type { Span } from "./styled.ts";
+import type { StyledSpan } from "./styled.ts";
 
 /** Maximum number of characters, pieces and lines of the text around the letter; the letter itself may fill all messages. */
 const limits = { rationale: 1_500, message: 2_000, changes: 1_500, pieces: 60, listed: 8 };
@@ -14,9 +14,9 @@ const limits = { rationale: 1_500, message: 2_000, changes: 1_500, pieces: 60, l
  * Renders the card as one text, most important first: warnings, changes, recipients, the letter, the rationale, the answered message.
  * Quoted text is behind a bar, and nothing in it can be tapped.
  */
-export function cardSpans(card: ReviewCard): Span[] {
+export function cardSpans(card: ReviewCard): StyledSpan[] {
   const { letter } = card;
-  const parts: Span[][] = [
+  const parts: StyledSpan[][] = [
     [{ text: card.question, style: "bold" }, plain(`\n${inert(card.lead)}`)],
     lines(card.warnings, "⚠️ "),
     lines(card.hints, "Hint: "),
@@ -42,21 +42,21 @@ export function cardSpans(card: ReviewCard): Span[] {
 }
 
 const inert = unlinkedInChat;
-const plain = (text: string): Span => ({ text });
-const title = (text: string): Span => ({ text: `${text}\n`, style: "bold" });
+const plain = (text: string): StyledSpan => ({ text });
+const title = (text: string): StyledSpan => ({ text: `${text}\n`, style: "bold" });
 
-const lines = (sentences: readonly string[], mark: string): Span[] =>
+const lines = (sentences: readonly string[], mark: string): StyledSpan[] =>
   sentences.length === 0 ? [] : [plain(sentences.map((sentence) => `${mark}${inert(sentence)}`).join("\n"))];
 
 /** Quotes a text, at most `max` characters of it. */
-function quote(text: string, max = Number.POSITIVE_INFINITY): Span {
+function quote(text: string, max = Number.POSITIVE_INFINITY): StyledSpan {
   const shown = text.slice(0, max).replace(/[\ud800-\udbff]$/, "");
   const left = text.length - shown.length;
   const note = left > 0 ? `\n… ${left.toLocaleString("en")} more characters; see the page` : "";
   return { text: `${inert(shown) || "(no text)"}${note}`, style: "quote" };
 }
 
-const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: ShownMessage): Span[] => [
+const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: ShownMessage): StyledSpan[] => [
   plain(
     inert(
       `From ${valueInWords({ name: fromName, text: fromEmail, mark: null })}\n${subject}\n${readableTime(receivedAt)}\n`,
@@ -66,7 +66,7 @@ const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: Sho
   ...foldedNote(folded),
 ];
 
-function fields(letter: CardLetter): Span[] {
+function fields(letter: CardLetter): StyledSpan[] {
   const all = letter.fields.map(({ label, values }: CardField) => `${label}: ${values.map(valueInWords).join(", ")}`);
   return [plain(inert(all.join("\n"))), ...files(letter.attachments)];
 }
@@ -74,14 +74,14 @@ function fields(letter: CardLetter): Span[] {
 const valueInWords = ({ name, text, mark }: FieldValue): string =>
   `${name === null ? text : `${name} <${text}>`}${mark === null ? "" : ` (⚠️ ${mark})`}`;
 
-const files = (attachments: CardLetter["attachments"]): Span[] =>
+const files = (attachments: CardLetter["attachments"]): StyledSpan[] =>
   attachments.map(({ name, description, warning }) =>
     plain(inert(`\nAttached: ${name} (${description})${warning === null ? "" : ` ⚠️ ${warning}`}`)),
   );
 
 /** First what recipients will read: the HTML's words if there is HTML. */
-function letterParts({ plain: text, formatted, differs }: CardLetter): Span[][] {
-  const part = (label: string, { text, folded }: FoldedText): Span[] => [
+function letterParts({ plain: text, formatted, differs }: CardLetter): StyledSpan[][] {
+  const part = (label: string, { text, folded }: FoldedText): StyledSpan[] => [
     title(label),
     quote(text),
     ...foldedNote(folded),
@@ -91,13 +91,13 @@ function letterParts({ plain: text, formatted, differs }: CardLetter): Span[][] 
   return differs ? [shown, part("The plain text, which differs", text)] : [shown];
 }
 
-function foldedNote(folded: string): Span[] {
+function foldedNote(folded: string): StyledSpan[] {
   if (folded === "") return [];
   const count = folded.split("\n").length;
   return [plain(`\n(${count} quoted ${count === 1 ? "line" : "lines"} left out; see the page)`)];
 }
 
-function listed(label: string, values: readonly string[]): Span[] {
+function listed(label: string, values: readonly string[]): StyledSpan[] {
   if (values.length === 0) return [];
   const more = values.length - limits.listed;
   const shown = values.slice(0, limits.listed).map(inert);
@@ -107,7 +107,7 @@ function listed(label: string, values: readonly string[]): Span[] {
 const linkInWords = ({ text, target }: Link): string => (text === null ? target : `“${text.slice(0, 80)}” → ${target}`);
 
 /** Underlined is new, struck through is removed; the page compares both whole versions side by side. */
-function changes({ since, sentences, fields, text }: Changes): Span[] {
+function changes({ since, sentences, fields, text }: Changes): StyledSpan[] {
   const said = [
     ...sentences,
     ...fields.flatMap(({ label, removed, added }) => [
@@ -125,7 +125,7 @@ function changes({ since, sentences, fields, text }: Changes): Span[] {
     title(`What changed since version ${since}`),
     plain(inert(said.join("\n"))),
     ...(pieces.length > 0 ? [plain("\nUnderlined is new, struck through is gone.\n")] : []),
-    ...pieces.map(({ kind, text }): Span => ({ text: inert(text), ...(style[kind] && { style: style[kind] }) })),
+    ...pieces.map(({ kind, text }): StyledSpan => ({ text: inert(text), ...(style[kind] && { style: style[kind] }) })),
     ...(pieces.length < text.length ? [plain("\nThere are more changes; see the page.")] : []),
   ];
 }

@@ -1,11 +1,11 @@
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Decision } from "../approvalView.ts";
+import type { ApproverDecision } from "../approvalView.ts";
 import type { ReviewCard } from "../card/reviewCard.ts";
 import { buttonData } from "./buttons.ts";
 import { cardSpans } from "./cardSpans.ts";
 import { unlinkedInChat as inert } from "./inert.ts";
-import { inMessages, type Keyboard, type Span, type Styled, styled } from "./styled.ts";
+import { inMessages, type Keyboard, type Styled, type StyledSpan, styled } from "./styled.ts";
 
 /**
  * Maximum number of messages per question, because Telegram accepts about twenty a minute in a group. The limit is higher if there is no
@@ -15,7 +15,7 @@ const mostParts = { withPage: 6, alone: 14 };
 
 export type QuestionInput = {
   card: ReviewCard;
-  tokens: Record<Decision, string>;
+  tokens: Record<ApproverDecision, string>;
   /** The approval page; null if visitors of the page may not decide. */
   link: string | null;
   /** Only these users, by id, may decide; null: everyone in the chat. */
@@ -33,7 +33,7 @@ export function questionMessages(asked: QuestionInput): { parts: Styled[]; quest
   return { parts: messages.map(styled), question: styled(question(asked, left)), keyboard: keyboard(asked) };
 }
 
-function question({ card, link, allowedUsers }: QuestionInput, left: number): Span[] {
+function question({ card, link, allowedUsers }: QuestionInput, left: number): StyledSpan[] {
   const rest = link === null ? "Ask the people who run the agent for the rest" : "Read the rest on the page";
   const notShown = `⚠️ ${left.toLocaleString("en")} more characters are not shown here. ${rest} before you decide.`;
   const people = "Every member of this chat can decide.";
@@ -54,7 +54,7 @@ function question({ card, link, allowedUsers }: QuestionInput, left: number): Sp
   ];
 }
 
-const pageLink = (link: string): Span[] =>
+const pageLink = (link: string): StyledSpan[] =>
   isTappable(link)
     ? [{ text: "\n\n" }, { text: "Everything on one page", link }]
     : [{ text: `\n\nEverything on one page: ${link}` }];

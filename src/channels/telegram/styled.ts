@@ -1,13 +1,13 @@
 /** Style of a part of a text. `quote`: others' words, behind a bar that no text can imitate. */
-export type Style = "bold" | "italic" | "underline" | "strikethrough" | "quote" | "folded";
+export type TextStyle = "bold" | "italic" | "underline" | "strikethrough" | "quote" | "folded";
 
 /** A piece of text in one style; `link` is its target. The text is never parsed as markup. */
-export type Span = { text: string; style?: Style; link?: string };
+export type StyledSpan = { text: string; style?: TextStyle; link?: string };
 
-export type Entity = { type: string; offset: number; length: number; url?: string };
+export type MessageEntity = { type: string; offset: number; length: number; url?: string };
 
 /** A message's text with the styles of its parts; offsets in UTF-16 units, as Telegram counts. */
-export type Styled = { text: string; entities: Entity[] };
+export type Styled = { text: string; entities: MessageEntity[] };
 
 /** Rows of buttons: those that report a press to us, and those that open a URL. */
 export type Keyboard = ({ text: string; callback_data: string } | { text: string; url: string })[][];
@@ -15,7 +15,7 @@ export type Keyboard = ({ text: string; callback_data: string } | { text: string
 /** UTF-16 units in a message at most. */
 export const maxMessageLength = 4096;
 
-const typeOf: Record<Style, string> = {
+const typeOf: Record<TextStyle, string> = {
   bold: "bold",
   italic: "italic",
   underline: "underline",
@@ -24,9 +24,9 @@ const typeOf: Record<Style, string> = {
   folded: "expandable_blockquote",
 };
 
-export function styled(spans: readonly Span[]): Styled {
+export function styled(spans: readonly StyledSpan[]): Styled {
   let text = "";
-  const entities: Entity[] = [];
+  const entities: MessageEntity[] = [];
   for (const { text: piece, style, link } of spans) {
     const place = { offset: text.length, length: piece.length };
     if (piece.length > 0 && style) entities.push({ type: typeOf[style], ...place });
@@ -41,10 +41,10 @@ export function styled(spans: readonly Span[]): Styled {
  * end of a line, or between words, where possible, and never within a character.
  */
 export function inMessages(
-  spans: readonly Span[],
+  spans: readonly StyledSpan[],
   { length = maxMessageLength, most }: { length?: number; most: number },
-): { messages: Span[][]; left: number } {
-  const messages: Span[][] = [[]];
+): { messages: StyledSpan[][]; left: number } {
+  const messages: StyledSpan[][] = [[]];
   let room = length;
   let left = 0;
   for (const span of spans) {

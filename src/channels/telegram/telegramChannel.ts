@@ -1,5 +1,5 @@
 import { allowedUsersOf } from "../allowedUsers.ts";
-import type { ApprovalRequest, Channel, ChannelAnswer, Conclusion, ShortNotice } from "../channel.ts";
+import type { Channel, ChannelAnswer, ChannelRequest, Conclusion, ShortNotice } from "../channel.ts";
 import type { Bot, Bots, MessageAddress } from "./botApi.ts";
 import { conclusionMessage } from "./conclusion.ts";
 import { unlinkedInChat as inert } from "./inert.ts";
@@ -31,7 +31,7 @@ function notReached({ kind, message, said }: TelegramFailure): ChannelAnswer {
   return { reached: false, error: `Telegram: ${message}`, again: kind === "again", ...inMs };
 }
 
-async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest): Promise<ChannelAnswer> {
+async function ask(bots: Bots, { channel, view, tokens, links }: ChannelRequest): Promise<ChannelAnswer> {
   const { bot_token = "", chat_id = "" } = channel.config;
   const bot = bots(bot_token);
   const allowedUsers = allowedUsersOf(channel.config);

@@ -1,5 +1,5 @@
 import { readEvents } from "#src/eventStore/eventStore.ts";
-import { mailboxOf } from "#src/mail/out/measure/measure.ts";
+import { mailboxOf } from "#src/mail/out/quota/notificationQuota.ts";
 import type { Vote } from "#streams/draft/draft.ts";
 import type { ApprovalRequest } from "#streams/draft/events.ts";
 import { isSamePerson, keysVoter, linkVoter, type Voting } from "#streams/draft/quorum.ts";

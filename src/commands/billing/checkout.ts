@@ -1,12 +1,12 @@
 import {
   type CheckoutRequest,
-  type Interval,
-  type PaidPlan,
   type PaymentProcessor,
   ProcessorRefused,
 } from "#src/platform/payments/paymentProcessor.ts";
+import type { PaidPlan } from "#streams/billing/events.ts";
 import { isActiveSubscription } from "#streams/billing/planFrom.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { Interval } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { callProcessor } from "./callProcessor.ts";

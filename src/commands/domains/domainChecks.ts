@@ -1,7 +1,7 @@
 import { checkRecords } from "#src/platform/dns/checkRecords.ts";
 import { expectedRecords } from "#src/platform/dns/records.ts";
 import { withinTime } from "#src/platform/dns/resolver.ts";
-import { surroundingsOf } from "#src/platform/dns/surroundings.ts";
+import { dnsSetupFactsOf } from "#src/platform/dns/setupFacts.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type DomainRecord, domainRecords } from "#streams/domain/events.ts";
@@ -25,7 +25,7 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
   const resolver = withinTime(deps.resolver, () => end - deps.clock.monotonic());
   const [inDns, surroundings] = await Promise.all([
     checkRecords(resolver, expectedRecords(domain, deps.settings)),
-    surroundingsOf(resolver, domain, deps.settings.inboundMxHost),
+    dnsSetupFactsOf(resolver, domain, deps.settings.inboundMxHost),
   ]);
   const judged = await checkAtProvider(deps, { domainId, domain, found: inDns, trouble }, cause);
   const claimed = judged.heldBack

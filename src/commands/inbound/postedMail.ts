@@ -1,5 +1,5 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { MailTransaction, Reception, Remote } from "#src/mail/in/reception.ts";
+import type { MailTransaction, Reception, RemoteClient } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 import { domainOfAddress } from "#src/platform/dns/names.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -10,7 +10,7 @@ import { createReception } from "./receiveMail.ts";
 import { keepStrayMail, strayCause } from "./strayMail.ts";
 
 /** A mail that a provider accepted for this service and then posted to it. */
-export type PostedMail = { raw: Buffer; from: string; to: readonly string[]; remote: Remote };
+export type PostedMail = { raw: Buffer; from: string; to: readonly string[]; remote: RemoteClient };
 
 /** A provider's post with one mail. `mail`: the parsed mail, or why it could not be parsed. */
 export type ProviderPost = {

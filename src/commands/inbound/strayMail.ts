@@ -8,12 +8,12 @@ import { derivedId } from "../ids.ts";
  * A mail for an address without an identity. `workspaceId`: the owner of its verified domain; null if there
  * is none or the mail is for the operator.
  */
-export type StrayMail = Omit<InboxEvent["data"], "workspaceId" | "identityId" | "deliveryId"> & {
+export type StrayMailToKeep = Omit<InboxEvent["data"], "workspaceId" | "identityId" | "deliveryId"> & {
   workspaceId: string | null;
 };
 
 /** Stores a mail once, even if it arrives several times. */
-export async function keepStrayMail(deps: Dependencies, mail: StrayMail): Promise<void> {
+export async function keepStrayMail(deps: Dependencies, mail: StrayMailToKeep): Promise<void> {
   const { rawSha256, headers, envelope, remote, workspaceId } = mail;
   const deliveryId = derivedId("unknown-recipient", rawSha256, envelope.from, envelope.to);
   const cause = strayCause(deliveryId, { sender: headers.from?.address ?? envelope.from, ip: remote.ip, workspaceId });

@@ -1,5 +1,5 @@
 import { activeIdentities } from "#projections/identities/queries.ts";
-import { mailboxOf } from "#src/mail/out/measure/measure.ts";
+import { mailboxOf } from "#src/mail/out/quota/notificationQuota.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { type ChannelSlot, channelOf } from "../approvals/askApprovers.ts";
 import type { Dependencies } from "../dependencies.ts";

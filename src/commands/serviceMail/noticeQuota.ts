@@ -1,5 +1,5 @@
 import type { QuotaRoom } from "#src/channels/channel.ts";
-import { mailboxOf, type QuotaPlace } from "#src/mail/out/measure/measure.ts";
+import { mailboxOf, type QuotaPlace } from "#src/mail/out/quota/notificationQuota.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { requireNotPaused } from "../installation.ts";
 import { isUnsubscribed } from "./unsubscribes.ts";

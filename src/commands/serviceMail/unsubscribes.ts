@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mailboxOf } from "#src/mail/out/measure/measure.ts";
+import { mailboxOf } from "#src/mail/out/quota/notificationQuota.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { renderNoticeMail } from "#src/channels/email/noticeMail.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
+import { mailboxOf } from "#src/mail/out/quota/notificationQuota.ts";
 import { renderNotice } from "#src/mail/out/render.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";

@@ -1,5 +1,5 @@
 import { diffArrays } from "diff";
-import { type Marks, markNames } from "../letter/markedText.ts";
+import { markNames, type TextMarks } from "../letter/markedText.ts";
 import { readLetter } from "../letter/readLetter.ts";
 import { shortLine, visible } from "../visible.ts";
 import { readsAs } from "./optional.ts";
@@ -78,7 +78,7 @@ const inWords = (run: readonly ComparedWord[]): string =>
     .map(({ shown, marks }, index) => (marks === run[index + 1]?.marks ? shown : `${shown}${marksInWords(marks)}`))
     .join(" ");
 
-const marksInWords = (marks: Marks): string =>
+const marksInWords = (marks: TextMarks): string =>
   marks === "" ? "" : ` (${[...new Set(marks)].map((mark) => markNames[mark as keyof typeof markNames]).join(", ")})`;
 
 const shownLinks = (targets: Map<string, string>, isKnown: (key: string) => boolean): string[] =>

@@ -1,6 +1,6 @@
 import { runsOf } from "../letter/markedText.ts";
 import { plainText } from "../letter/plainText.ts";
-import { type Piece, targetOf, wordsIn } from "../letter/readLetter.ts";
+import { type LetterPiece, targetOf, wordsIn } from "../letter/readLetter.ts";
 import { visible } from "../visible.ts";
 import type { Optional, ReadItem } from "./optional.ts";
 import { digitsOf, targetKey, withoutTargets } from "./targets.ts";
@@ -13,7 +13,7 @@ export type ComparedReading = { words: ComparedWord[]; targets: Map<string, stri
  * Reads a letter by its plain text, with link targets and optional text taken out. `items`: the words, with pictures and telephone
  * numbers between them. `named`: keys of the targets that alternative texts name.
  */
-export function readHtml(letter: readonly Piece[]): ComparedReading & { items: ReadItem[]; named: Set<string> } {
+export function readHtml(letter: readonly LetterPiece[]): ComparedReading & { items: ReadItem[]; named: Set<string> } {
   const targets = new Map<string, string>();
   const named = new Set<string>();
   const optionals: Optional[][] = [];

@@ -1,13 +1,13 @@
-import type { Marks } from "../letter/markedText.ts";
+import type { TextMarks } from "../letter/markedText.ts";
 
 /** `shown`: original spelling; `key`: form for comparison. Words with different marks have different keys. */
-export type ComparedWord = { shown: string; key: string; marks: Marks };
+export type ComparedWord = { shown: string; key: string; marks: TextMarks };
 
 /**
  * Splits a text with these marks into words, and signs that change an amount: currency and percent signs, signs and separators of
  * numbers. Pictographs and quotation marks count. Other punctuation is ignored.
  */
-export function wordsOf(text: string, marks: Marks = ""): ComparedWord[] {
+export function wordsOf(text: string, marks: TextMarks = ""): ComparedWord[] {
   const plain = text
     // Normalising sorts the combining marks on one letter, in time that grows with the square of their number.
     .replace(/(\p{M}{30})(?=\p{M})/gu, "$1\u034f")

@@ -1,4 +1,4 @@
-import { type MarkedRun, type Marks, markedText } from "./markedText.ts";
+import { type MarkedRun, markedText, type TextMarks } from "./markedText.ts";
 
 /** Lays out lines of plain text as a browser lays out HTML: blanks in a row become one, blocks begin on their own line. */
 export class Lines {
@@ -18,7 +18,7 @@ export class Lines {
   #isInCell = false;
 
   /** Adds text within a line; `isPreformatted`: its blanks and line breaks stay. */
-  text(text: string, marks: Marks, isPreformatted = false): void {
+  text(text: string, marks: TextMarks, isPreformatted = false): void {
     if (isPreformatted) {
       text.split("\n").forEach((line, index) => {
         if (index > 0) this.lineBreak();
@@ -74,7 +74,7 @@ export class Lines {
     return this.#done.join("\n");
   }
 
-  #push(text: string, marks: Marks): void {
+  #push(text: string, marks: TextMarks): void {
     this.#begin();
     const last = this.#runs.at(-1);
     if (last?.marks === marks) last.text += text;

@@ -4,10 +4,10 @@ import { maxDepth } from "../reduce/names.ts";
  * The marks of a run of text, in order: `~` struck through, `+` underlined, `^` raised, `_` lowered (several if nested). "" for unmarked
  * text.
  */
-export type Marks = string;
+export type TextMarks = string;
 
 /** Text that has the same marks throughout. */
-export type MarkedRun = { text: string; marks: Marks };
+export type MarkedRun = { text: string; marks: TextMarks };
 
 export const markNames = { "~": "struck through", "+": "underlined", "^": "raised", _: "lowered" } as const;
 
@@ -22,7 +22,7 @@ export const markOf: ReadonlyMap<string, keyof typeof markNames> = new Map([
 ]);
 
 /** Returns the marks within an element with such a mark. Text struck or underlined twice looks the same as once. */
-export function withMark(marks: Marks, mark: keyof typeof markNames): Marks {
+export function withMark(marks: TextMarks, mark: keyof typeof markNames): TextMarks {
   if (mark === "^" || mark === "_") return marks + mark;
   if (marks.includes(mark)) return marks;
   return mark === "~" ? `~${marks}` : marks.replace(/^~?/, "$&+");

@@ -1,6 +1,6 @@
 import { escaped } from "../html.ts";
 import { keptElements, voidElements } from "../reduce/names.ts";
-import { type LetterElement, type Piece, pictureInWords, targetOf } from "./readLetter.ts";
+import { type LetterElement, type LetterPiece, pictureInWords, targetOf } from "./readLetter.ts";
 
 /** `pictures`: `data:` URLs by sha256. `folded`: a quotation that a reader opens with one press, without script. */
 export type PageOptions = { pictures?: ReadonlyMap<string, string>; folded?: LetterElement | undefined };
@@ -9,7 +9,7 @@ export type PageOptions = { pictures?: ReadonlyMap<string, string>; folded?: Let
  * Renders a letter as HTML for a frame of our pages. Nothing in it loads or links anywhere: a link becomes `<span class="link"
  * data-href="…">`, whose target the stylesheet writes out, a picture its alternative text. Invisible characters are made visible.
  */
-export function pageHtml(letter: readonly Piece[], options: PageOptions = {}): string {
+export function pageHtml(letter: readonly LetterPiece[], options: PageOptions = {}): string {
   return letter.map((piece) => (typeof piece === "string" ? escaped(piece) : elementHtml(piece, options))).join("");
 }
 

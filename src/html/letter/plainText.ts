@@ -1,7 +1,7 @@
 import { blockElements } from "../reduce/names.ts";
 import { Lines } from "./lines.ts";
-import { type Marks, markOf, withMark } from "./markedText.ts";
-import { type LetterElement, type Piece, pictureInWords, readLetter, targetOf, wordsIn } from "./readLetter.ts";
+import { markOf, type TextMarks, withMark } from "./markedText.ts";
+import { type LetterElement, type LetterPiece, pictureInWords, readLetter, targetOf, wordsIn } from "./readLetter.ts";
 
 /**
  * The plain-text form of links and text. `link`: what is written before and after it; `isHidden`: its own text is left out. `show`
@@ -20,7 +20,7 @@ export const textOfBody = (reducedHtml: string): string => plainText(readLetter(
  * Renders a letter as plain text: marks as signs (markedText.ts), numbers of lists as a browser shows them, quotations after `>`, cells
  * of a row separated by `|`, links followed by their target unless their text shows it.
  */
-export function plainText(letter: readonly Piece[], wording: Partial<Wording> = {}): string {
+export function plainText(letter: readonly LetterPiece[], wording: Partial<Wording> = {}): string {
   const show = wording.show ?? ((text: string) => text);
   const writer = new TextWriter({
     show,
@@ -39,7 +39,7 @@ function targetBeside(link: LetterElement): string {
 }
 
 /** Surroundings of a piece. `quotes`, `lists`: nesting depth of `q` elements and lists. */
-type PieceContext = { marks: Marks; isPreformatted: boolean; quotes: number; lists: number };
+type PieceContext = { marks: TextMarks; isPreformatted: boolean; quotes: number; lists: number };
 
 class TextWriter {
   readonly lines = new Lines();
@@ -49,7 +49,7 @@ class TextWriter {
     this.#wording = wording;
   }
 
-  write(pieces: readonly Piece[], around: PieceContext): void {
+  write(pieces: readonly LetterPiece[], around: PieceContext): void {
     for (const piece of pieces) {
       if (typeof piece === "string") this.lines.text(this.#wording.show(piece), around.marks, around.isPreformatted);
       else if (blockElements.has(piece.name)) this.#block(piece, around);
@@ -75,7 +75,7 @@ class TextWriter {
   }
 
   /** Adds the quotation marks that browsers add too. */
-  #quotation(pieces: readonly Piece[], around: PieceContext): void {
+  #quotation(pieces: readonly LetterPiece[], around: PieceContext): void {
     const [begin, end] = around.quotes === 0 ? "“”" : "‘’";
     this.lines.text(begin as string, around.marks);
     this.write(pieces, { ...around, quotes: around.quotes + 1 });
@@ -98,7 +98,7 @@ class TextWriter {
     this.lines.block(breaks);
   }
 
-  #row(pieces: readonly Piece[], around: PieceContext): void {
+  #row(pieces: readonly LetterPiece[], around: PieceContext): void {
     let cells = 0;
     for (const piece of pieces) {
       if (typeof piece === "string") continue;

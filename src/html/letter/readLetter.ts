@@ -2,12 +2,12 @@ import { maxDepth, voidElements } from "../reduce/names.ts";
 import { readTokens } from "../reduce/tokens.ts";
 
 /** Text, or an element with its content. */
-export type Piece = string | LetterElement;
+export type LetterPiece = string | LetterElement;
 
 export type LetterElement = {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
-  readonly pieces: Piece[];
+  readonly pieces: LetterPiece[];
   /** Number that a list item shows, with its dot, or the sign in its place; null for any other element. */
   readonly marker: string | null;
 };
@@ -19,7 +19,7 @@ const bullet = "*";
  * Parses reduced HTML (reduce/) into the one structure from which everything else is made: the approval page's HTML, every plain text and
  * the comparison of the two. Styles are dropped, since they carry no meaning.
  */
-export function readLetter(reducedHtml: string): Piece[] {
+export function readLetter(reducedHtml: string): LetterPiece[] {
   const letter: LetterElement = { name: "", attributes: new Map(), pieces: [], marker: null };
   const open: { element: LetterElement; items: number }[] = [{ element: letter, items: 0 }];
   readTokens(reducedHtml, {
@@ -55,7 +55,7 @@ function markerIn(list: { element: LetterElement; items: number }): string {
 }
 
 /** Returns all elements with this name in order; `outermost`: without those nested in others. */
-export function elementsIn(pieces: readonly Piece[], name: string, { outermost = false } = {}): LetterElement[] {
+export function elementsIn(pieces: readonly LetterPiece[], name: string, { outermost = false } = {}): LetterElement[] {
   return pieces.flatMap((piece) => {
     if (typeof piece === "string") return [];
     if (piece.name === name && outermost) return [piece];
@@ -65,7 +65,7 @@ export function elementsIn(pieces: readonly Piece[], name: string, { outermost =
 }
 
 /** Joins the words in order, with pictures by their alternative text. */
-export const wordsIn = (pieces: readonly Piece[]): string =>
+export const wordsIn = (pieces: readonly LetterPiece[]): string =>
   pieces
     .map((piece) => {
       if (typeof piece === "string") return piece;

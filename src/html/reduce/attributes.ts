@@ -1,10 +1,10 @@
 import { asciiLower } from "./asciiLower.ts";
+import type { Backgrounds } from "./backgrounds.ts";
 import { readDeclarations } from "./declarations.ts";
-import type { Grounds } from "./grounds.ts";
 import { marksOf } from "./marks.ts";
 import { globalAttributes, keptAttributes } from "./names.ts";
 import { type CellStyle, meaningsOf, meaningsOfTable } from "./presentation.ts";
-import type { Tally } from "./removed.ts";
+import type { RemovalTally } from "./removed.ts";
 import { judgeStyles, type PlacedLook, type Styling } from "./styles.ts";
 import type { Attribute, OpenTag } from "./tokens.ts";
 
@@ -26,7 +26,7 @@ export type KeptElement = {
  */
 export type ElementContext = {
   look: PlacedLook;
-  grounds: Grounds;
+  grounds: Backgrounds;
   cells: CellStyle | null;
   inherited: Attribute[];
   bare: boolean;
@@ -36,10 +36,10 @@ export type ElementContext = {
  * Keeps an element's attributes that carry no meaning; presentational ones become styles, and meaningful styles become elements. `named`:
  * the element's new name.
  */
-export function dress(
+export function normaliseAttributes(
   { tag, named }: { tag: OpenTag; named: string },
   around: ElementContext,
-  tally: Tally,
+  tally: RemovalTally,
 ): KeptElement {
   const unique = firstOfEach(tag.attributes, tally);
   const own = readDeclarations(unique.find((attribute) => attribute.name === "style")?.value ?? "");
@@ -82,11 +82,11 @@ const spans =
 const mayLieOnOthers = (attribute: Attribute, cells: CellStyle | null): boolean =>
   cells?.spansRows === true && spans("colspan")(attribute);
 
-/** Like `dress`, without any style. The tag is always rewritten. */
+/** Like `normaliseAttributes`, without any style. The tag is always rewritten. */
 function undressed(
   { attributes, name }: { attributes: readonly Attribute[]; name: string },
   around: ElementContext,
-  tally: Tally,
+  tally: RemovalTally,
 ): Pick<KeptElement, "attributes" | "asWritten" | "look"> {
   const kept = attributes.filter((attribute) => {
     const stays = essential.has(attribute.name) && isKept(name, attribute);
@@ -106,7 +106,7 @@ function undressed(
 const essential = new Set(["href", "src", "alt", "dir", "colspan"]);
 
 /** Keeps the first of several attributes with one name: programs disagree about which counts; in browsers the first does. */
-function firstOfEach(attributes: readonly Attribute[], tally: Tally): Attribute[] {
+function firstOfEach(attributes: readonly Attribute[], tally: RemovalTally): Attribute[] {
   const names = new Set<string>();
   return attributes.filter(({ name }) => {
     if (names.has(name)) tally.attribute(name);
@@ -124,7 +124,7 @@ const styling = ({ property, value, from }: { property: string; value: string; f
 });
 
 /** Counts removed styles. An attribute whose meaning a style overrides is not counted: only the style had an effect before, too. */
-function countGone(gone: readonly Styling[], kept: readonly Styling[], tally: Tally): void {
+function countGone(gone: readonly Styling[], kept: readonly Styling[], tally: RemovalTally): void {
   const said = new Set(kept.map(({ property }) => groupOf(property)));
   const named = new Set<string>();
   for (const { property, from } of gone) {

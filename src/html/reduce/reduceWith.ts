@@ -1,4 +1,4 @@
-import { Grounds } from "./grounds.ts";
+import { Backgrounds } from "./backgrounds.ts";
 import { TooDeep } from "./openElements.ts";
 import type { NotReduced, PictureOf, Reduced } from "./reduced.ts";
 import { Reducer } from "./reducer.ts";
@@ -11,10 +11,10 @@ import { TooLarge } from "./writer.ts";
  */
 export function reduceWith(html: string, pictureOf: PictureOf, bare = false): Reduced | NotReduced {
   try {
-    const grounds = new Grounds(new Set());
+    const grounds = new Backgrounds(new Set());
     const reduced = readOnce(html, new Reducer(pictureOf, grounds, bare));
     const hiding = grounds.hiding();
-    return hiding.size === 0 ? reduced : readOnce(html, new Reducer(pictureOf, new Grounds(hiding), bare));
+    return hiding.size === 0 ? reduced : readOnce(html, new Reducer(pictureOf, new Backgrounds(hiding), bare));
   } catch (error) {
     if (error instanceof TooDeep) return { refused: "too_deep" };
     if (error instanceof TooLarge) return { refused: "too_large" };

@@ -1,25 +1,25 @@
-import { dress } from "./attributes.ts";
-import type { Grounds } from "./grounds.ts";
+import { normaliseAttributes } from "./attributes.ts";
+import type { Backgrounds } from "./backgrounds.ts";
 import { isReadableSize } from "./lengths.ts";
 import { judgeLink } from "./links.ts";
 import { blockElements, keptElements, tableFrames, voidElements } from "./names.ts";
 import { type OpenElement, OpenElements } from "./openElements.ts";
 import { cellStyleOf } from "./presentation.ts";
 import type { PictureOf, Reduced } from "./reduced.ts";
-import { Tally } from "./removed.ts";
-import { goneUnseen, goneWithContent, headContent, newNames } from "./replaced.ts";
-import { isDrawn, isSeen } from "./seen.ts";
+import { RemovalTally } from "./removed.ts";
+import { droppedInvisible, goneWithContent, headContent, newNames } from "./replaced.ts";
 import { type PlacedLook, plainLookOn } from "./styles.ts";
 import type { Attribute, OpenTag, TokenHandler } from "./tokens.ts";
+import { hasVisibleText, isDrawn } from "./visibleText.ts";
 import { textSource, Writer } from "./writer.ts";
 
 /** Parses, judges and writes in one pass. Keeps nothing of the input except the places where colours change. */
 export class Reducer implements TokenHandler {
   readonly #pictureOf: PictureOf;
-  readonly #grounds: Grounds;
+  readonly #grounds: Backgrounds;
   readonly #bare: boolean;
   readonly #plainLook: PlacedLook;
-  readonly #tally = new Tally();
+  readonly #tally = new RemovalTally();
   readonly #writer = new Writer();
   readonly #open = new OpenElements(this.#writer);
   readonly #pictures = new Set<string>();
@@ -31,7 +31,7 @@ export class Reducer implements TokenHandler {
   #ofDocument: Attribute[] = [];
 
   /** `bare`: without any style, and with few attributes. */
-  constructor(pictureOf: PictureOf, grounds: Grounds, bare: boolean) {
+  constructor(pictureOf: PictureOf, grounds: Backgrounds, bare: boolean) {
     this.#bare = bare;
     this.#pictureOf = pictureOf;
     this.#grounds = grounds;
@@ -74,7 +74,7 @@ export class Reducer implements TokenHandler {
     if (!blank) this.#begin(this.#open.makeRoomForText());
     else if (reference && tableFrames.has(this.#open.around?.out ?? "")) return;
     this.#writer.text(source, text, reference);
-    this.#readable ||= isSeen(text);
+    this.#readable ||= hasVisibleText(text);
     this.#look.place.shows ||= isDrawn(text);
   }
 
@@ -109,7 +109,7 @@ export class Reducer implements TokenHandler {
   #drop(name: string): void {
     this.#tally.element(name);
     if (name === "head") this.#prologue = true;
-    if (!goneUnseen.has(name)) this.#writer.blank();
+    if (!droppedInvisible.has(name)) this.#writer.blank();
     if (!voidElements.has(name)) this.#push({ name, drops: true });
   }
 
@@ -132,7 +132,7 @@ export class Reducer implements TokenHandler {
     const source = tag.attributes.find(({ name }) => name === "src")?.value ?? "";
     const alt = tag.attributes.find(({ name }) => name === "alt")?.value ?? "";
     const sha256 = source === "" ? undefined : this.#pictureOf(source);
-    this.#readable ||= isSeen(alt);
+    this.#readable ||= hasVisibleText(alt);
     if (sha256 !== undefined && /^[0-9a-f]{64}$/.test(sha256)) {
       this.#begin(this.#open.makeRoom("img") ?? []);
       this.#pictures.add(sha256);
@@ -170,7 +170,7 @@ export class Reducer implements TokenHandler {
     if (tag.name === "body") this.#bodySeen = true;
     const cells = this.#open.cellStyle;
     const around = { look: this.#look, grounds: this.#grounds, cells, inherited, bare: this.#bare };
-    const dressed = dress({ tag, named }, around, this.#tally);
+    const dressed = normaliseAttributes({ tag, named }, around, this.#tally);
     const { name } = dressed;
     if (shrinking.has(name) && !isReadableSize(Math.min(dressed.look.fontSize, 16))) {
       this.#unwrap(tag.name);

@@ -7,7 +7,7 @@ export type Removed = { what: string; count: number };
 const maxKinds = 60;
 
 /** Counts removals, in a bounded number of kinds whatever the input contains. */
-export class Tally {
+export class RemovalTally {
   readonly #counts = new Map<string, number>();
 
   element(name: string): void {

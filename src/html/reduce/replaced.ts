@@ -19,7 +19,7 @@ export const goneWithContent = words(
 );
 
 /** Those of them that are never visible: words around them stay joined. */
-export const goneUnseen = words(
+export const droppedInvisible = words(
   "head title style script link meta base basefont template param source track bgsound area",
 );
 

@@ -1,6 +1,6 @@
+import type { Backgrounds, ColourScope } from "./backgrounds.ts";
 import { colourOf, luminance } from "./colours.ts";
 import type { Declaration } from "./declarations.ts";
-import type { ColourPlace, Grounds } from "./grounds.ts";
 import { fontSizePx, isReadableLine, isReadableSize, lengthPx, lineHeightOf, rootSize } from "./lengths.ts";
 import { maxDeclaration, mayHave, withHeight } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
@@ -9,10 +9,10 @@ import { isPlainValue } from "./styleValues.ts";
  * The look of text at a place, as far as it can hide the text. Sizes in px; `lineHeight` is null if it scales with the text. `monospace`:
  * browsers show such text smaller than specified.
  */
-export type PlacedLook = { place: ColourPlace; fontSize: number; lineHeight: number | null; monospace: boolean };
+export type PlacedLook = { place: ColourScope; fontSize: number; lineHeight: number | null; monospace: boolean };
 
 /** The look of a page without style. */
-export const plainLookOn = (page: ColourPlace): PlacedLook => ({
+export const plainLookOn = (page: ColourScope): PlacedLook => ({
   place: page,
   fontSize: rootSize,
   lineHeight: null,
@@ -50,7 +50,7 @@ const scales = new Map([
 export function judgeStyles(
   stylings: readonly Styling[],
   element: string,
-  { look: around, grounds, isInTable }: { look: PlacedLook; grounds: Grounds; isInTable: boolean },
+  { look: around, grounds, isInTable }: { look: PlacedLook; grounds: Backgrounds; isInTable: boolean },
 ): { kept: Styling[]; gone: Styling[]; look: PlacedLook } {
   const kept = new Set(
     stylings.filter(({ property, source }) => source.length <= maxDeclaration && mayHave(element, property)),
@@ -95,8 +95,8 @@ const judgedHere = new Set(["font-size", "line-height", "color", "background", "
 function judgeColours(
   kept: Set<Styling>,
   element: string,
-  { place: around, grounds }: { place: ColourPlace; grounds: Grounds },
-): ColourPlace {
+  { place: around, grounds }: { place: ColourScope; grounds: Backgrounds },
+): ColourScope {
   for (const one of of(kept, "color", "background", "background-color")) if (!colourOf(one.value)) kept.delete(one);
   const text = onlyLast(kept, "color");
   const ground = onlyLast(kept, "background", "background-color");

@@ -1,4 +1,4 @@
-import type { Choice } from "#src/channels/approvalView.ts";
+import type { ApproverChoice } from "#src/channels/approvalView.ts";
 
 /** Maximum number of bytes of a page's form. */
 export const maxFormBytes = 8192;
@@ -8,7 +8,12 @@ export const maxReasonBytes = 2048;
 export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
 
 /** `reason`: of a rejection, or the requested changes. `code`: as typed, without blanks; undefined if the field was empty. */
-export type DecisionForm = { decision: Choice; nonce: string; reason: string | undefined; code: string | undefined };
+export type DecisionForm = {
+  decision: ApproverChoice;
+  nonce: string;
+  reason: string | undefined;
+  code: string | undefined;
+};
 
 /**
  * Reads the form. If it is invalid, returns a sentence on what is wrong, and the typed reason, so that the page can show the reason again.
@@ -36,7 +41,7 @@ export function readForm(body: unknown): DecisionForm | { refused: string; reaso
   };
 }
 
-const readDecision = (value: unknown): Choice | undefined =>
+const readDecision = (value: unknown): ApproverChoice | undefined =>
   value === "approve" || value === "reject" || value === "request_changes" ? value : undefined;
 
 function readCode(value: unknown): string | undefined {

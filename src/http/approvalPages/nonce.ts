@@ -1,19 +1,20 @@
-import type { Choice } from "#src/channels/approvalView.ts";
-import { type Bound, checkNonce as check, issueNonce as issue } from "../web/nonce.ts";
+import type { ApproverChoice } from "#src/channels/approvalView.ts";
+import { checkNonce as check, issueNonce as issue, type NonceBinding } from "../web/nonce.ts";
 
 /** The complete action of a button: a nonce for one action is invalid for another. */
-export type Pressed = { token: string; decision: Choice; version: number; contentSha256: string };
+export type ApprovalPageAction = { token: string; decision: ApproverChoice; version: number; contentSha256: string };
 
 /** Proves that this page was fetched within the last hour; a request sent without opening the page has no nonce. */
-export const issueNonce = (key: Buffer, pressed: Pressed, nowMs: number): string => issue(key, boundTo(pressed), nowMs);
+export const issueNonce = (key: Buffer, pressed: ApprovalPageAction, nowMs: number): string =>
+  issue(key, boundTo(pressed), nowMs);
 
 export const checkNonce = (
   key: Buffer,
-  pressed: Pressed,
+  pressed: ApprovalPageAction,
   shown: { nonce: string; nowMs: number },
 ): "good" | "expired" | "wrong" => check(key, boundTo(pressed), shown);
 
-const boundTo = ({ token, decision, version, contentSha256 }: Pressed): Bound => [
+const boundTo = ({ token, decision, version, contentSha256 }: ApprovalPageAction): NonceBinding => [
   "approval page",
   token,
   decision,

@@ -1,5 +1,5 @@
 import type { CardedView } from "#src/channels/approvalDecisions.ts";
-import type { Choice, Decision } from "#src/channels/approvalView.ts";
+import type { ApproverChoice, ApproverDecision } from "#src/channels/approvalView.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
@@ -13,8 +13,8 @@ import { maxReasonBytes } from "./form.ts";
  * decision requires the code in the approval mail.
  */
 export type ReviewOptions = {
-  first: Decision;
-  nonces: Record<Choice, string>;
+  first: ApproverDecision;
+  nonces: Record<ApproverChoice, string>;
   asksCode?: boolean;
   /** Only named people of a chat may decide: the page has no buttons. */
   inChatOnly?: boolean;
@@ -93,10 +93,14 @@ ${asksCode && codeField("request_changes")}
 <button class="changes" name="decision" value="request_changes">Ask for changes</button>
 </form></details>`;
 
-const purposes: Record<Choice, string> = { approve: "approve", reject: "reject", request_changes: "ask for changes" };
+const purposes: Record<ApproverChoice, string> = {
+  approve: "approve",
+  reject: "reject",
+  request_changes: "ask for changes",
+};
 
 const codeField = (
-  choice: Choice,
+  choice: ApproverChoice,
 ): Markup => html`<label for="code-${choice}">Code <span>(the four digits in the approval mail)</span><span class="unseen"> to ${purposes[choice]}</span></label>
 <input class="code" id="code-${choice}" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required>
 `;

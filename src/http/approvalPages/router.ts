@@ -5,11 +5,11 @@ import type {
   FetchedFile,
   LinkedApproval,
 } from "#src/channels/approvalDecisions.ts";
-import type { Choice } from "#src/channels/approvalView.ts";
+import type { ApproverChoice } from "#src/channels/approvalView.ts";
 import type { Clock } from "#src/platform/clock.ts";
-import { refusing } from "../framework/door.ts";
+import { refusalHandler } from "../framework/door.ts";
 import type { Reply } from "../framework/reply.ts";
-import { type CountUnknown, callerOf, linkDoor, linkPage, onlyMethods, throughLink } from "../web/linkPages.ts";
+import { type CountUnknown, callerOf, linkDoor, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
 import { isToken, maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
@@ -34,10 +34,10 @@ export function approvalPages(options: ApprovalPagesOptions): Router {
   const form = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 20, inflate: false });
   const door = linkDoor((request) => find(options, request), pages, options);
   const at = (work: (options: ApprovalPagesOptions, request: Request, link: LinkedApproval) => Promise<Reply>) =>
-    throughLink(door, async (link, { request }) => closedPage(options, link) ?? work(options, request, link));
+    onLink(door, async (link, { request }) => closedPage(options, link) ?? work(options, request, link));
   router.route("/a/:token").get(at(show)).post(form, at(press)).all(onlyMethods("GET, HEAD, POST", pages));
   router.route("/a/:token/attachments/:n").get(download(options)).all(onlyMethods("GET, HEAD", pages));
-  router.use("/a", refusing(door));
+  router.use("/a", refusalHandler(door));
   return router;
 }
 
@@ -81,7 +81,7 @@ function codeNotice(result: CodeRefused): string {
 /** Downloads a draft's file. If the link gives no access to files any more, answers the link's closing page. */
 function download(options: ApprovalPagesOptions): RequestHandler {
   const door = linkDoor(async (request) => fileOf(options, request), pages, options);
-  return throughLink(door, async (file, { request, response }) => {
+  return onLink(door, async (file, { request, response }) => {
     if (file) return sendFile(file, { request, response });
     const link = await find(options, request);
     const closed = link && closedPage(options, link);
@@ -117,7 +117,7 @@ function review(
   request: Request,
   { link, notice, reason }: { link: LinkedApproval; notice?: string; reason?: string },
 ): string {
-  const nonceFor = (decision: Choice) =>
+  const nonceFor = (decision: ApproverChoice) =>
     issueNonce(options.nonceKey, { ...link, token: tokenOf(request), decision }, options.clock.now().getTime());
   return reviewPage(link, {
     first: link.action,

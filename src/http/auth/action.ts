@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { SignedIn } from "#src/commands/users/signIn.ts";
 import type { RequestOrigin } from "#src/commands/users/users.ts";
-import type { Value } from "#src/html/html.ts";
+import type { MarkupValue } from "#src/html/html.ts";
 import type { Session } from "#src/platform/accounts/sessions.ts";
 import type { ErrorCode } from "../framework/errors.ts";
 import { type Route, route } from "../framework/route.ts";
@@ -16,7 +16,7 @@ export type FormState = {
 };
 
 /** A page with a form. */
-export type FormPage = { title: string; main: Value };
+export type FormPage = { title: string; main: MarkupValue };
 
 /** Result of an action. `next`: the path that a form redirects to. */
 export type AuthOutcome = {

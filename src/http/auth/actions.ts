@@ -5,17 +5,17 @@ import * as schemas from "../schemas/auth.ts";
 import { type AuthAction, authAction, signedInAction } from "./action.ts";
 import { done, mailed, nothing, sessionJson, started } from "./answers.ts";
 import { linkForm } from "./linkForms.ts";
-import { aboutOneself, aboutPasswords } from "./ownActions.ts";
 import * as pages from "./pages.ts";
-import { aboutWorkspaces } from "./workspaceActions.ts";
+import { passwordActions, profileActions } from "./profileActions.ts";
+import { workspaceActions } from "./workspaceActions.ts";
 
 /** Every action of /auth. */
 export const authActions = (deps: Dependencies): AuthAction[] => [
   ...signingUp(deps),
   ...signingIn(deps),
-  ...aboutPasswords(deps),
-  ...aboutOneself(deps),
-  ...aboutWorkspaces(deps),
+  ...passwordActions(deps),
+  ...profileActions(deps),
+  ...workspaceActions(deps),
 ];
 
 const signingUp = (deps: Dependencies): AuthAction[] => [

@@ -15,7 +15,7 @@ export type AuthParts = Omit<AuthOptions, "cookie" | "tokens" | "limits"> & {
 };
 
 /** Routers for the actions of /auth and their pages. */
-export function authDoors({ counter, rate, ...parts }: AuthParts): Router[] {
+export function authRouters({ counter, rate, ...parts }: AuthParts): Router[] {
   const options: AuthOptions = {
     ...parts,
     cookie: sessionCookie(parts),

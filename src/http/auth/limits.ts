@@ -3,7 +3,7 @@ import type { Request, Response } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
 import { countHit } from "../framework/rateLimits/countHit.ts";
 import type { ForgivingCounter } from "../framework/rateLimits/hitCounter.ts";
-import { addressOf } from "../framework/rateLimits/strangers.ts";
+import { addressOf } from "../framework/rateLimits/unauthenticatedLimits.ts";
 
 /** Requests a minute per class, as in the contract, unless the operator has set one number for all. */
 export const authRates = { sign_up: 5, password_reset: 5, sign_in: 10, session: 60, account: 20 } as const;

@@ -20,7 +20,7 @@ const again = {
 } as const;
 
 /** How a link is looked up and shown. */
-export type LinkShown = {
+export type ShownLinkPage = {
   kind: keyof typeof again;
   find: (token: string) => Promise<LinkTarget>;
   shownAs: LinkPage;
@@ -33,7 +33,7 @@ export type LinkShown = {
  */
 export async function linkPage(
   token: string,
-  { kind, find, shownAs, state = pages.empty }: LinkShown,
+  { kind, find, shownAs, state = pages.empty }: ShownLinkPage,
   countBad?: () => Promise<void>,
 ): Promise<FormPage> {
   try {

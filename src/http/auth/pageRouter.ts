@@ -5,11 +5,11 @@ import { type SignedIn, signedInBy, workspacesOf } from "#src/commands/users/sig
 import { findConfirmation } from "#src/commands/users/signUp.ts";
 import { answer, type Door } from "../framework/door.ts";
 import { ownPath } from "../framework/sameOrigin.ts";
-import { leadTo } from "../web/answers.ts";
+import { redirectTo } from "../web/answers.ts";
 import type { SessionCookie } from "../web/cookie.ts";
 import type { FormTokens } from "../web/formToken.ts";
 import type { FormPage, FormState } from "./action.ts";
-import { invitationPage, type LinkShown, linkPage } from "./linkForms.ts";
+import { invitationPage, linkPage, type ShownLinkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 import { type AuthOptions, pageReply, refusalPage } from "./serve.ts";
 
@@ -34,7 +34,7 @@ export function authPages(options: AuthOptions): Router {
     router.get(path, async (request, response) => {
       await answer({ request, response }, door, async () => {
         const shown = await page(request);
-        return typeof shown === "string" ? leadTo(shown) : pageReply(shown, options);
+        return typeof shown === "string" ? redirectTo(shown) : pageReply(shown, options);
       });
     });
 
@@ -52,7 +52,7 @@ export function authPages(options: AuthOptions): Router {
   at("/forgot", async (request) =>
     one(request, "done") === "mailed" ? pages.mailed("reset") : pages.forgot(pages.empty),
   );
-  const linked = (request: Request, link: LinkShown) => linkPage(tokenOf(request), link, counting(request));
+  const linked = (request: Request, link: ShownLinkPage) => linkPage(tokenOf(request), link, counting(request));
   at("/confirm/:token", (request) =>
     linked(request, { kind: "confirm", find: (token) => findConfirmation(deps, token), shownAs: pages.confirm }),
   );

@@ -1,6 +1,6 @@
 import { asSentence } from "#src/html/asSentence.ts";
 import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
-import { html, type Markup, type Value } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { FormPage, FormState } from "./action.ts";
 
@@ -43,14 +43,14 @@ const nameField = (state: FormState): Markup =>
     error: errorAt(state.refused, "name"),
   });
 
-const cardOf = (title: string, ...content: Value[]): FormPage => ({
+const cardOf = (title: string, ...content: MarkupValue[]): FormPage => ({
   title,
   main: html`<div class="door"><h1>${title}</h1>${content}</div>`,
 });
 
 const told = (
   title: string,
-  sentences: readonly Value[],
+  sentences: readonly MarkupValue[],
   links: readonly (readonly [path: string, label: string])[] = [],
 ): FormPage =>
   cardOf(
@@ -180,7 +180,7 @@ export const newEmail = (state: FormState, { token, email }: { token: string; em
     ),
   );
 
-export type Invited = {
+export type InvitationDetails = {
   token: string;
   workspaceName: string;
   role: string;
@@ -191,7 +191,7 @@ export type Invited = {
   signedInAs: string | undefined;
 };
 
-export function invitation(state: FormState, invited: Invited): FormPage {
+export function invitation(state: FormState, invited: InvitationDetails): FormPage {
   const { token, workspaceName, role, email, hasAccount, signedInAs } = invited;
   const what = html`<p>You are invited to the workspace <strong><bdi>“${shortLine(workspaceName, 100).replaceAll(/[“”]/g, "'")}”</bdi></strong>, as <strong>${role}</strong>${email !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>`;
   const here = `/invitation/${encodeURIComponent(token)}`;
@@ -230,12 +230,12 @@ const register = (state: FormState, { token, email }: { token: string; email: st
 
 const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-export type Listed = { id: string; name: string; role: string };
+export type ListedWorkspace = { id: string; name: string; role: string };
 
 /** For a signed-in person: their workspaces, and a form to create another one. */
 export const workspaces = (
   state: FormState,
-  { listed, shown }: { listed: readonly Listed[]; shown: string | null },
+  { listed, shown }: { listed: readonly ListedWorkspace[]; shown: string | null },
 ): FormPage =>
   cardOf(
     "Your workspaces",

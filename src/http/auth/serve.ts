@@ -10,14 +10,14 @@ import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";
-import { answer, type Door, RightEnded, refusing } from "../framework/door.ts";
+import { answer, type Door, RightEnded, refusalHandler } from "../framework/door.ts";
 import { errorReply, invalid } from "../framework/errors.ts";
-import type { InFlight } from "../framework/keys/inFlight.ts";
+import type { RequestsInFlight } from "../framework/keys/requestsInFlight.ts";
 import type { Revocation } from "../framework/keys/revocation.ts";
 import { requireDocumented } from "../framework/openapi/documented.ts";
 import { Reply } from "../framework/reply.ts";
 import { isSameOrigin, ownPath, requireNoOtherSite } from "../framework/sameOrigin.ts";
-import { documentReply, leadTo } from "../web/answers.ts";
+import { documentReply, redirectTo } from "../web/answers.ts";
 import type { Assets } from "../web/assets.ts";
 import type { SessionCookie } from "../web/cookie.ts";
 import type { FormTokens } from "../web/formToken.ts";
@@ -35,7 +35,7 @@ export type AuthOptions = {
   tokens: FormTokens;
   limits: AuthLimits;
   assets: Assets;
-  inFlight: InFlight;
+  inFlight: RequestsInFlight;
   revocation: Pick<Revocation, "drain" | "upToDate">;
   countUnknown: CountUnknown;
   publicUrl: string;
@@ -61,7 +61,7 @@ export function authRouter(actions: readonly AuthAction[], options: AuthOptions)
     if (action.route.method === "GET") router.get(action.route.path, handler);
     else router.post(action.route.path, body, handler);
   }
-  router.use("/auth", refusing({ refused: (error, request) => refusal(error, request, options) }));
+  router.use("/auth", refusalHandler({ refused: (error, request) => refusal(error, request, options) }));
   return router;
 }
 
@@ -93,7 +93,7 @@ function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
         const reply = new Reply({ json: done.json }, action.route.options.status ?? 200, {});
         if (options.checkResponses) requireDocumented(action.route, reply);
         await finish(response, done, { ...options, callId });
-        return form ? leadTo(done.next) : reply;
+        return form ? redirectTo(done.next) : reply;
       } catch (error) {
         if (!(error instanceof Rejected) || !form || !action.form) throw error;
         const page = await action.form(stateOf({ form, error, formToken: tokenOf(visitor.session, options) }));
@@ -224,7 +224,7 @@ function refusal(error: unknown, request: Request, options: AuthOptions): Reply 
 
 /** The page for a refusal or an internal error. */
 export function refusalPage(error: unknown, request: Request, options: AuthOptions): Reply {
-  if (error instanceof SignedOut || error instanceof RightEnded) return leadTo("/sign-in");
+  if (error instanceof SignedOut || error instanceof RightEnded) return redirectTo("/sign-in");
   if (error instanceof NotOwnForm) return pageReply(pages.notOwnForm(), options, { status: 403, headers: {} });
   const reply = refusalReply(error, request, options);
   return pageReply(pages.failed(reply.status ?? 500), options, reply);

@@ -8,7 +8,7 @@ import { known, shown, started } from "./answers.ts";
 import { invitationPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 
-export const aboutWorkspaces = (deps: Dependencies): AuthAction[] => [
+export const workspaceActions = (deps: Dependencies): AuthAction[] => [
   signedInAction(
     "POST /auth/workspace",
     {

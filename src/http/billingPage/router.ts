@@ -1,7 +1,7 @@
 import express, { type Router } from "express";
 import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
-import { refusing } from "../framework/door.ts";
-import { type CountUnknown, linkDoor, linkPage, onlyMethods, throughLink } from "../web/linkPages.ts";
+import { refusalHandler } from "../framework/door.ts";
+import { type CountUnknown, linkDoor, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
 import * as pages from "./pages.ts";
 
 export type BillingPageOptions = {
@@ -45,10 +45,10 @@ export function billingPage(options: BillingPageOptions): Router {
     pages,
     options,
   );
-  const show = throughLink(door, async (found) =>
+  const show = onLink(door, async (found) =>
     linkPage(200, found === "plans" ? pages.plansPage(options.plans()) : pages.outcomePage(found, options.plans())),
   );
   router.route("/billing").get(show).all(onlyMethods("GET, HEAD", pages));
-  router.use("/billing", refusing(door));
+  router.use("/billing", refusalHandler(door));
   return router;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
 import { errorReply } from "../framework/errors.ts";
 import type { Document } from "../framework/openapi/openapi.ts";
-import type { Strangers } from "../framework/rateLimits/strangers.ts";
+import type { UnauthenticatedLimits } from "../framework/rateLimits/unauthenticatedLimits.ts";
 import { reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
 
@@ -30,7 +30,7 @@ const isHad = (ifNoneMatch = "", etag: string): boolean =>
 
 /** Limits requests for documents per address. */
 export const limitDocuments =
-  (strangers: Strangers | undefined): RequestHandler =>
+  (strangers: UnauthenticatedLimits | undefined): RequestHandler =>
   async (request, response, next) => {
     try {
       await strangers?.count("document", request);

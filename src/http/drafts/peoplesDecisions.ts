@@ -2,7 +2,7 @@ import Type from "typebox";
 import { rejectionReasons } from "#projections/drafts/queries.ts";
 import { editAndApprove, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
-import { answeredFrom, type HttpDependencies } from "../dependencies.ts";
+import { type HttpDependencies, routesAnsweredFrom } from "../dependencies.ts";
 import { letterOf, refusals } from "../emails.ts";
 import { route } from "../framework/route.ts";
 import { Strict, Uuid } from "../schemas/common.ts";
@@ -20,7 +20,7 @@ const RejectionReasons = Strict({
  * people and keys (approve, reject, edit, notify) are with the drafts' routes.
  */
 export const peoplesRoutes = (deps: HttpDependencies) =>
-  answeredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
+  routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
 
 const peoplesDraftRoutes = (deps: HttpDependencies) => [
   route(

@@ -3,7 +3,7 @@ import { publicEventTypes } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { invalid } from "../framework/errors.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
-import { holdersOf } from "../framework/places.ts";
+import { holdersOf } from "../framework/longRequestLimit.ts";
 import { reply } from "../framework/reply.ts";
 import { route } from "../framework/route.ts";
 import { EventPage, EventQuery, EventStreamQuery } from "../schemas/events.ts";

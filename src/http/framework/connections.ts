@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
 import type { HttpRefusal } from "#src/platform/metrics/metrics.ts";
 import { createTally } from "#src/platform/tally.ts";
-import { endSoon, refuseCrowded } from "./refusal.ts";
+import { endSoon, refuseCrowded } from "./connectionRefusals.ts";
 
 export type ConnectionLimits = {
   /** Maximum number of connections open at once. */

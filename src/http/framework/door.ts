@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, Request, Response } from "express";
 import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "./errorHandler.ts";
 import { unauthorized } from "./keys/authenticate.ts";
-import type { Flight } from "./keys/inFlight.ts";
+import type { RequestInFlight } from "./keys/requestsInFlight.ts";
 import type { Reply } from "./reply.ts";
 import { send } from "./send.ts";
 
@@ -19,7 +19,7 @@ export type Door<Who> = {
   /** Identifies the sender by key, session or link. Throws an error that `refused` can explain. */
   credential(request: Request, response: Response): Promise<Who>;
   /** Registers the request under the key or session that admitted it. Absent: this door's rights cannot end during a request. */
-  enter?(who: Who, callId: string): Flight | undefined;
+  enter?(who: Who, callId: string): RequestInFlight | undefined;
   /**
    * Resolves when this instance has read every revocation that another instance has confirmed; throws Unavailable if it cannot read them.
    */
@@ -43,7 +43,7 @@ export type Admitted<Who> = {
   who: Who;
   /** Id of the request, made by this instance; never chosen by a client. */
   callId: string;
-  flight: Flight | undefined;
+  flight: RequestInFlight | undefined;
   /** Aborted when the key or session of the request is revoked. */
   signal: AbortSignal;
 };
@@ -82,7 +82,7 @@ export async function answer<Who>(
   work: (admitted: Admitted<Who>) => Promise<Reply | undefined>,
 ): Promise<boolean> {
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
-  let flight: Flight | undefined;
+  let flight: RequestInFlight | undefined;
   let working: Promise<Reply | undefined> | undefined;
   let reply: Reply | undefined;
   try {
@@ -115,7 +115,7 @@ function closeStream(made: Reply | undefined): void {
 const ignore = (): void => {};
 
 /** Express error handler that answers errors raised before the door, such as an unreadable body, in the form of the door. */
-export const refusing = (door: Pick<Door<never>, "refused" | "interrupted">): ErrorRequestHandler =>
+export const refusalHandler = (door: Pick<Door<never>, "refused" | "interrupted">): ErrorRequestHandler =>
   errorHandler(async ({ error, request, response, next }) => {
     if (response.headersSent) return void breakOff(error, { request, response }, door);
     const reply = door.refused(error, request);
@@ -126,7 +126,7 @@ export const refusing = (door: Pick<Door<never>, "refused" | "interrupted">): Er
 /** Sends an answer. An error before the first byte is answered instead; after it, the connection is closed. */
 async function sendOrBreakOff(
   reply: Reply,
-  { request, response, flight }: Exchange & { flight: Flight | undefined },
+  { request, response, flight }: Exchange & { flight: RequestInFlight | undefined },
   door: Pick<Door<never>, "refused" | "interrupted">,
 ): Promise<void> {
   try {
@@ -150,7 +150,7 @@ const endedGraceMs = 1_000;
 /**
  * Ends the flight when all `ends` have settled: an answer alone is not enough, because revoked work may still be about to append events.
  */
-function leaveWhenOver(flight: Flight, { request, response }: Exchange, ends: Promise<unknown>[]): void {
+function leaveWhenOver(flight: RequestInFlight, { request, response }: Exchange, ends: Promise<unknown>[]): void {
   void Promise.allSettled(ends).then(flight.leave);
   flight.signal.addEventListener("abort", () => {
     const cut = setTimeout(() => {

@@ -2,9 +2,9 @@ import type { Request, RequestHandler } from "express";
 import { html } from "#src/html/html.ts";
 import { page, pageHeaders } from "#src/html/page.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { hostNameOf, isLoopbackHost } from "./insiders.ts";
 import { reply } from "./reply.ts";
 import { send } from "./send.ts";
+import { hostNameOf, isLoopbackHost } from "./trustedCallers.ts";
 
 /**
  * Paths that are not checked: they need an API key, serve monitoring, or are called by senders who sign their requests. Browsers show none

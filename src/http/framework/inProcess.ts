@@ -4,11 +4,11 @@ import { derivedId } from "#src/commands/ids.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
-import { callerFrom, carryOut, type Operation, type RouteInput } from "./judge.ts";
 import { requireDocumented } from "./openapi/documented.ts";
 import { type Principal, requireScope, type SessionPrincipal } from "./principal.ts";
 import type { Reply } from "./reply.ts";
-import type { Line, Route } from "./route.ts";
+import type { Route, RouteLine } from "./route.ts";
+import { callerFrom, type Operation, type RouteInput, runWithInput } from "./runRoute.ts";
 import { readQuery } from "./validation/query.ts";
 
 /** Parameters of a call that a page or an MCP tool makes to a route. */
@@ -34,7 +34,7 @@ export type OnBehalfOf = {
 };
 
 /** Calls a route within this process, under the rules that apply to an API key over HTTP. Throws what the route throws, and Rejected. */
-export type AskRoute = (line: Line, call: RouteCall, behalf: OnBehalfOf) => Promise<Reply>;
+export type AskRoute = (line: RouteLine, call: RouteCall, behalf: OnBehalfOf) => Promise<Reply>;
 
 export type InProcessOptions = {
   routes: readonly Route[];
@@ -64,7 +64,7 @@ export function createInProcess({
   async function once(route: Route, call: RouteCall, behalf: OnBehalfOf): Promise<Reply> {
     requireReadable(route.answersFrom ?? []);
     if (route.scope !== null && route.scope !== "any") requireScope(behalf.principal, route.scope);
-    const reply = await carryOut(asked(route, call, behalf));
+    const reply = await runWithInput(asked(route, call, behalf));
     return checkResponses ? requireDocumented(route, reply) : reply;
   }
 
@@ -128,7 +128,7 @@ function operationOf(
 }
 
 /** The JSON answer of a route as HTTP would send it: times are strings. */
-export function jsonOf({ content }: Reply, line: Line): unknown {
+export function jsonOf({ content }: Reply, line: RouteLine): unknown {
   if (!("json" in content)) throw new Error(`${line} does not answer JSON: ask for its reply`);
   return JSON.parse(JSON.stringify(content.json));
 }

@@ -4,7 +4,15 @@ import type { Cursor, Page, Window } from "#projections/page.ts";
 import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
 import { invalid } from "./errors.ts";
 import type { Scope } from "./keys/scopes.ts";
-import { type Call, type Caller, type Line, type ParamNames, type Route, type RouteOptions, route } from "./route.ts";
+import {
+  type Caller,
+  type HandlerInput,
+  type ParamNames,
+  type Route,
+  type RouteLine,
+  type RouteOptions,
+  route,
+} from "./route.ts";
 
 /** Identifies the list that a cursor belongs to: route, workspace, path parameters and filters. */
 type ListName = { line: string; workspaceId: string; params: object; filters: object };
@@ -66,14 +74,14 @@ type ListOptions<Params, Q extends TObject, Loaded> = Omit<RouteOptions<Scope, P
 };
 
 /** Input of a list's handler: the filters and the requested window. */
-type ListCall<Params, Q extends TObject, Loaded> = Call<Params, Filters<Q> & Window, unknown, Loaded> & Caller;
+type ListCall<Params, Q extends TObject, Loaded> = HandlerInput<Params, Filters<Q> & Window, unknown, Loaded> & Caller;
 type Filters<Q extends TObject> = Omit<Static<Q>, "cursor" | "limit" | "offset">;
 
 /**
  * Declares a list route: `query` is a ListQuery, `answers` an Envelope. The handler gets the requested window (an offset, or the position
  * after which the page starts) and returns one page; its `next` is sent as the cursor.
  */
-export function listRoute<const L extends Line, Q extends TObject, A extends TSchema, Loaded = undefined>(
+export function listRoute<const L extends RouteLine, Q extends TObject, A extends TSchema, Loaded = undefined>(
   line: L,
   { cursors, ...options }: ListOptions<Record<ParamNames<L>, string>, Q, Loaded> & { answers: A },
   handler: (call: ListCall<Record<ParamNames<L>, string>, Q, Loaded>) => Promise<Page<unknown>>,

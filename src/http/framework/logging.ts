@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { pinoHttp } from "pino-http";
-import { createTurns } from "./turns.ts";
+import { createEventLoopTurns } from "./eventLoopTurns.ts";
 
 /** Nginx's status for a client that disconnected before the answer. */
 export const clientGone = 499;
 
-const inTurn = createTurns();
+const inTurn = createEventLoopTurns();
 
 /**
  * Logs one line per request, with its request id. It names the route instead of the URL: paths outside /v1 contain secrets, and query

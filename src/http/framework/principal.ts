@@ -5,7 +5,7 @@ import type { Actor } from "#streams/event.ts";
 import type { Role } from "#streams/member/roles.ts";
 import type { Scope } from "./keys/scopes.ts";
 
-type Common = {
+type PrincipalFields = {
   id: string;
   workspaceId: string;
   name: string;
@@ -18,10 +18,10 @@ type Common = {
 };
 
 /** A live API key. */
-export type KeyPrincipal = Common & { kind: "api_key" };
+export type KeyPrincipal = PrincipalFields & { kind: "api_key" };
 
 /** A signed-in person in one of their workspaces. `id` is the session's, which changes whenever one of their rights does. */
-export type SessionPrincipal = Common & {
+export type SessionPrincipal = PrincipalFields & {
   kind: "session";
   user: { id: string; email: string; name: string | null };
   memberId: string;

@@ -4,7 +4,7 @@ import type { HttpRefusal, Metrics } from "#src/platform/metrics/metrics.ts";
 const saidEveryMs = 60_000;
 
 /** Counts refused connections, and logs once a minute how many there were since the last log line and the address of the newest. */
-export function tellRefused({
+export function logRefusedConnections({
   metrics,
   logger,
   now = Date.now,

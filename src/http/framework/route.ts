@@ -12,7 +12,7 @@ import { compileAnswerCheck, compileCheck } from "./validation/validation.ts";
 export type LimitClass = "read" | "write" | "send" | "notify" | "test_email" | "auth";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-export type Line = `${Method} /${string}`;
+export type RouteLine = `${Method} /${string}`;
 export type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamNames<Rest>
   : Path extends `${string}:${infer Name}`
@@ -46,9 +46,9 @@ export type Caller = {
   secretOnce: SecretOnce;
 };
 
-type WhoAsks<S> = S extends null ? unknown : Caller;
+type CallerOfScope<S> = S extends null ? unknown : Caller;
 
-export type Call<Params, Query, Body, Loaded> = RequestContext<Params> & {
+export type HandlerInput<Params, Query, Body, Loaded> = RequestContext<Params> & {
   query: Query;
   body: Body;
   /** The result of `load`. */
@@ -102,11 +102,11 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
    * Loads the resource in the path before query and body are checked; if it is absent: 404. On a route without it the handler answers 404,
    * after 422.
    */
-  load?: (reached: RequestContext<P> & WhoAsks<S>) => Promise<Loaded | undefined | null | false>;
+  load?: (reached: RequestContext<P> & CallerOfScope<S>) => Promise<Loaded | undefined | null | false>;
 };
 
 /** `A`: the type of the JSON answer as sent. */
-export type Route<L extends Line = Line, A = any> = {
+export type Route<L extends RouteLine = RouteLine, A = any> = {
   line: L;
   /** Never set: it only carries the type. */
   answer?: A;
@@ -139,7 +139,7 @@ export type AnswerTo<A> = A extends TSchema ? Static<A> : never;
 
 /** Declares one route: authentication, scope, rate limit, validation, documentation and the check of its answers. */
 export function route<
-  const L extends Line,
+  const L extends RouteLine,
   S extends RouteScope,
   Q extends TObject = Nothing,
   B extends TSchema = Nothing,
@@ -148,7 +148,9 @@ export function route<
 >(
   line: L,
   options: RouteOptions<S, Record<ParamNames<L>, string>, Q, B, Loaded> & { answers: A },
-  handler: (call: Call<Record<ParamNames<L>, string>, Static<Q>, Static<B>, Loaded> & WhoAsks<S>) => Promise<unknown>,
+  handler: (
+    call: HandlerInput<Record<ParamNames<L>, string>, Static<Q>, Static<B>, Loaded> & CallerOfScope<S>,
+  ) => Promise<unknown>,
 ): Route<L, AnswerTo<A>> {
   const [method, path] = line.split(" ") as [Method, string];
   const { query = nothing, body = nothing, answers } = options;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { invalid } from "./errors.ts";
-import { isLoopbackHost } from "./insiders.ts";
+import { isLoopbackHost } from "./trustedCallers.ts";
 
 /** The page that sends a request, by `Sec-Fetch-Site` or else `Origin`. "none": no page is named, or the address was typed in. */
 function sendingPage({ headers }: IncomingMessage, publicUrl: string): "own" | "other" | "none" {

@@ -5,17 +5,17 @@ import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { usualPaceMs } from "./body/pace.ts";
 import { type BodyRead, readBody } from "./body/readBody.ts";
-import type { Sender, Upload, Uploads } from "./body/uploads.ts";
+import type { Upload, UploadSender, Uploads } from "./body/uploads.ts";
 import { answer, type Credential, type Door } from "./door.ts";
 import { errorReply, NotReadable } from "./errors.ts";
-import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
-import { idempotencyKeyOf, judge, type Operation, type RouteRequest } from "./judge.ts";
+import { requestFingerprint } from "./idempotency/requestFingerprint.ts";
 import { type KeyOptions, keyCredential } from "./keys/keyCredential.ts";
 import { undocumented } from "./openapi/documented.ts";
 import { type KeyPrincipal, requireScope } from "./principal.ts";
 import type { CountRequest } from "./rateLimits/rateLimits.ts";
 import { Reply } from "./reply.ts";
 import type { Route } from "./route.ts";
+import { idempotencyKeyOf, type Operation, type RouteRequest, runRoute } from "./runRoute.ts";
 
 /** Calls `run` for the first POST under an Idempotency-Key, and replays its answer to repetitions. */
 export type Idempotency = (
@@ -80,7 +80,9 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     if (key && route.scope !== "any") requireScope(key, route.scope!);
     if (throttled) throw throttled;
     const run = (operation?: Operation) =>
-      judge({ ...admitted, operation }, options.bodies).catch((error) => withPlanStatus(explain(error, request), key));
+      runRoute({ ...admitted, operation }, options.bodies).catch((error) =>
+        withPlanStatus(explain(error, request), key),
+      );
     const idempotencyKey = key && options.idempotency && validKeyOf(request);
     return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
   }
@@ -116,7 +118,7 @@ function noteInterrupted(error: unknown, request: Request): void {
   else request.log.warn({ err: error }, "the response was interrupted");
 }
 
-const senderOf = ({ request, who: key }: { request: Request; who: KeyPrincipal | undefined }): Sender =>
+const senderOf = ({ request, who: key }: { request: Request; who: KeyPrincipal | undefined }): UploadSender =>
   key ? { key: key.id, workspace: key.workspaceId } : { key: request.ip ?? "unknown", workspace: "none" };
 
 /** Reads the body on first use: a request that is refused before that costs no memory for it. */
@@ -127,10 +129,10 @@ function bodyOnce(
 ): () => Promise<BodyRead> {
   let body: Promise<BodyRead> | undefined;
   const limit = route.options.bodyLimit ?? defaultBodyLimit;
-  return () => (body ??= readBody(request, { limit, upload, paceMs, hashed: whatIsAsked(request) }));
+  return () => (body ??= readBody(request, { limit, upload, paceMs, hashed: requestFingerprint(request) }));
 }
 
-/** The Idempotency-Key, or undefined if it is malformed: `judge` refuses it later, in order. */
+/** The Idempotency-Key, or undefined if it is malformed: `runRoute` refuses it later, in order. */
 function validKeyOf(request: Request): string | undefined {
   try {
     return idempotencyKeyOf(request);

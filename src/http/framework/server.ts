@@ -1,9 +1,9 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { StartError } from "#src/platform/startError.ts";
+import { isEnded, recordOwedAnswer, refuseUnreadable } from "./connectionRefusals.ts";
 import { type ConnectionLimits, createConnections, idleMs } from "./connections.ts";
-import { isEnded, owes, refuseUnreadable } from "./refusal.ts";
-import { createTurns } from "./turns.ts";
+import { createEventLoopTurns } from "./eventLoopTurns.ts";
 
 export type HttpServer = {
   /** Base URL, for example `http://127.0.0.1:8080`. */
@@ -42,7 +42,7 @@ const anyNumber: ConnectionLimits = {
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000, connections: limits = anyNumber } = options;
   const connections = createConnections(limits);
-  const inTurn = createTurns();
+  const inTurn = createEventLoopTurns();
   const server = createServer(
     {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -52,7 +52,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
     (request, response) => {
       // The connection was ended by a refusal, or owes too many answers.
-      if (isOver(request.socket) || !owes(request.socket, response)) return;
+      if (isOver(request.socket) || !recordOwedAnswer(request.socket, response)) return;
       connections.serve(request.socket, response);
       inTurn(() => {
         // The client may have disconnected or been refused meanwhile.

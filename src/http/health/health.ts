@@ -1,8 +1,8 @@
 import { Router } from "express";
 import type { Metrics } from "#src/platform/metrics/metrics.ts";
-import { mayKnowDetails } from "../framework/insiders.ts";
 import { reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
+import { mayKnowDetails } from "../framework/trustedCallers.ts";
 import { partsAsText } from "./metrics.ts";
 
 /** A part of the service, and whether it works now. */

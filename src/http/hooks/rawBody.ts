@@ -2,7 +2,7 @@ import { finished } from "node:stream";
 import type { Request, RequestHandler } from "express";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createMessageReader } from "#src/mail/in/messageBody.ts";
-import { addressOf } from "../framework/rateLimits/strangers.ts";
+import { addressOf } from "../framework/rateLimits/unauthenticatedLimits.ts";
 
 /** Maximum number of bytes of bodies that a hook keeps in memory at once, and of those from one address. */
 const usualHeld = { maxBufferedBytes: 64 * 1024 * 1024, maxBytesOfHolder: 32 * 1024 * 1024 };

@@ -13,9 +13,9 @@ export const pageCharacters = 12_000;
  * Part of a text as shown. `offset`, `nextOffset` and `total` count characters of the original text; `nextOffset`: start of the rest, null
  * at the end.
  */
-export type Piece = { text: string; offset: number; nextOffset: number | null; total: number };
+export type TextPiece = { text: string; offset: number; nextOffset: number | null; total: number };
 
-export type PieceOptions = {
+export type TextPieceOptions = {
   offset?: number;
   most?: number;
   /** Escapes the text for display; the result may be longer. */
@@ -23,7 +23,7 @@ export type PieceOptions = {
 };
 
 /** The part of a text from `offset`, never cutting a surrogate pair. Its cost depends on the part only, however long the text is. */
-export function pieceOf(whole: string, options: PieceOptions): Piece {
+export function pieceOf(whole: string, options: TextPieceOptions): TextPiece {
   const { offset = 0, most = pageCharacters, show = (text) => text } = options;
   const from = isInsidePair(whole, offset) ? offset + 1 : Math.min(offset, whole.length);
   for (let count = most; ; count = Math.floor(count / 2)) {

@@ -3,7 +3,7 @@ import { visible, visibleLine } from "#src/html/visible.ts";
 import { beginningOf } from "./bounds.ts";
 
 /** The content of a fence. */
-export type Inside = {
+export type FencedContent = {
   /** A label by this service: "message 2 of 3". */
   what: string;
   /** One-line values by name; null and empty ones are omitted. */
@@ -13,7 +13,7 @@ export type Inside = {
 };
 
 /** Encloses text by others in marker lines, so that a reader can distinguish it from the service's own text. */
-export type Fence = (inside: Inside) => string;
+export type Fence = (inside: FencedContent) => string;
 
 /** Maximum number of characters of a one-line value. */
 export const maxLine = 300;

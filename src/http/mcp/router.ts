@@ -3,16 +3,16 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { Router } from "express";
 import { Rejected } from "#streams/decider.ts";
-import { type Admitted, admit, type Door, refusing } from "../framework/door.ts";
+import { type Admitted, admit, type Door, refusalHandler } from "../framework/door.ts";
 import { errorReply, NotReadable } from "../framework/errors.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import { type KeyOptions, keyCredential } from "../framework/keys/keyCredential.ts";
-import { holdersOf } from "../framework/places.ts";
+import { holdersOf } from "../framework/longRequestLimit.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import type { CountRequest } from "../framework/rateLimits/rateLimits.ts";
 import { isOtherSite } from "../framework/sameOrigin.ts";
-import { createNews, type McpRequests } from "./news.ts";
 import type { McpRequest } from "./request.ts";
+import { createResourceUpdates, type McpRequests } from "./resourceUpdates.ts";
 import { type McpDependencies, mcpServer } from "./server.ts";
 
 export type McpOptions = McpDependencies &
@@ -34,7 +34,7 @@ const maxSubscriptions = 500;
  */
 export function mcpRouter(options: McpOptions): Router {
   const requests: McpRequests = new AsyncLocalStorage();
-  const bus = createNews(options.deps, requests, options.onError);
+  const bus = createResourceUpdates(options.deps, requests, options.onError);
   const handler = createMcpHandler(
     () => {
       const incoming = requests.getStore();
@@ -61,7 +61,7 @@ export function mcpRouter(options: McpOptions): Router {
   };
   const router = Router({ caseSensitive: true, strict: true });
   router.all("/mcp", async (request, response) => serve(await admit({ request, response }, door)));
-  router.use("/mcp", refusing(door));
+  router.use("/mcp", refusalHandler(door));
   return router;
 
   function report(error: unknown): void {

@@ -3,7 +3,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import type { RouteCall } from "../framework/inProcess.ts";
 import type { Scope } from "../framework/keys/scopes.ts";
 import type { Reply } from "../framework/reply.ts";
-import type { LimitClass, Line } from "../framework/route.ts";
+import type { LimitClass, RouteLine } from "../framework/route.ts";
 import type { Answers } from "../routes.ts";
 
 /** One MCP tool. */
@@ -36,7 +36,7 @@ export type ToolCall<Args = unknown> = {
   scopes: readonly string[];
   /** Calls a route under the key's scopes and the route's own rules, and returns its JSON answer. */
   ask<L extends keyof Answers>(line: L, call?: RouteCall, options?: AskOptions): Promise<Answers[L]>;
-  askRaw(line: Line, call?: RouteCall): Promise<Reply>;
+  askRaw(line: RouteLine, call?: RouteCall): Promise<Reply>;
   /** Sends progress to a client that asked for it. */
   progress(message: string): Promise<void>;
   /** Aborted when the client cancels, or the key is revoked. */

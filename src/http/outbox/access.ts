@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Request } from "express";
 import type { Clock } from "#src/platform/clock.ts";
-import { bearerOf, isFromLoopback, isToken } from "../framework/insiders.ts";
+import { bearerOf, isFromLoopback, isToken } from "../framework/trustedCallers.ts";
 
 export type OutboxAccessOptions = {
   /** The operator's token; undefined: no access by token. */

@@ -6,4 +6,4 @@ export const documentReply = (status: number, document: string, headers: Record<
   new Reply({ bytes: Buffer.from(document) }, status, { ...consoleHeaders, ...headers });
 
 /** Redirects the browser with 303. */
-export const leadTo = (path: string): Reply => documentReply(303, "", { Location: path });
+export const redirectTo = (path: string): Reply => documentReply(303, "", { Location: path });

@@ -1,9 +1,9 @@
-import { html, type Markup, type Value } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { frameStyleHash, headersOf } from "#src/html/page.ts";
 import type { Assets } from "./assets.ts";
 
 /** A page outside of any workspace, for visitors who are not signed in or have no workspace. */
-export const plainDocument = (title: string, main: Value, { assets }: { assets: Assets }): string => {
+export const plainDocument = (title: string, main: MarkupValue, { assets }: { assets: Assets }): string => {
   const body = html`
 <header class="top"><p class="brand"><a href="/"><span aria-hidden="true">✓</span> Countersign</a></p></header>
 <main id="main">${main}</main>`;

@@ -70,7 +70,7 @@ export function linkDoor<Link>(
 }
 
 /** Handles a request for an existing link. */
-export const throughLink =
+export const onLink =
   <Link>(door: Door<Link>, work: (link: Link, call: Admitted<Link>) => Promise<Reply | undefined>): RequestHandler =>
   async (request, response) => {
     await answer({ request, response }, door, (admitted) => work(admitted.who, admitted));

@@ -4,13 +4,13 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 const nonceLifetimeMs = 60 * 60 * 1000;
 
 /** The complete action of a page's button: a nonce for one action is invalid for another. The first part names the kind of page. */
-export type Bound = readonly [page: string, ...parts: (string | number)[]];
+export type NonceBinding = readonly [page: string, ...parts: (string | number)[]];
 
 /**
  * Proves that this page was fetched within the last hour; a request sent without opening the page has no nonce. Format: `<expiry in
  * ms>.<hmac>`.
  */
-export function issueNonce(key: Buffer, bound: Bound, nowMs: number): string {
+export function issueNonce(key: Buffer, bound: NonceBinding, nowMs: number): string {
   const expiry = nowMs + nonceLifetimeMs;
   return `${expiry}.${macOf(key, bound, expiry)}`;
 }
@@ -18,7 +18,7 @@ export function issueNonce(key: Buffer, bound: Bound, nowMs: number): string {
 /** True if the nonce was issued for this action within the last hour. */
 export function checkNonce(
   key: Buffer,
-  bound: Bound,
+  bound: NonceBinding,
   { nonce, nowMs }: { nonce: string; nowMs: number },
 ): "good" | "expired" | "wrong" {
   const [, digits, mac] = /^(\d{1,16})\.([\w-]{43})$/.exec(nonce) ?? [];
@@ -28,7 +28,7 @@ export function checkNonce(
   return nowMs < expiry ? "good" : "expired";
 }
 
-const macOf = (key: Buffer, bound: Bound, expiry: number): string =>
+const macOf = (key: Buffer, bound: NonceBinding, expiry: number): string =>
   createHmac("sha256", key)
     .update(JSON.stringify([...bound, expiry]))
     .digest("base64url");

@@ -4,7 +4,7 @@ import type { Session, Sessions } from "#src/platform/accounts/sessions.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import { memberStream } from "#streams/member/events.ts";
 import type { Credential } from "../framework/door.ts";
-import type { InFlight } from "../framework/keys/inFlight.ts";
+import type { RequestsInFlight } from "../framework/keys/requestsInFlight.ts";
 import type { SessionPrincipal } from "../framework/principal.ts";
 import { scopesOf } from "../framework/roles.ts";
 import type { SessionCookie } from "./cookie.ts";
@@ -40,7 +40,7 @@ export type SessionOptions = {
   deps: { accounts: { sessions: Sessions } };
   cookie: SessionCookie;
   principalOf: PrincipalOf;
-  inFlight: InFlight;
+  inFlight: RequestsInFlight;
   /** Resolves when this instance has read every revocation that another instance has confirmed. */
   upToDate(): void | Promise<void>;
 };

@@ -1,7 +1,7 @@
 import { TaskFault } from "#src/platform/threadPool/faults.ts";
 import type { ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
-import { createRecentReadings } from "./recentReadings.ts";
+import { createParsedMailCache } from "./parsedMailCache.ts";
 
 export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
 
@@ -17,7 +17,7 @@ export type MailParser = {
 /** Parses mail in the threads of a pool, which limits time and memory. */
 export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<ParseLimits> = {}): MailParser {
   const { maxHtmlBytes = 1024 * 1024, maxTextBytes = 1024 * 1024, maxAttachments = 100 } = limits;
-  const recent = createRecentReadings();
+  const recent = createParsedMailCache();
 
   async function read(raw: Buffer, turn: string): Promise<ParsedMail> {
     const job = { name: "parse", bytes: raw, limits: { maxHtmlBytes, maxTextBytes, maxAttachments } } as const;

@@ -13,11 +13,11 @@ export type MailTransaction = {
   from: string;
   /** Raw bytes as received after DATA. */
   raw: Buffer;
-  remote: Remote;
+  remote: RemoteClient;
 };
 
 /** The client that handed the mail over. */
-export type Remote = {
+export type RemoteClient = {
   ip: string;
   /** Name given in its greeting; "" if it gave none. */
   helo: string;

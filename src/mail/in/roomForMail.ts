@@ -21,7 +21,7 @@ export type RoomForMail = {
  * Returns the workspaces that accept no more mail, with the MB each holds: those above their own limit and, while the total is above its
  * limit, those above their fair share. So a workspace that holds little is never refused because of others.
  */
-export function withoutRoom(
+export function workspacesWithoutRoom(
   held: readonly UnansweredMail[],
   { workspaceMb, allMb }: MailRoomLimits,
 ): Map<string, number> {
@@ -58,7 +58,7 @@ export async function watchRoomForMail(
 
   async function look(): Promise<void> {
     const former = full;
-    full = withoutRoom(await heldNow(), limits);
+    full = workspacesWithoutRoom(await heldNow(), limits);
     for (const [workspace_id, mb] of full)
       if (!former.has(workspace_id))
         log.warn({ workspace_id, mb }, "a workspace receives no mail: it holds too much unanswered mail");

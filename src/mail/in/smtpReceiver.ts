@@ -9,14 +9,14 @@ import { networksOf } from "./smtp/addresses.ts";
 import { type BudgetLimits, createBudget } from "./smtp/budget.ts";
 import type { Pem } from "./smtp/certificate.ts";
 import { createClients } from "./smtp/clients.ts";
+import { createConnectionGate } from "./smtp/connectionGate.ts";
 import { createReceive } from "./smtp/content.ts";
-import { createDoor } from "./smtp/door.ts";
 import { createEnvelopes } from "./smtp/envelope.ts";
-import { createGuests } from "./smtp/guests.ts";
-import { type PublicLimits, strangerLimits } from "./smtp/limits.ts";
+import { type PublicLimits, publicLimits } from "./smtp/limits.ts";
 import { listening } from "./smtp/listen.ts";
 import { acceptQuotedAddresses } from "./smtp/quotedAddresses.ts";
-import { Reply } from "./smtp/reply.ts";
+import { createSessionPeers } from "./smtp/sessionPeers.ts";
+import { SmtpReply } from "./smtp/smtpReply.ts";
 import { storableLine } from "./storable.ts";
 
 export type SmtpReceiverOptions = {
@@ -81,11 +81,15 @@ export type SmtpReceiver = {
  */
 export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<SmtpReceiver> {
   const { reception, logger, maxBytes = 30 * 1024 * 1024, maxBufferedBytes = 256 * 1024 * 1024 } = options;
-  const limits = { ...strangerLimits, ...options.limits };
+  const limits = { ...publicLimits, ...options.limits };
   const relays = networksOf(options.relays ?? []);
   const onRefused = (reason: MailRefusal) => options.metrics?.mailRefused(reason);
   const clients = createClients(relays);
-  const guests = createGuests({ limits, onRefused, showOut: (id, sentence) => connectionOf(id)?.send(421, sentence) });
+  const guests = createSessionPeers({
+    limits,
+    onRefused,
+    showOut: (id, sentence) => connectionOf(id)?.send(421, sentence),
+  });
   const envelopes = createEnvelopes({
     ...{ reception, onRefused, patienceMs: options.resolveMs ?? 5_000, isFull: options.isFull ?? (() => false) },
     budget: createBudget({ ...usualBudget, ...options.budget }, { now: () => Date.now(), onOver: tellOverBudget }),
@@ -125,7 +129,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     },
     onMailFrom: ({ address }, _session, reply) => {
       try {
-        if (!isAddress(address)) throw new Reply(501, "Bad sender address");
+        if (!isAddress(address)) throw new SmtpReply(501, "Bad sender address");
         requireDisk();
         reply();
       } catch (error) {
@@ -158,13 +162,13 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
   function requireDisk(): void {
     if (!options.isDiskFull?.()) return;
     onRefused("disk");
-    throw new Reply(452, "Insufficient storage at the moment, please try again later");
+    throw new SmtpReply(452, "Insufficient storage at the moment, please try again later");
   }
 
-  function notNow(error: unknown): Reply {
-    if (error instanceof Reply) return error;
+  function notNow(error: unknown): SmtpReply {
+    if (error instanceof SmtpReply) return error;
     logger.error({ err: error }, "cannot accept a mail; its sender will retry");
-    return new Reply(451, "Cannot be stored at the moment, please try again later");
+    return new SmtpReply(451, "Cannot be stored at the moment, please try again later");
   }
 
   function tellOverBudget(remote: string, identity: string): void {
@@ -175,13 +179,13 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     return [...server.connections].find((connection) => connection.id === id);
   }
 
-  const door = createDoor({
+  const door = createConnectionGate({
     ...{ relays, perAddress: limits.connections, inAll: options.maxConnections ?? 1_000, onRefused },
     proxied: options.proxied ?? false,
     onPastProxy: atMostEvery(60_000, (remote: string) =>
       logger.warn({ remote }, "a connection for mail bypassed the proxy, from an address not in SMTP_IN_RELAYS"),
     ),
-    letIn(socket, visitor, leave) {
+    admit(socket, visitor, leave) {
       const id = randomUUID();
       guests.enter(id, visitor, () => {
         leave();

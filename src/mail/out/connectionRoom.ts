@@ -24,14 +24,14 @@ export const usualRoom: RelayConnectionLimits = {
 };
 
 /** A ready connection, and a promise that settles when it has closed. */
-export type Opened<C> = { connection: C; closed: Promise<unknown> };
+export type OpenedConnection<C> = { connection: C; closed: Promise<unknown> };
 
 export type ConnectionRoom = {
   /**
    * Opens a connection once there is room for it. Waiting is not a failure. A caller with `comesBack` gets NoRoom if that takes long.
    * Throws the error of `open` if the relay accepted no connection, but NoRoom if the relay is only busy.
    */
-  take<C>(open: () => Promise<Opened<C>>, caller: { comesBack: boolean }): Promise<C>;
+  take<C>(open: () => Promise<OpenedConnection<C>>, caller: { comesBack: boolean }): Promise<C>;
   /**
    * Resolves when a caller that got NoRoom should retry: as many callers resume as may connect or wait here, in order of asking. A name
    * that asks again keeps its place. While the relay is busy or away, one caller resumes at a time.
@@ -138,9 +138,9 @@ export function createConnectionRoom(
 
   /** Waits for a place and takes it for the connection that `open` starts. A caller that cannot come back waits until `patientUntil`. */
   function enter<C>(
-    open: () => Promise<Opened<C>>,
+    open: () => Promise<OpenedConnection<C>>,
     { comesBack, patientUntil }: { comesBack: boolean; patientUntil: number },
-  ): Promise<{ attempt: Promise<Opened<C>> }> {
+  ): Promise<{ attempt: Promise<OpenedConnection<C>> }> {
     return new Promise((resolve, reject) => {
       let patience: NodeJS.Timeout | undefined;
       const waiter: WaitingCaller = {

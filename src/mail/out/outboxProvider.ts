@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { MailProvider, MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { HandOverOutcome, MailProvider, MayStillSend, OutgoingMail } from "#src/mail/mailProvider.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 
 export type OutboxProvider = Required<Omit<MailProvider, "whenRoom" | "letNobodyIn" | "checkCredentials">> & {
@@ -51,7 +51,7 @@ export function createOutboxProvider(database: Database): OutboxProvider {
 
 const insert = "insert into work.outbox (attempt_id, message_id, envelope, mime) values ($1, $2, $3, $4) returning id";
 
-async function handOver(pool: pg.Pool, mail: OutgoingMail, mayWrite: MayWrite): Promise<Outcome> {
+async function handOver(pool: pg.Pool, mail: OutgoingMail, mayWrite: MayStillSend): Promise<HandOverOutcome> {
   const client = await pool.connect().catch((error: Error) => error);
   if (client instanceof Error) return { kind: "not_handed_over", message: client.message };
   let broken = false;

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
-import type { MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { HandOverOutcome, MayStillSend, OutgoingMail } from "#src/mail/mailProvider.ts";
 
 /** nodemailer's error. `command` is omitted on purpose: it names CONN for a connection lost after the final dot. */
 type SmtpError = Error & { code?: string; response?: string; responseCode?: number | false };
@@ -17,16 +17,16 @@ const chunkBytes = 64 * 1024;
  */
 export function handOverBySmtp(
   connection: SMTPConnection,
-  { mail, mayWrite }: { mail: OutgoingMail; mayWrite: MayWrite },
+  { mail, mayWrite }: { mail: OutgoingMail; mayWrite: MayStillSend },
   limits: HandOverLimits,
-): Promise<Outcome> {
+): Promise<HandOverOutcome> {
   return new Promise((resolve) => {
     // nodemailer records its results on the envelope object it is given.
     const envelope: SmtpEnvelope = { from: mail.envelope.from, to: [...mail.envelope.to], size: mail.mime.length };
     let settled = false;
     let timer = setTimeout(() => settle(lost("no go-ahead in time")), limits.envelopeMs * envelope.to.length);
 
-    const settle = (outcome: Outcome) => {
+    const settle = (outcome: HandOverOutcome) => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
@@ -34,7 +34,10 @@ export function handOverBySmtp(
       if (!content.finished()) content.stream.destroy();
       resolve(outcome);
     };
-    const lost = (message: string): Outcome => ({ kind: content.begun() ? "unknown" : "not_handed_over", message });
+    const lost = (message: string): HandOverOutcome => ({
+      kind: content.begun() ? "unknown" : "not_handed_over",
+      message,
+    });
     const within = (ms: number, what: string) => {
       clearTimeout(timer);
       timer = setTimeout(() => settle(lost(what)), ms);
@@ -103,7 +106,7 @@ function contentOf(mime: Buffer, hooks: ContentHooks) {
   return { stream, begun: () => begun, finished: () => finished };
 }
 
-async function says(mayWrite: MayWrite): Promise<boolean> {
+async function says(mayWrite: MayStillSend): Promise<boolean> {
   try {
     return await mayWrite();
   } catch {
@@ -112,7 +115,7 @@ async function says(mayWrite: MayWrite): Promise<boolean> {
 }
 
 /** Interprets a reply of the server, or nodemailer's refusal to offer the mail; undefined if the error is not an answer. */
-function answer(error: SmtpError, envelope: SmtpEnvelope, begun: boolean): Outcome | undefined {
+function answer(error: SmtpError, envelope: SmtpEnvelope, begun: boolean): HandOverOutcome | undefined {
   if (!begun) {
     const refusal = refusedRecipients(envelope);
     if (refusal) return refusal;
@@ -128,13 +131,13 @@ function answer(error: SmtpError, envelope: SmtpEnvelope, begun: boolean): Outco
   return refusalBy(error);
 }
 
-function refusalBy(error: SmtpError): Extract<Outcome, { kind: "refused" }> | undefined {
+function refusalBy(error: SmtpError): Extract<HandOverOutcome, { kind: "refused" }> | undefined {
   const [, code] = /^([45]\d\d)(?:[ -]|$)/.exec(error.response ?? "") ?? [];
   return code ? { kind: "refused", retryable: code.startsWith("4"), code, message: error.message } : undefined;
 }
 
 /** A refused recipient refuses the whole mail, permanently if one refusal is permanent. */
-function refusedRecipients(envelope: SmtpEnvelope): Outcome | undefined {
+function refusedRecipients(envelope: SmtpEnvelope): HandOverOutcome | undefined {
   const refusals = (envelope.rejectedErrors ?? []).map(refusalBy).filter((refusal) => refusal !== undefined);
   return refusals.find((refusal) => !refusal.retryable) ?? refusals[0];
 }

@@ -1,11 +1,16 @@
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, ProviderBusy, type ReadyConnection } from "#src/mail/mailProvider.ts";
-import { createConnectionRoom, type Opened, type RelayConnectionLimits, usualRoom } from "./connectionRoom.ts";
+import {
+  createConnectionRoom,
+  type OpenedConnection,
+  type RelayConnectionLimits,
+  usualRoom,
+} from "./connectionRoom.ts";
 import { createSmtpAccessToken, type SmtpAccessToken } from "./smtpAccessToken.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
 import { readSmtpUrl, type SmtpRelaySettings } from "./smtpUrl/smtpUrl.ts";
-import { authPlain, type Hide, hiding, withoutSecrets } from "./withoutSecrets.ts";
+import { authPlain, createSecretHider, type HideSecrets, withoutSecrets } from "./withoutSecrets.ts";
 
 /** Time limits of each stage, in milliseconds. */
 export type SmtpTimeouts = {
@@ -40,12 +45,12 @@ export function createSmtpProvider(
   const sockets = new Set<SMTPConnection>();
   const room = createConnectionRoom({ ...usualRoom, ...roomLimits });
 
-  async function open(): Promise<Opened<ReadyConnection>> {
+  async function open(): Promise<OpenedConnection<ReadyConnection>> {
     const settings = readAnew(relay);
     await accessToken?.ready();
     const signIn = accessToken ?? settings.password;
     // A token may be replaced during authentication.
-    const hide: Hide = (words) => hiding(secretsOf(signIn))(words);
+    const hide: HideSecrets = (words) => createSecretHider(secretsOf(signIn))(words);
     const connection = new SMTPConnection({
       ...settings.connection,
       connectionTimeout: limits.readyMs,

@@ -1,13 +1,13 @@
-import type { Outcome, ReadyConnection } from "#src/mail/mailProvider.ts";
+import type { HandOverOutcome, ReadyConnection } from "#src/mail/mailProvider.ts";
 
 /** Shortest secret that is hidden: shorter ones occur in too many words, and hiding them would spoil the provider's message. */
 const shortest = 4;
 
 /** Removes secrets from a provider's message, in each form in which they were sent to it. */
-export type Hide = (words: string) => string;
+export type HideSecrets = (words: string) => string;
 
 /** `secrets`: plain, and in each form in which they are sent. */
-export function hiding(secrets: readonly string[]): Hide {
+export function createSecretHider(secrets: readonly string[]): HideSecrets {
   const forms = secrets
     .filter((secret) => secret.length >= shortest)
     .flatMap((secret) => [secret, base64(secret), encodeURIComponent(secret)])
@@ -25,12 +25,12 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
  * Wraps a connection so that the provider's messages contain no secrets: a relay may repeat what it was sent, and its messages are
  * recorded and shown.
  */
-export const withoutSecrets = (connection: ReadyConnection, hide: Hide): ReadyConnection => ({
+export const withoutSecrets = (connection: ReadyConnection, hide: HideSecrets): ReadyConnection => ({
   discard: () => connection.discard(),
   handOver: async (mail, mayWrite) => hidden(await connection.handOver(mail, mayWrite), hide),
 });
 
-function hidden(outcome: Outcome, hide: Hide): Outcome {
+function hidden(outcome: HandOverOutcome, hide: HideSecrets): HandOverOutcome {
   if (outcome.kind !== "accepted") return { ...outcome, message: hide(outcome.message) };
   const { response, providerId } = outcome;
   return { ...outcome, response: hide(response), ...(providerId !== undefined && { providerId: hide(providerId) }) };

@@ -1,12 +1,12 @@
 /** A set of hashes, 8 bytes each. */
-export type Marks = {
+export type BlobMarks = {
   add(sha256: string): void;
   /** True for each hash that was added. A false positive needs a hash with the same first 64 bits, that is billions of hashes. */
   has(sha256: string): boolean;
 };
 
 /** Creates a compact set of hashes for logs of any length: a Set of strings takes fifteen times the memory. */
-export function createMarks(room = 1 << 16): Marks {
+export function createMarks(room = 1 << 16): BlobMarks {
   let kept = new BigUint64Array(room);
   let count = 0;
   let sorted = true;

@@ -4,7 +4,7 @@ import { blobsInContent, blobsOf, contentBlobOf, deliveriesExpiredBy, deliveryOf
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Blobs } from "./blobs.ts";
-import { createMarks, type Marks } from "./marks.ts";
+import { type BlobMarks, createMarks } from "./marks.ts";
 
 /** A stored blob: its hash in lower-case hex, its size in bytes. */
 export type StoredBlob = { sha256: string; size: number };
@@ -99,7 +99,7 @@ async function expiredDeliveries(store: SweepOptions["store"]): Promise<Readonly
   return expired;
 }
 
-async function mark(event: Recorded, { blobs, marks }: { blobs: Pick<Blobs, "get">; marks: Marks }): Promise<void> {
+async function mark(event: Recorded, { blobs, marks }: { blobs: Pick<Blobs, "get">; marks: BlobMarks }): Promise<void> {
   for (const sha256 of blobsOf(event)) marks.add(sha256);
   const contentBlob = contentBlobOf(event);
   if (contentBlob === null) return;

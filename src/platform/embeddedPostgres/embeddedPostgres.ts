@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { StartError } from "#src/platform/startError.ts";
-import { preparePlace, type ServerPlace } from "./place.ts";
+import { prepareDirectories, type ServerDirectories } from "./directories.ts";
 import { initialise, type Launched, launch, type Postmaster, readPostmaster, stop } from "./postmaster.ts";
 import { adminRole, createRoles, ownerRole, serviceRole, urlOf } from "./roles.ts";
 
@@ -49,7 +49,7 @@ export async function startEmbeddedPostgres({
   beside,
   ending = new AbortController().signal,
 }: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const place = await inWords(dataDir, () => preparePlace(resolve(dataDir)));
+  const place = await inWords(dataDir, () => prepareDirectories(resolve(dataDir)));
   const shared = beside ? await untilReady(place) : undefined;
   if (shared) return describe(place, shared, async () => {});
 
@@ -67,9 +67,9 @@ export async function startEmbeddedPostgres({
   return describe(place, server, stopServer);
 }
 
-type KeptServer = { place: ServerPlace; dataDir: string; logger: Logger };
+type KeptServer = { place: ServerDirectories; dataDir: string; logger: Logger };
 
-const describe = (place: ServerPlace, server: Postmaster, stopServer: () => Promise<void>): EmbeddedPostgres => ({
+const describe = (place: ServerDirectories, server: Postmaster, stopServer: () => Promise<void>): EmbeddedPostgres => ({
   ownerUrl: urlOf(place, server, ownerRole),
   serviceUrl: urlOf(place, server, serviceRole),
   adminUrl: urlOf(place, server, adminRole),
@@ -143,7 +143,7 @@ async function launchAlone(
   );
 }
 
-async function untilReady(place: ServerPlace): Promise<Postmaster | undefined> {
+async function untilReady(place: ServerDirectories): Promise<Postmaster | undefined> {
   for (;;) {
     const server = await readPostmaster(place);
     if (!server || server.ready) return server;
@@ -151,7 +151,7 @@ async function untilReady(place: ServerPlace): Promise<Postmaster | undefined> {
   }
 }
 
-async function requireSameMajor(place: ServerPlace, ending: AbortSignal): Promise<void> {
+async function requireSameMajor(place: ServerDirectories, ending: AbortSignal): Promise<void> {
   const versionFile = join(place.pgdata, "PG_VERSION");
   const found = await readFile(versionFile, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;

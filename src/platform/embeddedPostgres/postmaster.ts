@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { StartError } from "#src/platform/startError.ts";
-import type { ServerPlace } from "./place.ts";
+import type { ServerDirectories } from "./directories.ts";
 import { scheduleInBatches } from "./scheduling.ts";
 
 const run = promisify(execFile);
@@ -43,7 +43,7 @@ const settings = {
 };
 
 /** Creates the database cluster atomically. */
-export async function initialise(place: ServerPlace, signal?: AbortSignal): Promise<void> {
+export async function initialise(place: ServerDirectories, signal?: AbortSignal): Promise<void> {
   await discardUnfinished(place);
   const unfinished = await mkdtemp(`${place.pgdata}.new-`);
   const passwordFile = `${unfinished}.password`;
@@ -68,7 +68,7 @@ export async function initialise(place: ServerPlace, signal?: AbortSignal): Prom
   await rename(unfinished, place.pgdata).catch(() => rm(unfinished, { recursive: true, force: true }));
 }
 
-async function discardUnfinished({ directory }: ServerPlace): Promise<void> {
+async function discardUnfinished({ directory }: ServerDirectories): Promise<void> {
   for (const name of await readdir(directory)) {
     const path = join(directory, name);
     if (name.startsWith("pgdata.new-") && Date.now() - (await stat(path)).mtimeMs > 60_000)
@@ -83,7 +83,7 @@ const maxSocketPath = 103;
  * Returns the directory of the Unix socket: the data directory, which only its owner can access. A statement over a Unix socket takes about
  * a third less CPU time on both sides than over TCP. "" if the path is too long for a socket; then TCP is used.
  */
-export function socketDirectory({ pgdata }: Pick<ServerPlace, "pgdata">): string {
+export function socketDirectory({ pgdata }: Pick<ServerDirectories, "pgdata">): string {
   return process.platform !== "win32" && Buffer.byteLength(join(pgdata, socketName(65_535))) <= maxSocketPath
     ? pgdata
     : "";
@@ -92,7 +92,11 @@ export function socketDirectory({ pgdata }: Pick<ServerPlace, "pgdata">): string
 const socketName = (port: number | ""): string => `.s.PGSQL.${port}`;
 
 /** Starts a server on `port` and waits until it is ready. Undefined if it ended for a transient reason. `ending` aborts the start. */
-export async function launch(place: ServerPlace, port: number, ending?: AbortSignal): Promise<Launched | undefined> {
+export async function launch(
+  place: ServerDirectories,
+  port: number,
+  ending?: AbortSignal,
+): Promise<Launched | undefined> {
   await removeForeignLock(place);
   const log = await open(place.logFile, "w", 0o600);
   const all = { ...settings, unix_socket_directories: socketDirectory(place), [keeper]: String(process.pid) };
@@ -127,14 +131,14 @@ export async function launch(place: ServerPlace, port: number, ending?: AbortSig
  * Throws PostgreSQL's error as a sentence, unless the cause is transient: another server uses the port or the data, or processes of a
  * killed one still run.
  */
-async function requirePassing(place: ServerPlace): Promise<void> {
+async function requirePassing(place: ServerDirectories): Promise<void> {
   const said = await readFile(place.logFile, "utf8");
   if (!/could not bind|could not create any TCP|lock file .* already exists|is still in use/.test(said))
     throw startFailure(place, said);
 }
 
 /** Returns the server that runs on `place`; undefined if none does, whatever files a killed one left. */
-export async function readPostmaster(place: ServerPlace): Promise<Postmaster | undefined> {
+export async function readPostmaster(place: ServerDirectories): Promise<Postmaster | undefined> {
   const lines = (await readLock(place)).split("\n");
   const pid = Number(lines[0]);
   if (!(pid > 0) || !(await isServerOf(place, pid))) return undefined;
@@ -143,13 +147,13 @@ export async function readPostmaster(place: ServerPlace): Promise<Postmaster | u
 }
 
 /** Removes the sockets that killed servers left on other ports. */
-async function removeStaleSockets({ pgdata }: ServerPlace, port: number): Promise<void> {
+async function removeStaleSockets({ pgdata }: ServerDirectories, port: number): Promise<void> {
   const isStale = (name: string) => name.startsWith(socketName("")) && name.replace(/\.lock$/, "") !== socketName(port);
   for (const name of (await readdir(pgdata)).filter(isStale)) await rm(join(pgdata, name), { force: true });
 }
 
 /** Stops a server: open transactions are rolled back, everything committed is on disk, no process is left. */
-export async function stop(place: ServerPlace, pid: number): Promise<void> {
+export async function stop(place: ServerDirectories, pid: number): Promise<void> {
   // Fast shutdown; then immediate shutdown, from which the next start recovers; then by force.
   for (const [signal, seconds] of [["SIGINT", 15] as const, ["SIGQUIT", 5] as const, ["SIGKILL", 5] as const]) {
     try {
@@ -163,21 +167,21 @@ export async function stop(place: ServerPlace, pid: number): Promise<void> {
   }
 }
 
-const asServer = ({ runAs, directory }: ServerPlace) => ({
+const asServer = ({ runAs, directory }: ServerDirectories) => ({
   ...(runAs && { uid: runAs.uid, gid: runAs.gid }),
   cwd: directory,
   // Our environment is not passed on: it contains secrets, and PG… variables would change the server's behaviour.
   env: { LC_ALL: "C", TZ: "UTC" },
 });
 
-const lockFile = (place: ServerPlace): string => join(place.pgdata, "postmaster.pid");
-const readLock = (place: ServerPlace): Promise<string> => readFile(lockFile(place), "utf8").catch(() => "");
+const lockFile = (place: ServerDirectories): string => join(place.pgdata, "postmaster.pid");
+const readLock = (place: ServerDirectories): Promise<string> => readFile(lockFile(place), "utf8").catch(() => "");
 
 /**
  * Removes a lock file whose process id now belongs to another process, as after a restart of the machine: PostgreSQL refuses to start over
  * a lock that names a live process. Without the lock it still checks that no process of the old server uses its shared memory.
  */
-async function removeForeignLock(place: ServerPlace): Promise<void> {
+async function removeForeignLock(place: ServerDirectories): Promise<void> {
   const pid = Number.parseInt(await readLock(place), 10);
   if (isAlive(pid) && !(await isServerOf(place, pid))) await rm(lockFile(place), { force: true });
 }
@@ -200,7 +204,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** True if the process is alive and a postmaster of our data directory. */
-async function isServerOf(place: ServerPlace, pid: number): Promise<boolean> {
+async function isServerOf(place: ServerDirectories, pid: number): Promise<boolean> {
   const { command } = isAlive(pid) ? await processOf(pid) : nowhere;
   return command.includes("postgres") && command.includes(place.pgdata);
 }
@@ -224,7 +228,7 @@ async function processOf(pid: number): Promise<{ parent: number; command: string
   }
 }
 
-function startFailure({ logFile }: ServerPlace, said: string): StartError {
+function startFailure({ logFile }: ServerDirectories, said: string): StartError {
   const reason = /(?:FATAL|PANIC|error):\s*(.+)/i.exec(said)?.[1] ?? said.trim().split("\n").at(-1);
   return new StartError(`The embedded PostgreSQL did not start: ${reason}. See its log ${logFile}.`);
 }

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { ServerPlace } from "./place.ts";
+import type { ServerDirectories } from "./directories.ts";
 import type { Postmaster } from "./postmaster.ts";
 
 export const adminRole = "postgres";
@@ -12,7 +12,7 @@ const database = "countersign";
  * server's Unix socket, as in PostgreSQL's own programs; without it the same URL uses TCP.
  */
 export function urlOf(
-  place: ServerPlace,
+  place: ServerDirectories,
   { port, socketIn }: Pick<Postmaster, "port" | "socketIn">,
   role: string,
 ): string {
@@ -23,7 +23,7 @@ export function urlOf(
 }
 
 /** Creates the service's database, its owner, and the role that has only the rights granted by the owner, unless they exist. */
-export async function createRoles(place: ServerPlace, server: Postmaster): Promise<void> {
+export async function createRoles(place: ServerDirectories, server: Postmaster): Promise<void> {
   const admin = new pg.Client(urlOf(place, server, adminRole));
   await admin.connect();
   try {

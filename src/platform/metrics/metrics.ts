@@ -35,7 +35,7 @@ export type MailRefusal =
   | "disk";
 
 /** Depths of all queues, read on request. For readers of the log, in positions. */
-export type Depths = {
+export type QueueDepths = {
   projectionLag: ReadonlyMap<string, number>;
   /** 1 for a read model that was ejected from the main group, 0 for those in it. */
   projectionLeft: ReadonlyMap<string, number>;

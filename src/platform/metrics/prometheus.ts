@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { createSingleFlight } from "#src/platform/singleFlight.ts";
-import { type Depths, type Measure, type Metrics, measures } from "./metrics.ts";
+import { type Measure, type Metrics, measures, type QueueDepths } from "./metrics.ts";
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -16,15 +16,15 @@ const deliveryOutcomes: Record<string, string> = {
   DeliveryComplained: "complained",
 };
 
-export type Sources = {
+export type MetricSources = {
   /** Reads the depths. If it rejects, its gauges are left out until it works again. */
-  depths: () => Promise<Depths>;
+  depths: () => Promise<QueueDepths>;
   /** Returns the memory used by cached states, in bytes. */
   stateBytes: () => number;
 };
 
 /** Exports metrics in Prometheus's text format. */
-export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
+export function prometheusMetrics({ depths, stateBytes }: MetricSources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -75,7 +75,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
 const shown = ({ name, help, labels }: Measure) => ({ name, help, labelNames: [...labels] });
 
 /** Resets and sets every gauge, so that a label that is gone, or unknown now, is not exported with its old value. */
-function depthGauges(registers: Registry[]): (depths: Depths | undefined) => void {
+function depthGauges(registers: Registry[]): (depths: QueueDepths | undefined) => void {
   const gauge = (measure: Measure) => new Gauge({ ...shown(measure), registers });
   const by = (measure: Measure) => [measure.labels[0] as string, gauge(measure)] as const;
   const gauges = {

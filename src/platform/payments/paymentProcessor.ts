@@ -1,9 +1,6 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Plan } from "#streams/workspace/events.ts";
-
-/** Plans that are paid for. */
-export type PaidPlan = Exclude<Plan, "builder_pack">;
-export type Interval = "monthly" | "annual";
+import type { PaidPlan } from "#streams/billing/events.ts";
+import type { Interval } from "#streams/workspace/events.ts";
 
 /**
  * The processor gave no usable answer: it is down, slow, overloaded, or another server answered in its place. A later retry may succeed.

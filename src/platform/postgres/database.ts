@@ -13,7 +13,7 @@ export { NotRun };
 export type Sql = Tx;
 
 /** SQL under one role. Every query throws Unavailable if the server cannot be reached or does not answer. */
-export type Role = Sql & {
+export type DatabaseRole = Sql & {
   /**
    * Runs a transaction on one connection. A failed statement fails the transaction, even if `work` does not await it or catches its error.
    * Throws OutcomeUnknown if the connection was lost at the commit: the transaction may have been committed.
@@ -22,16 +22,16 @@ export type Role = Sql & {
 };
 
 /** The service's role, with the rights granted by the migrations, and the owner of the tables as a second role. */
-export type Database = Role & {
+export type Database = DatabaseRole & {
   /** Reads of the read models, by workspace. */
   reads: Reads;
   /**
    * The service's role, for projections and processes: few connections, so that few have to plan its large statements. They have the
    * settings of `ofBackground`. Each statement is a single command, which a connection parses and plans once.
    */
-  background: Role;
+  background: DatabaseRole;
   /** For DDL of read models alone: no statement timeout, at most two connections, opened when first used. */
-  owner: Role;
+  owner: DatabaseRole;
   /** Pool of the service's role, for callers that need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
   pool: pg.Pool;
   /**
@@ -165,7 +165,7 @@ function surviveLostConnections(
   });
 }
 
-const roleOf = (pool: pg.Pool, stated: typeof named = nameWork): Role => ({
+const roleOf = (pool: pg.Pool, stated: typeof named = nameWork): DatabaseRole => ({
   query: (text, values) => onConnection(pool, (pipeline) => pipeline.ask(stated(text, values))) as never,
   transaction: (work) => inTransaction(pool, work, { stated }),
 });

@@ -1,12 +1,18 @@
+import {
+  type CostlyFunction,
+  type CostlyFunctionName,
+  costlyFunctions,
+  type InputOf,
+  type ResultOf,
+} from "./costlyFunctions.ts";
 import { TaskFault, ThreadsAway, TooMuchWork, WaitedTooLong } from "./faults.ts";
 import type { ThreadPool } from "./threadPool.ts";
-import { type InputOf, type ResultOf, type Work, type WorkName, works } from "./works.ts";
 
 /**
  * Runs work of works.ts without blocking others: work that may take long runs in a thread, in turns by workspace. Throws TooMuchWork if its
  * turn did not come in time, if the workspace has used up its time of this minute, or if no thread can be started.
  */
-export type CostlyWork = <Name extends WorkName>(
+export type CostlyWork = <Name extends CostlyFunctionName>(
   name: Name,
   input: InputOf<Name>,
   workspaceId: string,
@@ -19,8 +25,11 @@ const noBytes = new Uint8Array();
 
 export const createCostlyWork =
   (pool: Pick<ThreadPool, "run">): CostlyWork =>
-  async <Name extends WorkName>(name: Name, input: InputOf<Name>, workspaceId: string) => {
-    const { load, size, smallSize, quickSize } = works[name] as unknown as Work<InputOf<Name>, ResultOf<Name>>;
+  async <Name extends CostlyFunctionName>(name: Name, input: InputOf<Name>, workspaceId: string) => {
+    const { load, size, smallSize, quickSize } = costlyFunctions[name] as unknown as CostlyFunction<
+      InputOf<Name>,
+      ResultOf<Name>
+    >;
     const characters = size(input);
     if (characters <= smallSize) return (await load())(input);
     const job = { name: "work", work: name, input, bytes: noBytes } as const;

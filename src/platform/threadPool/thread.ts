@@ -5,11 +5,11 @@ import { move, transferableSymbol, valueSymbol } from "piscina";
 import type { DnsAnswers, SmtpSender } from "#src/mail/in/authentication/findings.ts";
 import type { ParsedMail, ParseLimits } from "#src/mail/in/parsedMail.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
-import { type WorkName, works } from "./works.ts";
+import { type CostlyFunctionName, costlyFunctions } from "./costlyFunctions.ts";
 
 /** Task of a thread; `job` is its number in the pool. */
 export type ThreadTask = { job: number; bytes: Uint8Array } /** A work of works.ts. */ & (
-  | { name: "work"; work: WorkName; input: unknown }
+  | { name: "work"; work: CostlyFunctionName; input: unknown }
   | { name: "parse"; limits: ParseLimits }
   /** `isWhole`: `bytes` are the whole mail, so that an unsigned one need not be sent again. */
   | { name: "signers"; isWhole: boolean }
@@ -56,7 +56,7 @@ async function workOn(task: ThreadTask): Promise<() => unknown> {
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   switch (task.name) {
     case "work": {
-      const work = await works[task.work].load();
+      const work = await costlyFunctions[task.work].load();
       return () => work(task.input as never);
     }
     case "parse": {

@@ -2,13 +2,13 @@ import { fileURLToPath } from "node:url";
 import { FixedQueue, Piscina } from "piscina";
 import { createFairQueue } from "./fairQueue.ts";
 import { TaskFault, ThreadsAway, WaitedTooLong } from "./faults.ts";
-import { createSlowTime } from "./slowTime.ts";
+import { createSlowBudget } from "./slowBudget.ts";
 import type { TaskOutcome, ThreadTask } from "./thread.ts";
 
 /** A task for a thread, by name (thread.ts). `bytes` are copied for each attempt; the caller's are not changed. */
-export type Job = ThreadTask extends infer Task ? (Task extends unknown ? Omit<Task, "job"> : never) : never;
+export type PoolJob = ThreadTask extends infer Task ? (Task extends unknown ? Omit<Task, "job"> : never) : never;
 
-export type JobOptions = {
+export type PoolJobOptions = {
   /** Owner of the work: an identity for mail, a workspace for requests. Owners take turns. */
   turn: string;
   /** True if the job is known to take long: it goes to the slow lane at once, as a large mail does. */
@@ -22,7 +22,7 @@ export type ThreadPool = {
    * Runs the job in a thread. Throws TaskFault if the job crashed its thread or took too long, WaitedTooLong if its turn did not come
    * within `waitMs`, and ThreadsAway if no thread can be started, or the pool is closed.
    */
-  run<T>(job: Job, options: JobOptions): Promise<T>;
+  run<T>(job: PoolJob, options: PoolJobOptions): Promise<T>;
   /** Returns counts since the pool was created. */
   counts(): PoolCounts;
   /** Ends the threads; jobs in progress reject. */
@@ -66,8 +66,8 @@ const usual: ThreadLimits = {
 };
 
 type Task = {
-  job: Job;
-  options: JobOptions;
+  job: PoolJob;
+  options: PoolJobOptions;
   resolve(result: unknown): void;
   reject(error: unknown): void;
   /** Timer while it waits for a thread, if its wait is limited. */
@@ -103,7 +103,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
   const { threads, firstTryMs, slowMs, slowPerMinuteMs, largeBytes, maxHeapMb } = { ...usual, ...limits };
   const quick = createFairQueue<Task>();
   const slow = createFairQueue<Task>();
-  const slowTime = createSlowTime(slowPerMinuteMs);
+  const slowTime = createSlowBudget(slowPerMinuteMs);
   const runs = new Map<number, TaskRun>();
   const counts: PoolCounts = { begun: 0, setBack: 0, givenUp: 0, slowAtOnce: 0 };
   let pool: Piscina | undefined;
@@ -144,7 +144,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
   const isSpent = ({ task }: TaskRun): boolean => slowTime.isSpent(task.options.turn);
 
   /** Milliseconds for a job whose owner has used up its slow time: a large mail takes longer than others without being slow. */
-  const shortMs = ({ bytes }: Job): number => firstTryMs * (1 + Math.floor(bytes.length / largeBytes));
+  const shortMs = ({ bytes }: PoolJob): number => firstTryMs * (1 + Math.floor(bytes.length / largeBytes));
 
   function endAfter(run: TaskRun, lastsMs: number): void {
     run.lastsMs = lastsMs;
@@ -248,7 +248,7 @@ export function createThreadPool(limits: Partial<ThreadLimits & { entry: string 
   }
 
   return {
-    run: <T>(job: Job, options: JobOptions) =>
+    run: <T>(job: PoolJob, options: PoolJobOptions) =>
       new Promise<T>((resolve, reject) => {
         if (closed) reject(closedError());
         else enqueue({ job, options, resolve: resolve as (result: unknown) => void, reject });

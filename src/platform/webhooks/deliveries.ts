@@ -8,7 +8,7 @@ import type { Page, Window } from "#projections/page.ts";
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
 
 /** One attempt. `response_status` null: there was no answer, and `error` says why. */
-export type Attempt = {
+export type WebhookAttempt = {
   /** ISO 8601. */
   at: string;
   response_status: number | null;
@@ -32,7 +32,7 @@ export type NewDelivery = {
 };
 
 /** A queue of deliveries that are sent in order. */
-export type Queue = { webhookId: string; subject: string };
+export type DeliveryQueue = { webhookId: string; subject: string };
 
 /** A delivery whose next attempt has begun. */
 export type BegunDelivery = Pick<NewDelivery, "id" | "event_id" | "body"> & {
@@ -41,7 +41,7 @@ export type BegunDelivery = Pick<NewDelivery, "id" | "event_id" | "body"> & {
 };
 
 /** Consequence of an attempt. `again`: not before so many milliseconds. `interrupted`: does not count. */
-export type Verdict =
+export type AttemptResult =
   | { status: "delivered" | "failed" }
   | { status: "again"; afterMs: number }
   | { status: "interrupted" };
@@ -60,16 +60,16 @@ export type ShownDelivery = {
   duration_ms: number | null;
   created_at: Date;
   ended_at: Date | null;
-  attempt_log: Attempt[];
+  attempt_log: WebhookAttempt[];
 };
 
 export type WebhookDeliveries = {
   /** Adds deliveries and wakes their queues. Known deliveries are not changed. */
   add(deliveries: readonly NewDelivery[]): Promise<void>;
   /** Begins an attempt of the first pending delivery of a queue, for the worker of that queue. Undefined if none is pending. */
-  begin(queue: Queue): Promise<BegunDelivery | { dueInMs: number } | undefined>;
+  begin(queue: DeliveryQueue): Promise<BegunDelivery | { dueInMs: number } | undefined>;
   /** Records the result of an attempt. */
-  settle(id: string, attempt: Attempt, verdict: Verdict): Promise<void>;
+  settle(id: string, attempt: WebhookAttempt, verdict: AttemptResult): Promise<void>;
   /** Cancels all pending deliveries of a webhook. */
   cancel(webhookId: string, reason: string): Promise<void>;
   /** Retries at once, whatever the earlier outcome. False if this workspace's webhook has no such delivery. */

@@ -1,5 +1,5 @@
 import { readPage } from "#projections/page.ts";
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import type { BegunDelivery, NewDelivery, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
 
 const keptDays = 30;
@@ -12,7 +12,7 @@ export type Woken = Pick<NewDelivery, "webhook_id" | "subject" | "workspace_id" 
 
 /** Stores deliveries as rows. `wake` schedules work on queues, in the transaction that adds to them. */
 export function createPostgresDeliveries(
-  database: Role,
+  database: DatabaseRole,
   wake: (tx: Sql, queues: readonly Woken[]) => Promise<void>,
 ): WebhookDeliveries {
   let sweptAt = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
-import type { Depths } from "#src/platform/metrics/metrics.ts";
+import type { QueueDepths } from "#src/platform/metrics/metrics.ts";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels, mainGroup, type StoredReadModel } from "./checkpoints.ts";
 
@@ -16,7 +16,7 @@ export async function readDepths({
   projections: readonly Pick<Projection, "name" | "independent">[];
   /** True if the operator has paused all sending. */
   isPaused: () => Promise<boolean>;
-}): Promise<Depths> {
+}): Promise<QueueDepths> {
   // The head is read first: a process that is ahead of it has caught up.
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
@@ -63,7 +63,7 @@ type Lanes = { process: string; ready: number; oldest: number; running: number; 
 
 async function lanesOf(
   sql: Sql,
-): Promise<Pick<Depths, "lanesReady" | "oldestReadySeconds" | "lanesRunning" | "lanesSetAside">> {
+): Promise<Pick<QueueDepths, "lanesReady" | "oldestReadySeconds" | "lanesRunning" | "lanesSetAside">> {
   const { rows } = await sql.query<Lanes>(
     `select process, count(*) filter (where state = 'ready') as ready, count(*) filter (where state = 'claimed') as running,
        ${oldestReadySql} as oldest, count(*) filter (where obstacles is not null) as aside
@@ -82,7 +82,7 @@ async function counts(sql: Sql, text: string): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, count }) => [name, count]));
 }
 
-type Drafts = Pick<Depths, "draftsSending" | "draftsPending" | "oldestPendingSeconds">;
+type Drafts = Pick<QueueDepths, "draftsSending" | "draftsPending" | "oldestPendingSeconds">;
 
 /** Reads the operator's figures over all workspaces. Each is read from an index or from counts, so the number of drafts does not matter. */
 const draftsOf = (database: Database): Promise<Drafts> =>

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Projection } from "#projections/projection.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Database, Role, Sql } from "#src/platform/postgres/database.ts";
+import type { Database, DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import { lockReadModels, storeReadModel } from "./membership.ts";
 import { isTransient } from "./retrying.ts";
 
@@ -22,7 +22,7 @@ const lateIndexes: TablesSql = ({ name }) =>
   readFile(new URL(import.meta.resolve(`#projections/${name}/indexes.sql`)), "utf8");
 
 /** Creates the indexes of a projection that wait until its tables are filled, unless they exist. */
-export async function createLateIndexes(owner: Role, schema: string, projection: Projection): Promise<void> {
+export async function createLateIndexes(owner: DatabaseRole, schema: string, projection: Projection): Promise<void> {
   if (!projection.hasLateIndexes) return;
   const ddl = await lateIndexes(projection);
   await owner.transaction(async (tx) => {

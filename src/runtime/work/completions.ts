@@ -1,4 +1,4 @@
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import type { Completion, FailedItem, LaneContinuation } from "./completion.ts";
 import { lockHeldLanes } from "./completionLocks.ts";
 import { parkItems } from "./parked.ts";
@@ -15,7 +15,7 @@ export type RecordedCompletions = { held: Set<string>; ready: boolean };
  * transactions cannot deadlock.
  */
 export const recordCompletions = (
-  database: Role,
+  database: DatabaseRole,
   completions: readonly Completion[],
   now: Date,
 ): Promise<RecordedCompletions> =>

@@ -1,4 +1,4 @@
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import { type Capacity, namesAtLimit } from "./capacity.ts";
 import { type Item, type ItemRow, itemColumns, itemOf, maxItemsPerTurn } from "./items.ts";
 import type { LaneClaim, LaneId } from "./lane.ts";
@@ -23,7 +23,7 @@ const lookedAt = 4;
  * raised the lane's generation before it is missed.
  */
 export async function claimLanes(
-  database: Role,
+  database: DatabaseRole,
   { rooms, holder, now }: { rooms: readonly Capacity[]; holder: string; now: Date },
 ): Promise<ClaimedLane[]> {
   return database.transaction(async (tx) => {

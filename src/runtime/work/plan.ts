@@ -1,4 +1,4 @@
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { Lease } from "#src/runtime/projections/leases.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -39,7 +39,7 @@ export class PlanMoved extends Error {
  * Writes items, wakes their lanes and advances the processes' positions, all or nothing, and only while the lease is held. Throws
  * PlanMoved. A plan that is lost in a crash of the server is made again, so no plan waits for the disk.
  */
-export async function writePlan(database: Role, plan: WorkPlan, planner: Planner): Promise<void> {
+export async function writePlan(database: DatabaseRole, plan: WorkPlan, planner: Planner): Promise<void> {
   const { planned, ended, from, listeners } = plan;
   const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
   // Most plans only advance the front.

@@ -1,4 +1,4 @@
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 
 type NamedProcesses = readonly { name: string }[];
@@ -36,7 +36,7 @@ export async function readPositions(sql: Sql, processes: NamedProcesses): Promis
  * including those of another version of the service, keep their own position, so that the front skips no event for them. Returns the front.
  * No position changes.
  */
-export async function joinSharedPosition(database: Role, processes: NamedProcesses): Promise<number> {
+export async function joinSharedPosition(database: DatabaseRole, processes: NamedProcesses): Promise<number> {
   return database.transaction(async (tx) => {
     await tx.query("select from work.front for update");
     await tx.query("select from work.processes order by name for update");

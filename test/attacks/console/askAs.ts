@@ -7,7 +7,7 @@ import { createInProcess, type RouteCall } from "#src/http/framework/inProcess.t
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
 import type { Reply } from "#src/http/framework/reply.ts";
 import { scopesOf } from "#src/http/framework/roles.ts";
-import type { Line, Route } from "#src/http/framework/route.ts";
+import type { Route, RouteLine } from "#src/http/framework/route.ts";
 import { allRoutes } from "#src/http/routes.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import type { Role } from "#streams/member/roles.ts";
@@ -18,7 +18,7 @@ export const roles: readonly Role[] = ["owner", "admin", "approver", "auditor"];
 /** A route's answer to a person: as over HTTP, but without the bytes of files. */
 export type Told = { status: number; json: any };
 
-export type AskAs = (principal: SessionPrincipal, line: Line, call?: RouteCall) => Promise<Told>;
+export type AskAs = (principal: SessionPrincipal, line: RouteLine, call?: RouteCall) => Promise<Told>;
 
 /** Calls the routes of a service as its pages do. The people need not be members: only their role is checked. */
 export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; close(): Promise<void> } {

@@ -1,6 +1,6 @@
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
-import type { Line, Route } from "#src/http/framework/route.ts";
+import type { Route, RouteLine } from "#src/http/framework/route.ts";
 import { bodyOf, fieldAt, idPlaces, nounOfField, paramsOf, put, type Tenant } from "#test/support/examples/world.ts";
 import { type AskAs, personOf, roles, type Told } from "./askAs.ts";
 
@@ -47,7 +47,7 @@ export function cellsOf(world: RoutesWorld, { every }: { every: number }): Cell[
 
 function cellsOfRoute(world: RoutesWorld, route: Route, person: SessionPrincipal): Cell[] {
   const { askAs, stranger, tenant } = world;
-  const line = `${route.method} ${route.path}` as Line;
+  const line = `${route.method} ${route.path}` as RouteLine;
   const documented = `${route.method} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`;
   const ids = paramsOf(documented.slice(documented.indexOf("/")));
   const own = Object.fromEntries(ids.map(({ name, noun }) => [name, stranger.ids[noun] as string]));

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ApprovalRequest } from "#src/channels/channel.ts";
+import type { ChannelRequest } from "#src/channels/channel.ts";
 import { telegramBots } from "#src/channels/telegram/botApi.ts";
 import { telegramChannel } from "#src/channels/telegram/telegramChannel.ts";
 import { botToken } from "#test/support/telegram/emulator.ts";
@@ -7,7 +7,7 @@ import { type BotCallAnswer, refused, startFront } from "#test/support/telegram/
 import { carded, ordinary } from "../email/examples.ts";
 
 const token = botToken(300_001);
-const request: ApprovalRequest = {
+const request: ChannelRequest = {
   channel: { type: "telegram", config: { bot_token: token, chat_id: "-5" } },
   view: carded(ordinary),
   tokens: { approve: "A".repeat(43), reject: "R".repeat(43) },

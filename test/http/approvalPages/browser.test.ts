@@ -6,7 +6,7 @@ import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
 import * as billing from "#src/http/billingPage/pages.ts";
-import * as stop from "#src/http/stopPages/pages.ts";
+import * as stop from "#src/http/unsubscribePages/pages.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { changed, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "#test/channels/email/examples.ts";
 import { inFull } from "#test/support/full.ts";
@@ -203,14 +203,14 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     const { page } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
     const usual = [
       listPage(listOfAll),
-      stop.stopPage({ ...stopLink, stopped: true }, { nonce, notice: "Nothing was changed." }),
+      stop.unsubscribePage({ ...stopLink, stopped: true }, { nonce, notice: "Nothing was changed." }),
       billing.plansPage(plans),
     ];
     const others = [
       listPage({ ...listOfAll, waiting: 0, pages: 1 }),
-      stop.stopPage(stopLink, { nonce }),
+      stop.unsubscribePage(stopLink, { nonce }),
       stop.changedPage(stopLink, nonce),
-      stop.stopPage({ ...stopLink, standing: "expired" }, { nonce }),
+      stop.unsubscribePage({ ...stopLink, standing: "expired" }, { nonce }),
       stop.changedPage({ ...stopLink, standing: "closed" }, nonce),
       stop.unknownPage(),
       billing.plansPage({ ...plans, isConnected: false }),

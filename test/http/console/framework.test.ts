@@ -10,7 +10,7 @@ import { createConsole } from "#src/http/console/index.ts";
 import { httpDependencies } from "#src/http/dependencies.ts";
 import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
 import { createInProcess } from "#src/http/framework/inProcess.ts";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { ownPath } from "#src/http/framework/sameOrigin.ts";
 import { listen } from "#src/http/framework/server.ts";
 import { allRoutes } from "#src/http/routes.ts";
@@ -26,7 +26,7 @@ describe("the console's framework", () => {
   let url: string;
   let close: () => Promise<void>;
   const logger = pino({ level: "silent" });
-  const inFlight = createInFlight();
+  const inFlight = createRequestsInFlight();
   let entered: () => void = () => {};
   let gate: Promise<void> = Promise.resolve();
   let counted: () => void = () => {};

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { channelInWords, channelTypes, type ShownChannel } from "#src/http/console/identities/channelFields.ts";
-import { dangersOf } from "#src/http/console/identities/dangers.ts";
 import { fields, fieldsOf } from "#src/http/console/identities/fields.ts";
 import {
   baseOf,
@@ -12,6 +11,7 @@ import {
   filledIn,
   readBase,
 } from "#src/http/console/identities/readForm.ts";
+import { riskySettingsOf } from "#src/http/console/identities/riskySettings.ts";
 import { firstFault, storyOf, storySentence } from "#src/http/console/identities/story.ts";
 import { compileCheck } from "#src/http/framework/validation/validation.ts";
 import { ApprovalChannel, CreateIdentity, UpdateIdentity } from "#src/http/schemas/identities.ts";
@@ -301,7 +301,7 @@ describe("the sentence about a mail's way through an identity", () => {
 describe("warnings about an identity's settings", () => {
   const around = { workspace: { sending_paused: false, require_human_approval: false } };
   const found = (different: object, more: object = around) =>
-    dangersOf({ ...identity, covered_recipients: [], ...different }, more as any).map(({ text }) => text);
+    riskySettingsOf({ ...identity, covered_recipients: [], ...different }, more as any).map(({ text }) => text);
 
   it("an identity whose drafts a person approves has no warning", () => {
     expect(found({})).to.deep.equal([]);

@@ -5,14 +5,14 @@ import {
   statusInWords,
   takesOverMail,
   unreachableHost,
-} from "#src/http/console/domains/words.ts";
-import type { PageContext } from "#src/http/console/framework/visit.ts";
-import { aroundOf, surroundingsOf } from "#src/http/console/identities/around.ts";
+} from "#src/http/console/domains/domainWords.ts";
+import type { PageContext } from "#src/http/console/framework/pageContext.ts";
 import { checklistOf } from "#src/http/console/identities/checklist.ts";
 import { consequencesOf } from "#src/http/console/identities/deletePage.ts";
+import { asSentence, inPageWords } from "#src/http/console/identities/identityWords.ts";
 import { signaturePreview } from "#src/http/console/identities/signature.ts";
 import { outcomeOf } from "#src/http/console/identities/testPage.ts";
-import { asSentence, inPageWords } from "#src/http/console/identities/words.ts";
+import { identityContextOf, readWorkspaceContext } from "#src/http/console/identities/workspaceContext.ts";
 import { createCostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import { Rejected } from "#streams/decider.ts";
 import { sharedThreads } from "#test/support/sharedThreads.ts";
@@ -75,14 +75,14 @@ describe("the surroundings of an identity", () => {
 
   it("the surroundings of an identity are its domain, its workspace and its last notification", async () => {
     const all = ["read:domains", "read:assistants", "read:workspace", "read:threads"];
-    const around = aroundOf(await surroundingsOf(visitWith(all)), identity);
+    const around = identityContextOf(await readWorkspaceContext(visitWith(all)), identity);
     expect(around.domain).to.deep.equal({ id: "d", name: "mail.x.example", status: "failed" });
     expect(around.workspace).to.include({ sending_paused: true });
     expect(around.notified).to.include({ state: "failed", error: "550" });
   });
 
   it("the surroundings of an identity contain nothing that the reader may not see", async () => {
-    const around = aroundOf(await surroundingsOf(visitWith([])), identity);
+    const around = identityContextOf(await readWorkspaceContext(visitWith([])), identity);
     expect(Object.values(around).filter((each) => each !== undefined)).to.deep.equal([]);
   });
 });

@@ -4,13 +4,13 @@ import PostalMime from "postal-mime";
 import type { Markup } from "#src/html/html.ts";
 import { sanitise } from "#src/html/sanitise.ts";
 import { threadsPage } from "#src/http/console/threads/listPage.ts";
-import { messageViews, type Wishes } from "#src/http/console/threads/messageView.ts";
+import { type MessageViewOptions, messageViews } from "#src/http/console/threads/messageView.ts";
+import { pageLinksFrom } from "#src/http/console/threads/pageTrail.ts";
 import { nothingWritten, type ReplyView } from "#src/http/console/threads/replyForm.ts";
 import { sourcePage } from "#src/http/console/threads/sourcePage.ts";
 import { type ThreadView, threadPage } from "#src/http/console/threads/threadPage.ts";
 import type { ThreadsView } from "#src/http/console/threads/threadsView.ts";
 import { timeline } from "#src/http/console/threads/timeline.ts";
-import { waysFrom } from "#src/http/console/threads/trail.ts";
 import { whyUnanswered } from "#src/http/console/threads/whyUnanswered.ts";
 import { parseMail } from "#src/mail/in/parseMail.ts";
 import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
@@ -75,12 +75,12 @@ const replyTo = (words: Words, change: Partial<ReplyView> = {}): ReplyView => ({
   ...change,
 });
 
-const newest: Wishes = { open: new Set([messageIds[2]]), html: null, whole: null };
+const newest: MessageViewOptions = { open: new Set([messageIds[2]]), html: null, whole: null };
 
 /** A question, our answer, the next question, a rejected draft and a held mark. */
 function threadOf(
   words: Words,
-  { wishes = newest, ...change }: Partial<ThreadView> & { wishes?: Wishes } = {},
+  { wishes = newest, ...change }: Partial<ThreadView> & { wishes?: MessageViewOptions } = {},
 ): ThreadView {
   const messages = messageViews(
     [
@@ -219,7 +219,7 @@ describe("pages of conversations", () => {
 
   describe("the links to older and newer pages", () => {
     const ways = (query: string, next: string | null = "n") =>
-      waysFrom("/threads", { query: new URLSearchParams(query), next, kept: new URLSearchParams("q=a") });
+      pageLinksFrom("/threads", { query: new URLSearchParams(query), next, kept: new URLSearchParams("q=a") });
 
     it("the links of a page lead to older pages, and back through the pages that were visited", () => {
       expect(ways("")).to.deep.equal({ newest: null, newer: null, older: "/threads?q=a&cursor=n" });

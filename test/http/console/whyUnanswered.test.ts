@@ -3,7 +3,7 @@ import {
   type DraftFacts,
   type NewestMessage,
   type Unanswered,
-  type Why,
+  type UnansweredReason,
   whyUnanswered,
 } from "#src/http/console/threads/whyUnanswered.ts";
 
@@ -40,7 +40,7 @@ const facts: Unanswered = {
   drafts: [],
 };
 
-const said = (why: Why | undefined): string | undefined =>
+const said = (why: UnansweredReason | undefined): string | undefined =>
   why?.sentence.map((part) => (typeof part === "string" ? part : `<${part.at.slice(11, 16)}>`)).join("");
 
 const withDraft = (change: Partial<DraftFacts>) => whyUnanswered({ ...facts, drafts: [{ ...draft, ...change }] });

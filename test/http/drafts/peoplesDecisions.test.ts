@@ -5,7 +5,7 @@ import { replyToPress } from "#src/commands/approvals/telegram/pressReplies.ts";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";
 import type { RouteCall } from "#src/http/framework/inProcess.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
-import type { Line } from "#src/http/framework/route.ts";
+import type { RouteLine } from "#src/http/framework/route.ts";
 import type { Role } from "#streams/member/roles.ts";
 import { askingAs, personOf } from "#test/attacks/console/askAs.ts";
 import { operator } from "#test/support/cause.ts";
@@ -43,8 +43,8 @@ async function member(role: Role, name = `Ann ${role}`) {
     principal,
     user,
     /** Asks with the rights that the member had when they joined; `now`: with those of this moment. */
-    ask: (line: Line, call: RouteCall = {}) => people.askAs(principal, line, call),
-    async now(line: Line, call: RouteCall = {}) {
+    ask: (line: RouteLine, call: RouteCall = {}) => people.askAs(principal, line, call),
+    async now(line: RouteLine, call: RouteCall = {}) {
       const { revision: newest } = await service.deps.members.load(tenant.id);
       return people.askAs({ ...principal, guard: { ...principal.guard!, revision: newest } }, line, call);
     },
@@ -232,7 +232,7 @@ describe("http: a signed-in person and a draft", () => {
 
   it("a person who may only read, who was removed, or who uses a key can decide nothing", async () => {
     const { id, draft, threadId } = await pending();
-    const asked: [Line, RouteCall][] = [
+    const asked: [RouteLine, RouteCall][] = [
       ["POST /v1/drafts/:id/approve", on(id, { ifMatch: 1 })],
       ["POST /v1/drafts/:id/reject", on(id)],
       ["POST /v1/drafts/:id/undo", on(id)],

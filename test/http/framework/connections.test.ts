@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import Type from "typebox";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { reply } from "#src/http/framework/reply.ts";
 import { route } from "#src/http/framework/route.ts";
 import { listen } from "#src/http/framework/server.ts";
@@ -31,7 +31,7 @@ describe("HTTP connections", () => {
       },
     );
     const gate = barrier();
-    const inFlight = createInFlight();
+    const inFlight = createRequestsInFlight();
     const service = await serveRoutes([park], { inFlight });
     const socket = connect(service.port, "127.0.0.1", () => socket.write(get("/v1/parked").repeat(3)));
     await until(() => entered === 3);

@@ -2,8 +2,8 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { expect } from "chai";
 import express from "express";
-import { admit, answer, type Door, RightEnded, refusing } from "#src/http/framework/door.ts";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { admit, answer, type Door, RightEnded, refusalHandler } from "#src/http/framework/door.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { Reply } from "#src/http/framework/reply.ts";
 
 type Work = Parameters<typeof answer<string>>[2];
@@ -16,7 +16,7 @@ describe("the HTTP door", () => {
 
   /** Serves one path behind a door that records the order of its checks in `noted`. */
   async function served(work: Work, door: Partial<Door<string>> = {}) {
-    const inFlight = createInFlight();
+    const inFlight = createRequestsInFlight();
     const noted: string[] = [];
     const interrupted: unknown[] = [];
     const whole: Door<string> = {
@@ -38,7 +38,7 @@ describe("the HTTP door", () => {
       if (!(await answer({ request, response }, whole, work))) next();
     });
     app.use((_request, response) => void response.send("the next door"));
-    app.use(refusing(whole));
+    app.use(refusalHandler(whole));
     const server = app.listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     close = () => {
@@ -165,7 +165,7 @@ describe("the HTTP door", () => {
   });
 
   it("a door admits a request for a library that writes the answer, and its signal aborts when the right ends", async () => {
-    const inFlight = createInFlight();
+    const inFlight = createRequestsInFlight();
     const door: Door<string> = {
       credential: async () => "key-2",
       enter: (id, callId) => inFlight.enter(id, callId),

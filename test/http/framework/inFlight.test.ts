@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 
 describe("requests in flight", () => {
   it("a revoked key is remembered for a day, and then forgotten", () => {
     let now = 0;
-    const inFlight = createInFlight({ now: () => now });
+    const inFlight = createRequestsInFlight({ now: () => now });
     const isDead = (id: string) => {
       const flight = inFlight.enter(id, `call of ${id}`);
       flight.leave();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import Type from "typebox";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { createRevocation } from "#src/http/framework/keys/revocation.ts";
 import { route } from "#src/http/framework/route.ts";
 import { systemClock } from "#src/platform/clock.ts";
@@ -9,7 +9,7 @@ import { barrier, serveRoutes } from "./support.ts";
 
 /** One instance in a separate process, for a test that suspends it. Prints its URL and serves until it is killed. */
 const database = connectDatabase({ serviceUrl: process.env.SERVICE_URL!, ownerUrl: process.env.SERVICE_URL! });
-const inFlight = createInFlight();
+const inFlight = createRequestsInFlight();
 const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock: systemClock });
 const gate = barrier();
 const common = { limit: "write", summary: "", answers: Type.Unknown() } as const;

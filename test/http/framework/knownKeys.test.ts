@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import Type from "typebox";
 import { createAuthenticate } from "#src/http/framework/keys/authenticate.ts";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 import { rememberingKeys } from "#src/http/framework/keys/knownKeys.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import type { KeyPrincipal } from "#src/http/framework/principal.ts";
 import { route } from "#src/http/framework/route.ts";
 import { keyId, serveRoutes, workspaceId } from "./support.ts";
@@ -59,7 +59,7 @@ describe("the cache of API keys", () => {
   it("a cached API key is refused as soon as this instance learns of its revocation", async () => {
     const { live, find } = lookUps();
     live.set("hash", key);
-    const inFlight = createInFlight();
+    const inFlight = createRequestsInFlight();
     const authenticate = createAuthenticate({ findKey: find, keyHash: () => "hash" });
     let ran = 0;
     const routes = [

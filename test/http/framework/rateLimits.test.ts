@@ -3,7 +3,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { windowMs } from "#src/http/framework/rateLimits/countHit.ts";
 import { createHitCounter } from "#src/http/framework/rateLimits/hitCounter.ts";
 import { createLimits } from "#src/http/framework/rateLimits/rateLimits.ts";
-import { createStrangers } from "#src/http/framework/rateLimits/strangers.ts";
+import { createUnauthenticatedLimits } from "#src/http/framework/rateLimits/unauthenticatedLimits.ts";
 import type { Route } from "#src/http/framework/route.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
@@ -262,7 +262,7 @@ describe("rate limits", () => {
           return { hits: statements, resetsAt: new Date(Date.now() + 60_000) };
         },
       };
-      const strangers = createStrangers({ counter, rates: { bad_key: 2 }, clock: systemClock });
+      const strangers = createUnauthenticatedLimits({ counter, rates: { bad_key: 2 }, clock: systemClock });
       const toys = await serveRoutes([], { strangers });
       const ask = async () => (await toys.ask("GET /v1/nowhere", { key: "svc_live_none" })).status;
       expect([await ask(), await ask(), await ask(), await ask()]).to.deep.equal([401, 401, 429, 429]);
@@ -270,7 +270,7 @@ describe("rate limits", () => {
       await toys.close();
       away = true;
       const others = await serveRoutes([], {
-        strangers: createStrangers({ counter, rates: { bad_key: 1 }, clock: systemClock }),
+        strangers: createUnauthenticatedLimits({ counter, rates: { bad_key: 1 }, clock: systemClock }),
       });
       expect((await others.ask("GET /v1/nowhere", { key: null })).status).to.equal(401);
       await others.close();

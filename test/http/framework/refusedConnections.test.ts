@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { tellRefused } from "#src/http/framework/refusedConnections.ts";
+import { logRefusedConnections } from "#src/http/framework/refusedConnections.ts";
 
 describe("refused connections to HTTP", () => {
   it("refused HTTP connections are all counted, and logged once a minute with their number and the newest address", () => {
     const counted: string[] = [];
     const said: unknown[] = [];
     let now = 1_000_000;
-    const refuse = tellRefused({
+    const refuse = logRefusedConnections({
       metrics: { httpRefused: (reason) => void counted.push(reason) },
       logger: { warn: (what: object) => void said.push(what) } as never,
       now: () => now,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { expect } from "chai";
 import Type from "typebox";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { createRevocation } from "#src/http/framework/keys/revocation.ts";
 import { reply } from "#src/http/framework/reply.ts";
 import { route } from "#src/http/framework/route.ts";
@@ -39,7 +39,7 @@ describe("revocation of API keys", () => {
   async function startInstance({ drainMs = 60_000 } = {}) {
     let suspendedMs = 0;
     const clock = { ...systemClock, monotonic: () => performance.now() + suspendedMs };
-    const inFlight = createInFlight();
+    const inFlight = createRequestsInFlight();
     const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock });
     const entered = barrier<void>();
     const gate = barrier<void>();
@@ -170,7 +170,7 @@ describe("revocation of API keys", () => {
   });
 
   it("a revocation cuts off the key's streamed answers", async () => {
-    const inFlight = createInFlight();
+    const inFlight = createRequestsInFlight();
     const endless = new Readable({ read() {} });
     const download = { mediaType: "text/plain", description: "" };
     const service = await serveRoutes(

@@ -7,7 +7,7 @@ import Type from "typebox";
 import type { AppOptions } from "#src/http/app.ts";
 import { createUploads, smallBody, type Uploads } from "#src/http/framework/body/uploads.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { route } from "#src/http/framework/route.ts";
 import { listen } from "#src/http/framework/server.ts";
 import { StartError } from "#src/platform/startError.ts";
@@ -153,7 +153,7 @@ describe("http server", () => {
 
   for (const whose of ["no key", "a key that is revoked meanwhile"]) {
     it(`the 401 to a large body of ${whose} announces the end of its connection`, async () => {
-      const inFlight = createInFlight();
+      const inFlight = createRequestsInFlight();
       const uploads = createUploads({ large: bounds(600_000, 600_000, 600_000) });
       const service = await serveRoutes([holding(() => {})], { inFlight, uploads });
       const key = whose === "no key" ? "svc_live_x" : validKey;
@@ -327,7 +327,7 @@ describe("http server", () => {
   }
 
   const slow = { headersTimeoutMs: 300, requestTimeoutMs: 300 };
-  const inFlight = createInFlight();
+  const inFlight = createRequestsInFlight();
   const ends: [string, string, { app?: Partial<AppOptions>; server?: object; act?: () => void }, RegExp][] = [
     ["is too slow as a whole", "x", { server: slow }, /^HTTP\/1.1 408 /],
     ["stops coming", "", { app: { paceMs: 100 } }, /^HTTP\/1.1 408 /],

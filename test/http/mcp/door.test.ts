@@ -6,10 +6,10 @@ import express from "express";
 import type { HttpDependencies } from "#src/http/dependencies.ts";
 import { NotReadable } from "#src/http/framework/errors.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
-import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
+import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { listen } from "#src/http/framework/server.ts";
-import { createNews, type McpRequests } from "#src/http/mcp/news.ts";
 import type { McpRequest } from "#src/http/mcp/request.ts";
+import { createResourceUpdates, type McpRequests } from "#src/http/mcp/resourceUpdates.ts";
 import { type McpOptions, mcpRouter } from "#src/http/mcp/router.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
@@ -70,7 +70,7 @@ describe("mcp: access", () => {
   });
 
   it("mcp refuses a key that was revoked elsewhere while this instance was suspended", async () => {
-    const inFlight = createInFlight();
+    const inFlight = createRequestsInFlight();
     const options = {
       deps: { ...service.deps, requireReadable: () => {} },
       ...{ inFlight, tools: [], publicUrl: "http://localhost" },
@@ -110,7 +110,7 @@ describe("mcp: access", () => {
           throw unauthorized();
         },
       } as unknown as McpRequest;
-      const news = createNews(deps, requests, (error) => expect.fail(String(error)));
+      const news = createResourceUpdates(deps, requests, (error) => expect.fail(String(error)));
       requests.run(incoming, () => news.subscribe((event) => void heard.push(event)));
       // The news is sent where nobody asks.
       setTimeout(resolve, 200);

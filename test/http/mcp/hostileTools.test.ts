@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createPlaces } from "#src/http/framework/places.ts";
+import { createLongRequestLimit } from "#src/http/framework/longRequestLimit.ts";
 import { reply } from "#src/http/framework/reply.ts";
 import { maxStructured, maxText } from "#src/http/mcp/bounds.ts";
 import { errorResult } from "#src/http/mcp/errors.ts";
@@ -119,7 +119,7 @@ function callWith(words: string, args: object, { count = 2, own = words } = {}):
     signal: new AbortController().signal,
     deps: {
       ...{ reads, requireReadable: () => {}, closing: new AbortController().signal },
-      waits: createPlaces("waiting calls", { clock: systemClock }),
+      waits: createLongRequestLimit("waiting calls", { clock: systemClock }),
     } as never,
   };
 }

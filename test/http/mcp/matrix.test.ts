@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { httpDependencies } from "#src/http/dependencies.ts";
 import type { RouteCall } from "#src/http/framework/inProcess.ts";
 import { allScopes, type Scope } from "#src/http/framework/keys/scopes.ts";
-import type { Line } from "#src/http/framework/route.ts";
+import type { RouteLine } from "#src/http/framework/route.ts";
 import type { Tool, ToolCall } from "#src/http/mcp/tool.ts";
 import { tools } from "#src/http/mcp/tools/index.ts";
 import { asking } from "#test/support/asking.ts";
@@ -104,11 +104,11 @@ describe("mcp: tools × scopes × foreign ids", () => {
       closing: new AbortController().signal,
     });
     for (const tool of tools) {
-      const lines: Line[] = [];
+      const lines: RouteLine[] = [];
       const key = await keyOf(tool.scopes);
       await service.caughtUp();
       const rest = asking(service.url, key);
-      const askRest = async (line: Line, { params = {}, query = {}, body, ifMatch }: RouteCall = {}) => {
+      const askRest = async (line: RouteLine, { params = {}, query = {}, body, ifMatch }: RouteCall = {}) => {
         lines.push(line);
         const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
         const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type UnansweredMail, watchRoomForMail, withoutRoom } from "#src/mail/in/roomForMail.ts";
+import { type UnansweredMail, watchRoomForMail, workspacesWithoutRoom } from "#src/mail/in/roomForMail.ts";
 
 const held = (megabytes: Record<string, number>): UnansweredMail[] =>
   Object.entries(megabytes).map(([workspace_id, mb]) => ({ workspace_id, bytes: mb * 1_000_000 }));
@@ -26,7 +26,9 @@ describe("room for unanswered mail", () => {
     ],
   ] as [string, Record<string, number>, Record<string, number>][]) {
     it(`mail is refused to ${what}`, () => {
-      expect(Object.fromEntries(withoutRoom(held(megabytes), { workspaceMb: 10, allMb: 30 }))).to.deep.equal(full);
+      expect(Object.fromEntries(workspacesWithoutRoom(held(megabytes), { workspaceMb: 10, allMb: 30 }))).to.deep.equal(
+        full,
+      );
     });
   }
 

@@ -1,7 +1,11 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider.ts";
-import { createConnectionRoom, type Opened, type RelayConnectionLimits } from "#src/mail/out/connectionRoom.ts";
+import {
+  createConnectionRoom,
+  type OpenedConnection,
+  type RelayConnectionLimits,
+} from "#src/mail/out/connectionRoom.ts";
 
 /** A relay that answers on the test's command, and a clock that the test moves. */
 function world(limits: Partial<RelayConnectionLimits> = {}) {
@@ -13,7 +17,7 @@ function world(limits: Partial<RelayConnectionLimits> = {}) {
     { connections: 2, slowAfterMs: 20, patienceMs: 60_000, offerMoreAfterMs: 1_000, busyForMs: 5_000, ...limits },
     () => now,
   );
-  function begin(): Promise<Opened<number>> {
+  function begin(): Promise<OpenedConnection<number>> {
     const place = opened.length;
     most = Math.max(most, ++open);
     return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { MayWrite, OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { MayStillSend, OutgoingMail } from "#src/mail/mailProvider.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
@@ -36,7 +36,7 @@ describe("the outbox provider", () => {
     await server.drop();
   });
 
-  const handOver = async (attemptId: string, mayWrite: MayWrite = () => true) =>
+  const handOver = async (attemptId: string, mayWrite: MayStillSend = () => true) =>
     (await createOutboxProvider(database).connect()).handOver(mail(attemptId), mayWrite);
 
   it("the outbox provider stores the exact bytes with their envelope", async () => {

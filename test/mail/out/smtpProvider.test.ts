@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { MayWrite } from "#src/mail/mailProvider.ts";
+import type { MayStillSend } from "#src/mail/mailProvider.ts";
 import {
   CredentialsRefused,
   type Envelope,
+  type HandOverOutcome,
   type MailProvider,
   NoRoom,
-  type Outcome,
   type OutgoingMail,
 } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
@@ -53,12 +53,12 @@ describe("the SMTP provider", () => {
     faults: RelayFault[],
     {
       mime = smallMime,
-      mayWrite = (() => true) as MayWrite,
+      mayWrite = (() => true) as MayStillSend,
       to = envelope,
       timeouts = patient,
       ...options
     }: HandOver = {},
-  ): Promise<Outcome> {
+  ): Promise<HandOverOutcome> {
     relay = await startSmtpRelay(faults, options);
     const connection = await createSmtpProvider(relay.url, timeouts).connect();
     const outcome = await connection.handOver(mailOf(mime, to), mayWrite);
@@ -308,7 +308,7 @@ describe("the SMTP provider", () => {
   });
 
   describe("many mails by the SMTP provider", () => {
-    async function sendAll(count: number, provider: MailProvider): Promise<Outcome[]> {
+    async function sendAll(count: number, provider: MailProvider): Promise<HandOverOutcome[]> {
       const sending = Array.from({ length: count }, async () => {
         const connection = await provider.connect();
         return connection.handOver(mailOf(smallMime), () => true);
@@ -444,4 +444,4 @@ describe("the SMTP provider", () => {
   });
 });
 
-type HandOver = RelayOptions & { mime?: Buffer; mayWrite?: MayWrite; to?: Envelope; timeouts?: SmtpTimeouts };
+type HandOver = RelayOptions & { mime?: Buffer; mayWrite?: MayStillSend; to?: Envelope; timeouts?: SmtpTimeouts };

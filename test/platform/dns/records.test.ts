@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { checkRecords } from "#src/platform/dns/checkRecords.ts";
 import { createNodeResolver } from "#src/platform/dns/nodeResolver.ts";
 import { expectedRecords } from "#src/platform/dns/records.ts";
-import { surroundingsOf } from "#src/platform/dns/surroundings.ts";
+import { dnsSetupFactsOf } from "#src/platform/dns/setupFacts.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 
 const settings = { inboundMxHost: "mx.service.example", spfInclude: "spf.service.example" };
@@ -125,7 +125,7 @@ describe("a domain's records [d7 records]", () => {
 
   it("hints name existing mail, a free name below, and who runs the DNS", async () => {
     const { name } = published(null);
-    const look = (mailDomain = name) => surroundingsOf(resolver(), { name, mailDomain }, settings.inboundMxHost);
+    const look = (mailDomain = name) => dnsSetupFactsOf(resolver(), { name, mailDomain }, settings.inboundMxHost);
     expect(await look(), "our own MX").to.deep.equal({
       hasExistingMx: false,
       recommendedSubdomain: null,
@@ -152,7 +152,7 @@ describe("a domain's records [d7 records]", () => {
   it("a domain that wants no mail (a single dot) has no existing mail", async () => {
     const { name } = published("mail");
     dns.mx(name, [0, ""]);
-    const found = await surroundingsOf(resolver(), { name, mailDomain: `mail.${name}` }, settings.inboundMxHost);
+    const found = await dnsSetupFactsOf(resolver(), { name, mailDomain: `mail.${name}` }, settings.inboundMxHost);
     expect(found.hasExistingMx).to.equal(false);
   });
 });

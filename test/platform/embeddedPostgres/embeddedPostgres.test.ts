@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { expect } from "chai";
 import pg from "pg";
 import { pino } from "pino";
+import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import {
   type EmbeddedOptions,
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
-import { preparePlace } from "#src/platform/embeddedPostgres/place.ts";
 import { launch, socketDirectory } from "#src/platform/embeddedPostgres/postmaster.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
 import { StartError } from "#src/platform/startError.ts";
@@ -233,7 +233,7 @@ describe("the embedded PostgreSQL", () => {
     child.kill("SIGKILL");
     process.kill(pid, "SIGKILL");
     await once(child, "exit");
-    const { pgdata } = await preparePlace(dataDir);
+    const { pgdata } = await prepareDirectories(dataDir);
     // Of the same user: PostgreSQL itself sees through a process of another's.
     const { uid, gid } = await stat(pgdata);
     const stranger = spawn("sleep", ["60"], asRoot ? { uid, gid, cwd: "/" } : {});
@@ -295,7 +295,7 @@ describe("the embedded PostgreSQL", () => {
     const listener = createServer().listen(0, "127.0.0.1");
     await once(listener, "listening");
     const { port } = listener.address() as { port: number };
-    expect(await launch(await preparePlace(dataDir), port)).to.equal(undefined);
+    expect(await launch(await prepareDirectories(dataDir), port)).to.equal(undefined);
     listener.close();
   });
 
@@ -308,7 +308,7 @@ describe("the embedded PostgreSQL", () => {
 
   it("the embedded PostgreSQL says in one sentence that the data are of another version", async () => {
     const old = join(home, "old");
-    const { pgdata } = await preparePlace(old);
+    const { pgdata } = await prepareDirectories(old);
     await mkdir(pgdata);
     await writeFile(join(pgdata, "PG_VERSION"), "15\n");
     expect(await refusal(start(old))).to.match(/made by PostgreSQL 15, but this service uses PostgreSQL 18/);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createCostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import { TaskFault, ThreadsAway, TooMuchWork, WaitedTooLong } from "#src/platform/threadPool/faults.ts";
-import type { Job, JobOptions } from "#src/platform/threadPool/threadPool.ts";
+import type { PoolJob, PoolJobOptions } from "#src/platform/threadPool/threadPool.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 
 describe("costly work", () => {
@@ -11,8 +11,8 @@ describe("costly work", () => {
   };
   /** A pool that only notes what it is asked for. */
   const noting = (answer: () => Promise<unknown> = async () => "by a thread") => {
-    const asked: { job: Job; options: JobOptions }[] = [];
-    const run = <T>(job: Job, options: JobOptions) => {
+    const asked: { job: PoolJob; options: PoolJobOptions }[] = [];
+    const run = <T>(job: PoolJob, options: PoolJobOptions) => {
       asked.push({ job, options });
       return answer() as Promise<T>;
     };

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { createFairQueue } from "#src/platform/threadPool/fairQueue.ts";
 import { TaskFault, WaitedTooLong } from "#src/platform/threadPool/faults.ts";
-import { createSlowTime } from "#src/platform/threadPool/slowTime.ts";
-import { createThreadPool, type JobOptions, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
+import { createSlowBudget } from "#src/platform/threadPool/slowBudget.ts";
+import { createThreadPool, type PoolJobOptions, type ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import { obedientThread, order, untidyThread } from "#test/mail/in/parser.ts";
 
 describe("turns", () => {
@@ -43,7 +43,7 @@ describe("the pool of threads", () => {
   after(() => Promise.all(pools.map((pool) => pool.close())));
 
   const limits = { maxHtmlBytes: 1, maxTextBytes: 1, maxAttachments: 1 };
-  const run = (pool: ThreadPool, bytes: Buffer, options: JobOptions): Promise<unknown> =>
+  const run = (pool: ThreadPool, bytes: Buffer, options: PoolJobOptions): Promise<unknown> =>
     pool.run({ name: "parse", bytes, limits }, options);
   /** What the jobs answer, in the order in which they end. */
   const ends = async (jobs: Promise<unknown>[]): Promise<unknown[]> => {
@@ -125,7 +125,7 @@ describe("the pool of threads", () => {
 describe("the time of slow mail", () => {
   it("the time for slow mail is counted for each identity, and is available again after a minute", () => {
     let now = 0;
-    const time = createSlowTime(20, () => now);
+    const time = createSlowBudget(20, () => now);
     time.charge("a", 15);
     expect(time.isSpent("a")).to.equal(false);
     now = 59_999;

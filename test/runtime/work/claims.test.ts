@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { systemClock } from "#src/platform/clock.ts";
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
 import type { Completion } from "#src/runtime/work/completion.ts";
 import { createCompletionQueue } from "#src/runtime/work/completionQueue.ts";
@@ -38,7 +38,7 @@ describe("claimed lanes", () => {
       metadata: { workspaceId, actor: { kind: "system", id: "t" }, correlationId: "c", causationId: "c", at: "" },
     };
   };
-  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
+  const within = (tx: Sql): DatabaseRole => ({ ...tx, transaction: (inner) => inner(tx) });
 
   function plan(keys: readonly string[], { workspace = "w", by = holder } = {}): Promise<void> {
     const from = new Map([["toyRule", position]]);
@@ -50,12 +50,13 @@ describe("claimed lanes", () => {
     lane.key,
     ...items.map((item) => (isEventItem(item) ? item.position : item.timer.name)),
   ];
-  const claim = (database: Role = work.database, at = now) =>
+  const claim = (database: DatabaseRole = work.database, at = now) =>
     claimLanes(database, {
       rooms: [{ process: "toyRule", lanes: 9, share: 9, atWork: {} }],
       ...{ holder: "there", now: at },
     });
-  const end = (ending: Completion, database: Role = work.database) => recordCompletions(database, [ending], now);
+  const end = (ending: Completion, database: DatabaseRole = work.database) =>
+    recordCompletions(database, [ending], now);
   const states = () => work.rows("select key, state, holder from work.lanes order by key");
 
   it("a claimed lane has its items in order, also a lane that was set aside", async () => {
@@ -210,7 +211,7 @@ describe("claimed lanes", () => {
   /** Looks for ready lanes, and before it finds any something else happens. */
   async function claimBeside(other: () => Promise<unknown>): Promise<ClaimedLane> {
     const number = 77;
-    const held: Role = {
+    const held: DatabaseRole = {
       ...work.database,
       transaction: (inner) =>
         work.database.transaction((tx) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
 import type { Completion } from "#src/runtime/work/completion.ts";
 import { recordCompletions } from "#src/runtime/work/completions.ts";
@@ -37,7 +37,7 @@ describe("the locks of an ending that sets timers under other keys", () => {
   });
 
   /** Stops when a timer's lane is locked, until `meanwhile` waits for a lock, or has ended. */
-  const stoppingAtFirstLane = (meanwhile: () => Promise<unknown>): Role => ({
+  const stoppingAtFirstLane = (meanwhile: () => Promise<unknown>): DatabaseRole => ({
     ...work.database,
     transaction: (inner) =>
       work.database.transaction((tx) => {

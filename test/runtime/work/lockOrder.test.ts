@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Role } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole } from "#src/platform/postgres/database.ts";
 import type { LaneClaim } from "#src/runtime/work/lane.ts";
 import { extendClaims, makeDueLanesReady, makeWaitingLanesReady } from "#src/runtime/work/lanes.ts";
 import { wakeLanesOfEndedObstacles } from "#src/runtime/work/setAside.ts";
@@ -15,7 +15,7 @@ const keys = ["toy-z", "toy-m", "toy-a", "toy-t"];
 describe("the locks of lanes that are changed together", () => {
   const work = useWorkTable();
 
-  type Changes = { by: string; lanes: string; change(sql: Role, lanes: LaneClaim[]): Promise<unknown> };
+  type Changes = { by: string; lanes: string; change(sql: DatabaseRole, lanes: LaneClaim[]): Promise<unknown> };
   const all: readonly Changes[] = [
     {
       by: "an instance that extends its claims",

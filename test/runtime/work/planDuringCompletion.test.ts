@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { Role, Sql } from "#src/platform/postgres/database.ts";
+import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
 import { takeLeases } from "#src/runtime/projections/leases.ts";
 import type { Completion } from "#src/runtime/work/completion.ts";
 import { recordCompletions } from "#src/runtime/work/completions.ts";
@@ -38,14 +38,14 @@ describe("a wake-up at the same time as an ending", () => {
     },
   });
   /** Statements in a transaction of their own, within this one. */
-  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
+  const within = (tx: Sql): DatabaseRole => ({ ...tx, transaction: (inner) => inner(tx) });
 
   it("no order of an ending and a wake-up, cut off or not, forgets an item", async () => {
     const holder = "here";
     const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
     await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
     let position = 0;
-    const plan = async (sql: Role, from: number, events: readonly Recorded[]): Promise<void> => {
+    const plan = async (sql: DatabaseRole, from: number, events: readonly Recorded[]): Promise<void> => {
       const planned = events
         .filter(({ stream }) => stream.startsWith("toy-"))
         .map((each) => ({ process: "toyRule", key: each.stream, event: each }));
@@ -131,7 +131,7 @@ describe("a wake-up at the same time as an ending", () => {
             const obstacles = [{ stream: ends, revision: own }];
             const next = given.next.how === "set aside" ? { ...given.next, obstacles } : given.next;
             const said = { lane: claimed!.lane, next, ...(given.done && { done: claimed!.items[0]!.id }) };
-            const ending = async (sql: Role) => void (await recordCompletions(sql, [said], now));
+            const ending = async (sql: DatabaseRole) => void (await recordCompletions(sql, [said], now));
             const waited = await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
             // Nobody need wait where the end of an obstacle finds nothing set aside.
             expect(waited, described).to.equal(brings.length > 0 || next.how === "set aside");
@@ -167,7 +167,10 @@ describe("a wake-up at the same time as an ending", () => {
    * The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for
    * it.
    */
-  async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<boolean> {
+  async function beside(
+    [first, other]: readonly ((sql: DatabaseRole) => Promise<void>)[],
+    cutOff: boolean,
+  ): Promise<boolean> {
     let second: Promise<void> = Promise.resolve();
     let waited = false;
     await work.database
@@ -195,5 +198,5 @@ type WakeUp = {
   name: string;
   prepare(
     key: string,
-  ): Promise<{ wake(sql: Role): Promise<void>; brings: readonly (number | string)[]; ends?: string }>;
+  ): Promise<{ wake(sql: DatabaseRole): Promise<void>; brings: readonly (number | string)[]; ends?: string }>;
 };

@@ -1,5 +1,5 @@
 import type { ChatPerson } from "#src/channels/approvalDecisions.ts";
-import type { Choice } from "#src/channels/approvalView.ts";
+import type { ApproverChoice } from "#src/channels/approvalView.ts";
 import type { Bot, MessageAddress } from "#src/channels/telegram/botApi.ts";
 import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
 import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
@@ -16,7 +16,7 @@ export type BotContext = TelegramDependencies & { botId: string; bot: Bot };
 /** Records a decision and returns the reply to the user. Throws Unavailable if it is unknown whether it was recorded. */
 export async function decideInChat(
   { decisions, botId }: Pick<BotContext, "decisions" | "botId">,
-  press: { token: string; decision: Choice; reason?: string; by: ChatPerson; updateId: number },
+  press: { token: string; decision: ApproverChoice; reason?: string; by: ChatPerson; updateId: number },
 ): Promise<PressReply> {
   const { token, decision, reason, by, updateId } = press;
   try {

@@ -3,13 +3,13 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { Answers } from "../../routes.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
-import { asSentence } from "../identities/words.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
+import { asSentence } from "../identities/identityWords.ts";
+import { receivingName } from "./domainWords.ts";
 import { domainOf } from "./pages.ts";
-import { receivingName } from "./words.ts";
 
 /** The page to delete a domain: the consequences, or the identities that prevent it. */
-export async function deletePage(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
+export async function deletePage(visit: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
   const domain = await domainOf(visit);
   const name = receivingName(domain);
   const path = `/domains/${domain.id}`;

@@ -5,13 +5,20 @@ import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
-import { asSentence } from "../identities/words.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
+import { asSentence } from "../identities/identityWords.ts";
+import {
+  foundInWords,
+  receivingName,
+  type ShownDomain,
+  statusInWords,
+  takesOverMail,
+  unreachableHost,
+} from "./domainWords.ts";
 import { recordsTable } from "./recordsTable.ts";
-import { type Domain, foundInWords, receivingName, statusInWords, takesOverMail, unreachableHost } from "./words.ts";
 
 /** The list of domains and the form to add one. `refused`: why the form was refused. */
-export async function domainList(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
+export async function domainList(visit: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
   const cursor = visit.query.get("cursor");
   const { data, next_cursor } = await visit.ask("GET /v1/domains", { query: { limit: 50, cursor } });
   const main = html`<h1>Domains</h1>
@@ -23,13 +30,13 @@ ${visit.may("write:domains") && addForm(visit, refused)}`;
 }
 
 const entry = (
-  domain: Domain,
+  domain: ShownDomain,
 ): Markup => html`<li class="card"><h2><a href="/domains/${domain.id}"><bdi>${receivingName(domain)}</bdi></a></h2>
 <p><strong class="found ${domain.status}">${statusInWords(domain).short}</strong>${!domain.sandbox && html` · ${foundInWords(domain.dns_records)}`}</p></li>
 `;
 
 /** The form to add a domain. A name in the URL only fills in the field. */
-function addForm(visit: PageContext, refused: Refused | undefined): Markup {
+function addForm(visit: PageContext, refused: PageRefusal | undefined): Markup {
   const said = (name: string) => visit.form.get(name) ?? visit.query.get(name) ?? "";
   const told = refused && { ...refused, message: asSentence(refused.message) };
   return html`<section aria-labelledby="add"><h2 id="add">Add a domain</h2>${errorSummary(told)}
@@ -58,7 +65,7 @@ ${form(
 }
 
 /** The domain in the path. Throws Rejected not_found. */
-export const domainOf = (visit: PageContext): Promise<Domain> =>
+export const domainOf = (visit: PageContext): Promise<ShownDomain> =>
   visit.ask("GET /v1/domains/:domain_id", { params: { domain_id: visit.params.id ?? "" } });
 
 /** A domain: its status, expected and found records, and the time of the next check. The page refreshes itself after each check. */
@@ -88,7 +95,7 @@ ${
   return shown({ title: name, main, wide: true });
 }
 
-async function standing(deps: ConsoleDependencies, visit: PageContext, domain: Domain): Promise<Markup> {
+async function standing(deps: ConsoleDependencies, visit: PageContext, domain: ShownDomain): Promise<Markup> {
   const { short, long } = statusInWords(domain);
   const next = await nextCheckOf(deps, domain.id);
   const tone = domain.status === "verified" ? "good" : domain.status === "failed" ? "bad" : "wait";
@@ -105,14 +112,14 @@ function nextInWords(visit: PageContext, next: "soon" | string | null, nowMs: nu
 }
 
 /** Warns if the records contain a loopback host name: the installation's host name is not configured, so they would not work. */
-function unreachableNote({ dns_records: records, status }: Domain): Markup | false {
+function unreachableNote({ dns_records: records, status }: ShownDomain): Markup | false {
   const host = unreachableHost(records);
   if (status === "verified" || host === undefined) return false;
   return html`<div class="card alert"><p><strong>Do not add these records yet.</strong> The MX record names “${shortLine(host, 100)}”, which other mail servers cannot reach. The operator of this service first has to set <code>PUBLIC_URL</code> and <code>INBOUND_MX_HOST</code>: <a href="/docs/install#going-to-production">Going to production</a>.</p></div>`;
 }
 
 /** Recommends a subdomain if the domain already receives mail elsewhere. */
-function subdomainAdvice(domain: Domain, mayWrite: boolean): Markup | false {
+function subdomainAdvice(domain: ShownDomain, mayWrite: boolean): Markup | false {
   if (!takesOverMail(domain) || domain.status === "verified") return false;
   const { domain_name, recommended_subdomain: recommended } = domain;
   const label = recommended?.endsWith(`.${domain_name}`) ? recommended.slice(0, -domain_name.length - 1) : null;

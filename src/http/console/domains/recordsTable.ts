@@ -1,6 +1,6 @@
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { type DnsRecord, recordInWords } from "./words.ts";
+import { type DnsRecord, recordInWords } from "./domainWords.ts";
 
 /** The DNS records of a domain: values to enter at the DNS provider, and what was found. */
 export const recordsTable = (

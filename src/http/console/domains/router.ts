@@ -1,7 +1,7 @@
 import { Rejected } from "#streams/decider.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { deletePage } from "./deletePage.ts";
 import { domainList, domainPage } from "./pages.ts";
 

@@ -1,8 +1,8 @@
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { joinPhrases, listInWords } from "#src/commands/drafts/life/phrases.ts";
-import { unseen } from "./exhausted.ts";
 import type { Fact, StepWords } from "./stepParts.ts";
 import { fact } from "./stepParts.ts";
+import { unknownEvent } from "./unknownEvent.ts";
 
 type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
 
@@ -86,7 +86,7 @@ export function deliveryWords(event: OfDelivery): StepWords {
         fact("Message-ID", { exact: event.data.rfcMessageId }),
       ]);
     default:
-      return unseen(event);
+      return unknownEvent(event);
   }
 }
 

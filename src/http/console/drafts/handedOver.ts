@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
 import type { Reply } from "../../framework/reply.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { type HandedOver, mostRead } from "./mimeView.ts";
 import type { Step } from "./steps.ts";
 

@@ -3,12 +3,12 @@ import type { DraftLife } from "#src/commands/drafts/life/life.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { whenExactly } from "#src/html/times.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
+import type { HistoryReader } from "./phraseMarkup.ts";
 import type { Step } from "./steps.ts";
-import type { Reader } from "./telling.ts";
 
 /** Shows whether the sent mail is what was approved, by the recorded hashes and by the content. */
 export function hashView(
-  reader: Reader,
+  reader: HistoryReader,
   steps: readonly Step[],
   { draftId, opened = false }: { draftId: string; opened?: boolean },
 ): Markup {

@@ -1,7 +1,7 @@
 import { letterHead } from "#src/channels/card/fields.ts";
 import type { LetterToRead, ReadableLetter } from "#src/channels/readableLetter.ts";
 import type { Comparison, DiffLine } from "#src/html/compare/compareVersions.ts";
-import { html, type Markup, type Value } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import type { Version } from "./steps.ts";
@@ -95,16 +95,16 @@ function nearby(lines: readonly DiffLine[]): (DiffLine | null)[] {
   return kept;
 }
 
-function lineView(line: DiffLine | null): Value {
+function lineView(line: DiffLine | null): MarkupValue {
   if (line === null) return html`<div class="soft">…</div>`;
   if (line.change === "same") return html`<div>${line.text || " "}</div>`;
   return line.change === "added" ? come(line.text) : gone(line.text);
 }
 
 // For screen readers, which do not announce underlined and struck text.
-const come = (text: string): Value =>
+const come = (text: string): MarkupValue =>
   text !== "" && html`<div><ins><span class="unseen">added: </span>${text}</ins></div>`;
-const gone = (text: string): Value =>
+const gone = (text: string): MarkupValue =>
   text !== "" && html`<div><del><span class="unseen">removed: </span>${text}</del></div>`;
 
 /** Formats a value that is not text: addresses, files. */

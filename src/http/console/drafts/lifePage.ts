@@ -1,14 +1,14 @@
 import { explainDraft } from "#src/commands/drafts/life/explain.ts";
 import type { DraftLife } from "#src/commands/drafts/life/life.ts";
-import { html, type Markup, type Value } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { hashView } from "./hashView.ts";
-import { mostSteps, type Walk } from "./read.ts";
+import { type HistoryReader, phraseMarkup } from "./phraseMarkup.ts";
+import { type DraftSteps, mostSteps } from "./readDraftSteps.ts";
 import { statusWords } from "./statusWords.ts";
 import type { Step } from "./steps.ts";
 import { stepItem } from "./stepView.ts";
-import { inMarkup, type Reader } from "./telling.ts";
 import { lifeOfDraft } from "./wire.ts";
 
 export const titleOf = ({ subject }: Pick<WireDraft, "subject">): string => shortLine(subject, 120) || "(no subject)";
@@ -19,8 +19,8 @@ const tones: Record<DraftLife["status"], "good" | "bad" | "wait"> = {
 };
 
 /** Answers "why was this sent?", or why it was not. */
-export const answerView = (reader: Reader, life: DraftLife): Markup =>
-  html`<div class="card outcome ${tones[life.status]}"><p class="answer">${inMarkup(reader, explainDraft(life))}</p></div>`;
+export const answerView = (reader: HistoryReader, life: DraftLife): Markup =>
+  html`<div class="card outcome ${tones[life.status]}"><p class="answer">${phraseMarkup(reader, explainDraft(life))}</p></div>`;
 
 /** The heading of every page about a draft. */
 export const headView = (draft: WireDraft): Markup => html`<h1><bdi lang="">${titleOf(draft)}</bdi></h1>
@@ -29,19 +29,19 @@ export const headView = (draft: WireDraft): Markup => html`<h1><bdi lang="">${ti
 const isOpen = ({ status }: WireDraft): boolean => ["pending", "approved", "sending"].includes(status);
 
 /** Refreshes the content when the draft changes, unless its state is final. */
-const moving = (draft: WireDraft, content: Value): Markup =>
+const moving = (draft: WireDraft, content: MarkupValue): Markup =>
   isOpen(draft)
     ? html`<div id="life" hx-get="/drafts/${draft.id}" hx-trigger="live:drafts from:body" hx-select="#life" hx-target="#life" hx-swap="outerHTML">${content}</div>`
     : html`<div id="life">${content}</div>`;
 
 /** The reader, and whether they may decide about drafts. */
-export type Decider = Reader & { mayDecide: boolean };
+export type LifePageReader = HistoryReader & { mayDecide: boolean };
 
-const decisionLink = ({ mayDecide }: Decider, { id, status }: WireDraft): Markup | false =>
+const decisionLink = ({ mayDecide }: LifePageReader, { id, status }: WireDraft): Markup | false =>
   mayDecide && status === "pending" && html`<p><a class="press" href="/review?draft=${id}">Decide about it</a></p>`;
 
 /** A draft's page for people who may read histories. `letter`: the section about its newest version. */
-export function lifePage(reader: Decider, { draft, steps, isWhole }: Walk, letter: Markup): Markup {
+export function lifePage(reader: LifePageReader, { draft, steps, isWhole }: DraftSteps, letter: Markup): Markup {
   const last = steps.at(-1) as Step;
   return html`${headView(draft)}
 ${moving(
@@ -60,7 +60,7 @@ ${!isWhole && html`<p class="meta">Only its first ${mostSteps} steps are shown h
 }
 
 /** A draft's page for people who may read drafts but no histories. `letter`: the section about its newest version. */
-export const draftPage = (reader: Decider, draft: WireDraft, letter: Markup): Markup => html`${headView(draft)}
+export const draftPage = (reader: LifePageReader, draft: WireDraft, letter: Markup): Markup => html`${headView(draft)}
 ${moving(
   draft,
   html`${answerView(reader, lifeOfDraft(draft))}

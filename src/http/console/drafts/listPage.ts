@@ -3,10 +3,10 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
-import type { Refused } from "../framework/visit.ts";
+import type { PageRefusal } from "../framework/pageContext.ts";
 import { titleOf } from "./lifePage.ts";
+import type { HistoryReader } from "./phraseMarkup.ts";
 import { statusWords } from "./statusWords.ts";
-import type { Reader } from "./telling.ts";
 
 export type Drafts = {
   data: readonly WireDraft[];
@@ -20,8 +20,8 @@ export type Filter = { status: string | null; identity_id: string | null; thread
 
 /** The list of matching drafts, newest first. */
 export function listPage(
-  reader: Reader,
-  { drafts, filter, refused }: { drafts: Drafts; filter: Filter; refused: Refused | undefined },
+  reader: HistoryReader,
+  { drafts, filter, refused }: { drafts: Drafts; filter: Filter; refused: PageRefusal | undefined },
 ): Markup {
   const { data, total, next_cursor: nextCursor } = drafts;
   return html`<h1>Drafts</h1>
@@ -61,7 +61,7 @@ ${choice({
 ${thread_id !== null && html`<input type="hidden" name="thread_id" value="${thread_id}">`}
 ${button("Show")}</form>`;
 
-function table(reader: Reader, { data, identities }: Drafts): Markup {
+function table(reader: HistoryReader, { data, identities }: Drafts): Markup {
   const addresses = new Map(identities.map(({ id, email_address }) => [id, email_address]));
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Drafts"><table class="drafts"><thead><tr><th scope="col">Subject</th><th scope="col">To</th><th scope="col">Status</th><th scope="col">Identity</th><th scope="col">Submitted</th></tr></thead>
 <tbody>${data.map(

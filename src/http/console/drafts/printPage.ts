@@ -4,7 +4,7 @@ import { visibleLine } from "#src/html/visible.ts";
 import { hashView } from "./hashView.ts";
 import { answerView, titleOf } from "./lifePage.ts";
 import { type HandedOver, mimeView } from "./mimeView.ts";
-import type { Walk } from "./read.ts";
+import type { DraftSteps } from "./readDraftSteps.ts";
 import type { Step } from "./steps.ts";
 import { stepItem } from "./stepView.ts";
 import { lifeOfDraft } from "./wire.ts";
@@ -14,7 +14,7 @@ export type Printed = { workspace: { id: string; name: string }; at: string; by:
 
 /** A draft's complete history, unfolded and text only, for printing or saving. `letter`: the section about its newest version. */
 export function printPage(
-  walk: Walk,
+  walk: DraftSteps,
   printed: Printed,
   { letter, handedOver }: { letter: Markup; handedOver: HandedOver | undefined },
 ): Markup {

@@ -2,26 +2,26 @@ import { returnedBecause } from "#src/commands/drafts/life/fold.ts";
 import type { DecisionRequest, DraftLife } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
 import { joinPhrases, listInWords, type Phrase } from "#src/commands/drafts/life/phrases.ts";
-import { unseen } from "./exhausted.ts";
-import type { OfReview, StepWords } from "./stepParts.ts";
-import { fact, hash, type PartialStepWords, told } from "./stepParts.ts";
+import type { ReviewLifeEvent, StepWords } from "./stepParts.ts";
+import { fact, hash, type PartialStepWords, wordsOnly } from "./stepParts.ts";
+import { unknownEvent } from "./unknownEvent.ts";
 
 /** Describes an event of a draft's review or sending. `life`: the draft's state after it. */
-export function reviewWords(event: OfReview, life: DraftLife): StepWords {
+export function reviewWords(event: ReviewLifeEvent, life: DraftLife): StepWords {
   const { what, facts = [], texts = [] } = wordsOf(event, life);
   return { what, facts, texts: texts.filter(({ text }) => text !== "") };
 }
 
-function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
+function wordsOf(event: ReviewLifeEvent, life: DraftLife): PartialStepWords {
   switch (event.type) {
     case "DraftSubmitted":
       return submitted(event);
     case "DraftEdited":
       return edited(event);
     case "DraftRulesBegun":
-      return told(joinPhrases`The rules for a new draft started`);
+      return wordsOnly(joinPhrases`The rules for a new draft started`);
     case "DraftRulesApplied":
-      return told(joinPhrases`The rules for a new draft were run${modes[String(event.data.mode)] ?? ""}`);
+      return wordsOnly(joinPhrases`The rules for a new draft were run${modes[String(event.data.mode)] ?? ""}`);
     case "ApproversAsked": {
       const { version, contentSha256, channel, expiresAt, bundled } = event.data;
       return {
@@ -35,7 +35,7 @@ function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
       };
     }
     case "ApproversNotified":
-      return told(
+      return wordsOnly(
         joinPhrases`The request to ${questionIn(life, event.data.notificationId)} was accepted by its channel`,
       );
     case "NotificationFailed": {
@@ -46,18 +46,18 @@ function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
     }
     case "ApprovalLinkClosed": {
       const { notificationId, because } = event.data;
-      return told(
+      return wordsOnly(
         joinPhrases`The links of the request to ${questionIn(life, notificationId)} were closed: ${closed[because]}`,
       );
     }
     case "ConfirmCodeRefused":
-      return told(
+      return wordsOnly(
         joinPhrases`A wrong code was entered on the page of the request to ${questionIn(life, event.data.notificationId)}`,
       );
     case "NotifyRequested":
-      return told(joinPhrases`A reminder of the approvers was requested`);
+      return wordsOnly(joinPhrases`A reminder of the approvers was requested`);
     case "DraftEscalated":
-      return told(
+      return wordsOnly(
         joinPhrases`Version ${event.data.version} went to the second approver's channel (${{ exact: event.data.channelType }})`,
       );
     case "ApprovalGiven": {
@@ -71,13 +71,15 @@ function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
       return { what, facts: [hash(contentSha256)], texts: [{ label: "Request", text }] };
     }
     case "ChangesRequestWithdrawn":
-      return told(
+      return wordsOnly(
         joinPhrases`The request for changes was withdrawn; version ${event.data.version} can be decided again`,
       );
     case "ChangesReminded":
-      return told(joinPhrases`The changes were not made in time; the person who had asked for them was reminded`);
+      return wordsOnly(joinPhrases`The changes were not made in time; the person who had asked for them was reminded`);
     case "ApprovalWithdrawn":
-      return told(joinPhrases`An approval of version ${event.data.version} was undone by the person who had given it`);
+      return wordsOnly(
+        joinPhrases`An approval of version ${event.data.version} was undone by the person who had given it`,
+      );
     case "DraftApproved":
       return approved(event);
     case "DraftRejected":
@@ -107,7 +109,7 @@ function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
     case "DraftQueued":
       return queued(event);
     case "DraftRequeued":
-      return told(joinPhrases`Another attempt replaced the previous one (${event.data.tries} failed so far)`);
+      return wordsOnly(joinPhrases`Another attempt replaced the previous one (${event.data.tries} failed so far)`);
     case "SendAbandoned":
       return because(joinPhrases`The attempt was abandoned before the mail was queued`, event.data.because);
     case "DraftMarkedStale":
@@ -123,17 +125,17 @@ function wordsOf(event: OfReview, life: DraftLife): PartialStepWords {
     case "DraftFailed":
       return because(joinPhrases`It ended as failed (${{ exact: event.data.code }})`, event.data.message);
     case "LateEvidence":
-      return told(
+      return wordsOnly(
         event.data.outcome === "accepted"
           ? joinPhrases`After it had ended as failed, evidence arrived that the provider accepted it`
           : joinPhrases`After it had ended as failed, evidence arrived that the provider did not accept it`,
       );
     default:
-      return unseen(event);
+      return unknownEvent(event);
   }
 }
 
-type Of<Type extends OfReview["type"]> = Extract<OfReview, { type: Type }>;
+type Of<Type extends ReviewLifeEvent["type"]> = Extract<ReviewLifeEvent, { type: Type }>;
 
 const closed = {
   link_leaked: "one was found in received mail",

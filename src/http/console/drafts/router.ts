@@ -2,13 +2,13 @@ import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import type { Answers } from "../../routes.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { handOverStep, readHandedOver } from "./handedOver.ts";
 import { letterSection, type ReadLetter } from "./letterView.ts";
-import { type Decider, draftPage, lifePage, titleOf } from "./lifePage.ts";
+import { draftPage, type LifePageReader, lifePage, titleOf } from "./lifePage.ts";
 import { any, type Drafts, type Filter, listPage } from "./listPage.ts";
 import { printPage } from "./printPage.ts";
-import { compareWalk, readDraft, readWalk, stepNamed, type Walk } from "./read.ts";
+import { addChanges, type DraftSteps, readDraft, readDraftSteps, stepNamed } from "./readDraftSteps.ts";
 import { stepPage } from "./stepPage.ts";
 import type { Step, Version } from "./steps.ts";
 
@@ -37,16 +37,16 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   }),
   consolePage("GET /drafts/:id", async (visit) => {
     if (!visit.may("read:audit")) return withoutHistory(deps, visit);
-    const walk = await readWalk(visit);
-    await compareWalk(deps.costlyWork, visit, walk.steps);
+    const walk = await readDraftSteps(visit);
+    await addChanges(deps.costlyWork, visit, walk.steps);
     const letter = await letterSection(reading(deps, visit), newest(walk));
     return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(visit), walk, letter) });
   }),
   consolePage("GET /drafts/:id/at/:n", async (visit) => {
     requireHistories(visit);
-    const walk = await readWalk(visit);
+    const walk = await readDraftSteps(visit);
     const step = stepNamed(walk, visit.params.n);
-    await compareWalk(deps.costlyWork, visit, [step]);
+    await addChanges(deps.costlyWork, visit, [step]);
     const hasMail = step === handOverStep(walk.steps);
     const handedOver = hasMail ? await readHandedOver(deps, visit, walk.steps) : undefined;
     const title = `What it said then (version ${step.version.version})`;
@@ -56,8 +56,8 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   }),
   consolePage("GET /drafts/:id/print", async (visit) => {
     requireHistories(visit);
-    const [walk, { id, name }] = await Promise.all([readWalk(visit), visit.ask("GET /v1/workspaces/me")]);
-    await compareWalk(deps.costlyWork, visit, walk.steps);
+    const [walk, { id, name }] = await Promise.all([readDraftSteps(visit), visit.ask("GET /v1/workspaces/me")]);
+    await addChanges(deps.costlyWork, visit, walk.steps);
     const printed = {
       workspace: { id, name },
       at: deps.clock.now().toISOString(),
@@ -71,14 +71,14 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
   }),
 ];
 
-const deciderOf = (visit: PageContext): Decider => ({ zone: visit.zone, mayDecide: visit.may("decide:drafts") });
+const deciderOf = (visit: PageContext): LifePageReader => ({ zone: visit.zone, mayDecide: visit.may("decide:drafts") });
 
 const reading =
   ({ costlyWork }: Deps, { principal }: PageContext): ReadLetter =>
   (letter) =>
     costlyWork("readableLetter", letter, principal.workspaceId);
 
-const newest = ({ steps }: Walk): Version => (steps.at(-1) as Step).version;
+const newest = ({ steps }: DraftSteps): Version => (steps.at(-1) as Step).version;
 
 /** The page for people who may not read histories: the draft, and who can show them more. */
 async function withoutHistory(deps: Deps, visit: PageContext) {

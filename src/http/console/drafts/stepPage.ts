@@ -4,25 +4,25 @@ import { whenExactly } from "#src/html/times.ts";
 import { handOverStep } from "./handedOver.ts";
 import { answerView, headView } from "./lifePage.ts";
 import { type HandedOver, mimeView } from "./mimeView.ts";
-import type { Walk } from "./read.ts";
+import { type HistoryReader, phraseMarkup } from "./phraseMarkup.ts";
+import type { DraftSteps } from "./readDraftSteps.ts";
 import type { Step } from "./steps.ts";
 import { stepBody, stepPath } from "./stepView.ts";
-import { inMarkup, type Reader } from "./telling.ts";
 
 /**
  * A draft at one step: the event, the state after it and the content at that time. `letter`: the section about the content. `handedOver`:
  * the mail, at the step of its hand-over.
  */
 export function stepPage(
-  reader: Reader,
-  { draft, steps }: Walk,
+  reader: HistoryReader,
+  { draft, steps }: DraftSteps,
   { step, letter, handedOver }: { step: Step; letter: Markup; handedOver: HandedOver | undefined },
 ): Markup {
   const walk = (label: string) => stepNav(label, { draftId: draft.id, n: step.n, count: steps.length });
   return html`${headView(draft)}
 ${walk("Steps")}
-<section aria-labelledby="step"><h2 id="step">Step ${step.n} of ${steps.length}: ${inMarkup(reader, step.what)}</h2>
-<p class="meta">${whenExactly(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
+<section aria-labelledby="step"><h2 id="step">Step ${step.n} of ${steps.length}: ${phraseMarkup(reader, step.what)}</h2>
+<p class="meta">${whenExactly(reader, step.event.at)} · by ${phraseMarkup(reader, actorInWords(step.event.actor))}</p>
 ${stepBody(reader, step, { draftId: draft.id, opened: false })}
 </section>
 ${mailOf({ step, steps, handedOver, draftId: draft.id })}

@@ -8,15 +8,15 @@ export type Fact = { label: string; value: Phrase[] };
 export type StepWords = { what: Phrase[]; facts: Fact[]; texts: { label: string; text: string }[] };
 
 /** Events of a delivery. */
-export type OfDelivery = Extract<LifeEvent, { type: `Delivery${string}` }>;
+export type DeliveryLifeEvent = Extract<LifeEvent, { type: `Delivery${string}` }>;
 
 /** All other events of a draft. */
-export type OfReview = Exclude<LifeEvent, OfDelivery>;
+export type ReviewLifeEvent = Exclude<LifeEvent, DeliveryLifeEvent>;
 
 /** The description of an event; omitted parts are empty. */
 export type PartialStepWords = Pick<StepWords, "what"> & Partial<StepWords>;
 
-export const told = (what: Phrase[]): PartialStepWords => ({ what });
+export const wordsOnly = (what: Phrase[]): PartialStepWords => ({ what });
 
 export const fact = (label: string, value: Phrase): Fact => ({ label, value: [value] });
 

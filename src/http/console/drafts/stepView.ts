@@ -1,29 +1,29 @@
 import { actorInWords } from "#src/commands/drafts/life/people.ts";
-import { html, type Markup, type Value } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { whenExactly } from "#src/html/times.ts";
 import { changesView, writing } from "./letterView.ts";
+import { type HistoryReader, phraseMarkup } from "./phraseMarkup.ts";
 import type { Fact } from "./stepParts.ts";
 import type { Step } from "./steps.ts";
-import { inMarkup, type Reader } from "./telling.ts";
 
 /** The path of a step's own page. */
 export const stepPath = (draftId: string, n: number): string => `/drafts/${draftId}/at/${n}`;
 
 /** A step as an item of the list. `opened`: unfolded, for printing. */
 export const stepItem = (
-  reader: Reader,
+  reader: HistoryReader,
   step: Step,
   { draftId, opened = false }: { draftId: string; opened?: boolean },
 ): Markup =>
   html`<li id="step-${step.n}" class="step">
-<p class="meta"><a href="${stepPath(draftId, step.n)}">Step ${step.n}</a> · ${whenExactly(reader, step.event.at)} · by ${inMarkup(reader, actorInWords(step.event.actor))}</p>
-<h3>${inMarkup(reader, step.what)}</h3>
+<p class="meta"><a href="${stepPath(draftId, step.n)}">Step ${step.n}</a> · ${whenExactly(reader, step.event.at)} · by ${phraseMarkup(reader, actorInWords(step.event.actor))}</p>
+<h3>${phraseMarkup(reader, step.what)}</h3>
 ${stepBody(reader, step, { draftId, opened })}
 </li>`;
 
 /** The details of a step, without its heading. */
 export const stepBody = (
-  reader: Reader,
+  reader: HistoryReader,
   step: Step,
   { draftId, opened }: { draftId: string; opened: boolean },
 ): Markup => html`${factsView(reader, step.facts)}
@@ -36,12 +36,12 @@ const replacedView = (draftId: string, { n, version }: Step, replaced: NonNullab
   html`${replaced.changes !== null && changesView(replaced.changes, replaced.version.version)}
 ${replaced.changes?.truncated && html`<p>Not all changes are shown here. Read <a href="${stepPath(draftId, replaced.n)}">version ${replaced.version.version}</a> and <a href="${stepPath(draftId, n)}">version ${version.version}</a>.</p>`}`;
 
-export const folded = (summary: string, content: Value, opened: boolean): Markup =>
+export const folded = (summary: string, content: MarkupValue, opened: boolean): Markup =>
   html`<details${opened && html` open`}><summary>${summary}</summary>${content}</details>`;
 
-export const factsView = (reader: Reader, facts: readonly Fact[]): Markup | false =>
+export const factsView = (reader: HistoryReader, facts: readonly Fact[]): Markup | false =>
   facts.length > 0 &&
-  html`<dl>${facts.map(({ label, value }) => html`<dt>${label}</dt><dd>${inMarkup({ ...reader, exactly: true }, value)}</dd>`)}</dl>`;
+  html`<dl>${facts.map(({ label, value }) => html`<dt>${label}</dt><dd>${phraseMarkup({ ...reader, exactly: true }, value)}</dd>`)}</dl>`;
 
 /** The actor of a step, as recorded. */
 function recordOf({ event }: Step): Fact[] {

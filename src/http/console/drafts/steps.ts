@@ -4,7 +4,7 @@ import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { type Comparison, type ComparisonRoom, roomAfter, usualRoom } from "#src/html/compare/compareVersions.ts";
 import { deliveryWords } from "./deliveryWords.ts";
 import { reviewWords } from "./reviewWords.ts";
-import type { OfDelivery, StepWords } from "./stepParts.ts";
+import type { DeliveryLifeEvent, StepWords } from "./stepParts.ts";
 
 /** A version's content and rationale. */
 export type Version = {
@@ -70,4 +70,4 @@ function versionIn(event: LifeEvent): Version | undefined {
 const wordsOf = (event: LifeEvent, life: DraftLife): StepWords =>
   isOfDelivery(event) ? deliveryWords(event) : reviewWords(event, life);
 
-const isOfDelivery = (event: LifeEvent): event is OfDelivery => event.type.startsWith("Delivery");
+const isOfDelivery = (event: LifeEvent): event is DeliveryLifeEvent => event.type.startsWith("Delivery");

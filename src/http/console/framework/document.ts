@@ -4,7 +4,7 @@ import type { Assets } from "../../web/assets.ts";
 import { wholeDocument } from "../../web/layout.ts";
 import { type Notice, notices } from "./notices.ts";
 import type { ConsolePage } from "./page.ts";
-import type { PageContext } from "./visit.ts";
+import type { PageContext } from "./pageContext.ts";
 
 /** Links in the header of every page, shown to people who may open them. */
 const places = [

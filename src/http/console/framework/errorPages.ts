@@ -1,10 +1,10 @@
 import { asSentence } from "#src/html/asSentence.ts";
-import { html, type Value } from "#src/html/html.ts";
+import { html, type MarkupValue } from "#src/html/html.ts";
 import type { Reply } from "../../framework/reply.ts";
 import { documentReply } from "../../web/answers.ts";
 import type { Assets } from "../../web/assets.ts";
 import { plainDocument } from "../../web/layout.ts";
-import type { Refused } from "./visit.ts";
+import type { PageRefusal } from "./pageContext.ts";
 
 /** Error pages. They show nothing of any workspace. */
 
@@ -46,7 +46,7 @@ export const unreadablePage = (assets: Assets, status: number): Reply =>
   });
 
 /** A route's refusal on a page that cannot show it itself. */
-export const refusedPage = (assets: Assets, refused: Refused): Reply =>
+export const refusedPage = (assets: Assets, refused: PageRefusal): Reply =>
   refused.status === 404
     ? unknownPage(assets)
     : errorPage(assets, {
@@ -65,7 +65,7 @@ const titles: Record<number, string> = {
   503: "Please try again in a moment",
 };
 
-type Page = { status: number; title: string; says: Value; back?: boolean; retryAfter?: string | undefined };
+type Page = { status: number; title: string; says: MarkupValue; back?: boolean; retryAfter?: string | undefined };
 
 function errorPage(assets: Assets, { status, title, says, back = true, retryAfter }: Page): Reply {
   const main = html`<div class="card outcome wait"><h1>${title}</h1>${says}</div>${back && html`<p><a class="press" href="/review">Go to Review</a></p>`}`;

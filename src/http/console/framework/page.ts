@@ -1,7 +1,7 @@
-import type { Markup, Value } from "#src/html/html.ts";
+import type { Markup, MarkupValue } from "#src/html/html.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { Notice } from "./notices.ts";
-import type { PageContext } from "./visit.ts";
+import type { PageContext } from "./pageContext.ts";
 
 /** The console's answers: a page, a redirect, or a file. */
 export type ConsoleAnswer =
@@ -13,7 +13,7 @@ export type ConsolePage = {
   /** States the outcome first. */
   title: string;
   /** Starts with the h1. */
-  main: Value;
+  main: MarkupValue;
   status?: number;
   /** The path of the current link in the navigation, if the page's own path does not start with it. */
   current?: string;

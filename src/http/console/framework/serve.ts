@@ -2,23 +2,23 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import type { Logger } from "pino";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { answer, type Door, RightEnded, refusing } from "../../framework/door.ts";
+import { answer, type Door, RightEnded, refusalHandler } from "../../framework/door.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import { countHit } from "../../framework/rateLimits/countHit.ts";
 import type { HitCounter } from "../../framework/rateLimits/hitCounter.ts";
 import type { Reply } from "../../framework/reply.ts";
 import { isSameOrigin, ownPath } from "../../framework/sameOrigin.ts";
 import { send } from "../../framework/send.ts";
-import { documentReply, leadTo } from "../../web/answers.ts";
+import { documentReply, redirectTo } from "../../web/answers.ts";
 import type { Assets } from "../../web/assets.ts";
 import { NotOwnForm, NoWorkspace, SignedOut, unreadableStatus } from "../../web/refusals.ts";
 import { type SessionOptions, sessionCredential } from "../../web/sessionPrincipal.ts";
+import { createPageContext, type PageContextOptions, refusedBy } from "./createPageContext.ts";
 import { consoleDocument } from "./document.ts";
 import * as errorPages from "./errorPages.ts";
 import { isNotice } from "./notices.ts";
 import type { ConsoleAnswer, ConsoleRoute } from "./page.ts";
-import { type PageContext, PasswordNeeded } from "./visit.ts";
-import { type PageContextOptions, refusedBy, visitOf } from "./visitOf.ts";
+import { type PageContext, PasswordNeeded } from "./pageContext.ts";
 
 export type ConsoleOptions = PageContextOptions &
   SessionOptions & {
@@ -42,7 +42,7 @@ export function consoleRouter(routes: readonly ConsoleRoute[], options: ConsoleO
     router[route.method === "GET" ? "get" : "post"](route.path, only, serveRoute(route, options));
   }
   router.use(unknownPages(routes, options));
-  router.use(refusing({ refused: (error, request) => refusal(error, request, options) }));
+  router.use(refusalHandler({ refused: (error, request) => refusal(error, request, options) }));
   return router;
 }
 
@@ -64,7 +64,7 @@ function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandle
       if (route.method === "POST") await readForm(request, response);
       // The session may have ended while the form arrived: do not start the handler then.
       if (signal.aborted) throw new RightEnded();
-      const visit = visitOf(request, { route, options, principal, signal });
+      const visit = createPageContext(request, { route, options, principal, signal });
       if (route.method === "POST") requireOwnForm(visit, options);
       if (route.options.sensitive) visit.requirePassword();
       return replyOf(await route.handler(visit), visit, options);
@@ -126,7 +126,7 @@ async function replyOf(shown: ConsoleAnswer, visit: PageContext, { assets }: Con
       );
     }
     case "elsewhere":
-      return leadTo(withNotice(shown.path, shown.notice));
+      return redirectTo(withNotice(shown.path, shown.notice));
     case "reply":
       return shown.reply;
   }
@@ -141,12 +141,12 @@ function withNotice(path: string, notice: string | undefined): string {
 
 function toSignIn(request: Request, { method }: Pick<ConsoleRoute, "method">): Reply {
   const next = ownPath(method === "GET" ? request.originalUrl : pageOf(request));
-  return leadTo(next === undefined ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
+  return redirectTo(next === undefined ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
 }
 
 function toPassword(request: Request): Reply {
   const next = ownPath(request.method === "GET" ? request.originalUrl : pageOf(request)) ?? "/settings";
-  return leadTo(`/settings/confirm?next=${encodeURIComponent(next)}`);
+  return redirectTo(`/settings/confirm?next=${encodeURIComponent(next)}`);
 }
 
 /** The path of the page that contained the form, by the Referer. */

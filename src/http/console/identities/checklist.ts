@@ -10,12 +10,12 @@ export type SetupProgress = {
   keys: number | undefined;
 };
 
-export type Todo = { done: boolean; title: string; text: string; path: string; action: string };
+export type SetupStep = { done: boolean; title: string; text: string; path: string; action: string };
 
 /** The remaining steps until a person can approve an agent's mail; undefined once all are done. */
-export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: SetupProgress): Todo[] | undefined {
+export function checklistOf({ ownDomain, sandbox, identity, reached, keys }: SetupProgress): SetupStep[] | undefined {
   const pending = ownDomain === "pending" ? " Your domain is not verified yet." : "";
-  const steps: Todo[] = [
+  const steps: SetupStep[] = [
     {
       done: ownDomain === "verified" || (sandbox && identity !== undefined),
       title: "A domain",

@@ -2,13 +2,13 @@ import { button, errorSummary, form } from "#src/html/forms.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
-import type { Identity } from "./around.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 import { identityOf } from "./identityPage.ts";
-import { asSentence } from "./words.ts";
+import { asSentence } from "./identityWords.ts";
+import type { IdentityAnswer } from "./workspaceContext.ts";
 
 /** The page to delete an identity: what happens to its mail and drafts. */
-export async function deletePage(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
+export async function deletePage(visit: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
   const identity = await identityOf(visit);
   const address = shortLine(identity.email_address, 254);
   const consequences = consequencesOf(identity, await countsOf(visit, identity.id));
@@ -21,9 +21,9 @@ ${form(visit, { action: `${path}/delete` }, html`<div class="buttons">${button("
   return shown({ title: `Delete ${address}?`, main, status: refused?.status ?? 200 });
 }
 
-export type Counts = { pending: number; approved: number; sending: number; held: number };
+export type DeletionCounts = { pending: number; approved: number; sending: number; held: number };
 
-async function countsOf(visit: PageContext, identity_id: string): Promise<Counts> {
+async function countsOf(visit: PageContext, identity_id: string): Promise<DeletionCounts> {
   const drafts = async (status: string): Promise<number> =>
     (await visit.ask("GET /v1/drafts", { query: { identity_id, status, limit: 1 } })).total;
   const held = async (disposition: string): Promise<number> =>
@@ -39,7 +39,7 @@ async function countsOf(visit: PageContext, identity_id: string): Promise<Counts
 }
 
 /** The consequences of deleting, as sentences. */
-export function consequencesOf({ status }: Pick<Identity, "status">, counts: Counts): string[] {
+export function consequencesOf({ status }: Pick<IdentityAnswer, "status">, counts: DeletionCounts): string[] {
   const { pending, approved, sending, held } = counts;
   return [
     "It can no longer receive or send mail. Its address can be used again, in the sandbox only by this workspace.",
@@ -56,7 +56,7 @@ export function consequencesOf({ status }: Pick<Identity, "status">, counts: Cou
   ];
 }
 
-const heldWords = (status: Identity["status"], held: number): string =>
+const heldWords = (status: IdentityAnswer["status"], held: number): string =>
   status === "disabled"
     ? `${counted(held, "received mail is", "received mails are")} held because the identity is disabled, and will stay held: to have the mail filed, enable the identity before you delete it.`
     : `${counted(held, "received mail is", "received mails are")} held, and will be filed as soon as the plan's quota allows it.`;

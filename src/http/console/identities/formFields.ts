@@ -1,16 +1,16 @@
 import { area, choice, field as lineField, switchField } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
-import { type Assistant, type Domain, mailDomainOf } from "./around.ts";
 import { type ChannelField, type ChannelType, channelTypes, inputName, typeInput } from "./channelFields.ts";
 import type { FormField } from "./fields.ts";
 import { isOn } from "./readForm.ts";
+import { type AssistantChoice, type DomainChoice, mailDomainOf } from "./workspaceContext.ts";
 
 /** Values and choices of the inputs. `error`: shown at the input of that name. */
 export type InputState = {
   form: URLSearchParams;
   error: { input: string; sentence: string } | undefined;
-  domains: readonly Domain[];
-  assistants: readonly Assistant[];
+  domains: readonly DomainChoice[];
+  assistants: readonly AssistantChoice[];
 };
 
 /** Renders a field as inputs. */
@@ -44,7 +44,7 @@ export function inputOf(field: FormField, filled: InputState): Markup {
 const errorOf = ({ error }: InputState, input: string): string | undefined =>
   error?.input === input ? error.sentence : undefined;
 
-const domainChoices = (domains: readonly Domain[]) =>
+const domainChoices = (domains: readonly DomainChoice[]) =>
   domains
     .filter(({ status }) => status === "verified")
     .map((domain) => ({
@@ -53,7 +53,7 @@ const domainChoices = (domains: readonly Domain[]) =>
     }));
 
 /** A chosen assistant that is not in the list any more stays chosen. */
-function assistantChoices(assistants: readonly Assistant[], chosen: string) {
+function assistantChoices(assistants: readonly AssistantChoice[], chosen: string) {
   const known = assistants.map(({ id, name, status }) => ({
     value: id,
     label: status === "disabled" ? `${name} (disabled)` : name,

@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { button, errorSummary, form } from "#src/html/forms.ts";
-import { html, type Markup, type Value } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
-import type { Identity, WorkspaceContext } from "./around.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 import { type FormPart, fieldNamed, fieldsOf } from "./fields.ts";
 import { inputOf } from "./formFields.ts";
+import { inPageWords } from "./identityWords.ts";
 import { baseOf, errorPlace, filledIn } from "./readForm.ts";
-import { inPageWords } from "./words.ts";
+import type { IdentityAnswer, WorkspaceContext } from "./workspaceContext.ts";
 
 /** A form that is shown again: its values, and why it was refused. */
 export type RefusedForm = {
   form: URLSearchParams;
-  refused?: Refused | undefined;
+  refused?: PageRefusal | undefined;
   /** Fields that another person changed meanwhile. */
   conflicts?: readonly string[];
 };
@@ -54,7 +54,7 @@ export function partForm(
     part,
     action,
     again,
-  }: { identity: Identity; part: FormPart; action: string; again: RefusedForm | undefined },
+  }: { identity: IdentityAnswer; part: FormPart; action: string; again: RefusedForm | undefined },
   { domains, assistants }: WorkspaceContext,
 ): Markup {
   const values = again?.form ?? filledIn(identity, part);
@@ -84,7 +84,7 @@ export function refusalOf({ form: values, refused, conflicts = [] }: RefusedForm
 
 const inputNamed = (name: string): string => (fieldNamed(name)?.kind === "channel" ? `${name}.type` : name);
 
-const section = (title: string, content: Value): Markup =>
+const section = (title: string, content: MarkupValue): Markup =>
   html`<section><h2>${title}</h2>${content}</section>
 `;
 
@@ -93,7 +93,7 @@ const buttons = (label: string, back: string): Markup =>
 
 /** Merges a form with another person's change: typed values for the fields that this person touched, stored values for the rest. */
 export function mergedForm(
-  identity: Identity,
+  identity: IdentityAnswer,
   part: FormPart,
   { typed, touched }: { typed: URLSearchParams; touched: readonly string[] },
 ) {

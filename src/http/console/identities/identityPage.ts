@@ -4,16 +4,16 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { aroundOf, type Identity, surroundingsOf } from "./around.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { channelInWords } from "./channelFields.ts";
-import { dangersOf } from "./dangers.ts";
 import { type FormPart, fields } from "./fields.ts";
 import { partForm, type RefusedForm, refusalOf } from "./formPages.ts";
+import { inPageWords, valueInWords } from "./identityWords.ts";
 import { marks, stateMark } from "./listPage.ts";
+import { riskySettingsOf } from "./riskySettings.ts";
 import { storedSignature } from "./signature.ts";
 import { type IdentityContext, type MailStep, storyOf, storySentence } from "./story.ts";
-import { inPageWords, valueInWords } from "./words.ts";
+import { type IdentityAnswer, identityContextOf, readWorkspaceContext } from "./workspaceContext.ts";
 
 type IdentityPageState = { again?: RefusedForm; preview?: Markup };
 
@@ -23,8 +23,8 @@ export async function identityPage(
   visit: PageContext,
   { again, preview }: IdentityPageState = {},
 ): Promise<ConsoleAnswer> {
-  const [identity, surroundings] = await Promise.all([identityOf(visit), surroundingsOf(visit, visit.params.id)]);
-  const around = aroundOf(surroundings, identity);
+  const [identity, surroundings] = await Promise.all([identityOf(visit), readWorkspaceContext(visit, visit.params.id)]);
+  const around = identityContextOf(surroundings, identity);
   const mayWrite = visit.may("write:identities");
   const path = `/identities/${identity.id}`;
   const address = shortLine(identity.email_address, 254);
@@ -47,13 +47,13 @@ ${mayWrite && switching(visit, identity)}`;
 }
 
 /** The identity in the path. Throws Rejected not_found. */
-export const identityOf = (visit: PageContext): Promise<Identity> =>
+export const identityOf = (visit: PageContext): Promise<IdentityAnswer> =>
   visit.ask("GET /v1/identities/:identity_id", { params: { identity_id: visit.params.id ?? "" } });
 
 /** The form for approvals and the destination of replies; a separate page, because it requires the password. */
 export async function approvalPage(visit: PageContext, again?: RefusedForm): Promise<ConsoleAnswer> {
-  const [identity, surroundings] = await Promise.all([identityOf(visit), surroundingsOf(visit, visit.params.id)]);
-  const around = aroundOf(surroundings, identity);
+  const [identity, surroundings] = await Promise.all([identityOf(visit), readWorkspaceContext(visit, visit.params.id)]);
+  const around = identityContextOf(surroundings, identity);
   const address = shortLine(identity.email_address, 254);
   const action = `/identities/${identity.id}/approval`;
   const main = html`<p><a class="press" href="/identities/${identity.id}"><bdi>${address}</bdi></a></p>
@@ -83,8 +83,8 @@ const story = (
 `;
 
 /** Warnings: risky combinations of settings, and those of the API. */
-function warnings(identity: Identity, around: IdentityContext): Markup | false {
-  const dangers = dangersOf(identity, around).map(({ text }) => text);
+function warnings(identity: IdentityAnswer, around: IdentityContext): Markup | false {
+  const dangers = riskySettingsOf(identity, around).map(({ text }) => text);
   const all = [...dangers, ...identity.warnings.map(inPageWords)];
   return (
     all.length > 0 &&
@@ -93,7 +93,7 @@ function warnings(identity: Identity, around: IdentityContext): Markup | false {
   );
 }
 
-const valueList = (part: FormPart, identity: Identity, around: Parameters<typeof valueInWords>[2]): Markup =>
+const valueList = (part: FormPart, identity: IdentityAnswer, around: Parameters<typeof valueInWords>[2]): Markup =>
   html`<dl>${fields
     .filter((field) => field.part === part && field.name !== "signature_html")
     .map(
@@ -102,7 +102,7 @@ const valueList = (part: FormPart, identity: Identity, around: Parameters<typeof
     )}</dl>
 `;
 
-const fixedValues = (identity: Identity, around: Parameters<typeof valueInWords>[2]): Markup[] =>
+const fixedValues = (identity: IdentityAnswer, around: Parameters<typeof valueInWords>[2]): Markup[] =>
   fields
     .filter(({ onlyAtCreation }) => onlyAtCreation)
     .map((field) => html`<dt>${field.label}</dt><dd><bdi>${valueInWords(field, identity, around)}</bdi></dd>`);
@@ -110,7 +110,7 @@ const fixedValues = (identity: Identity, around: Parameters<typeof valueInWords>
 async function signatureOf(
   deps: ConsoleDependencies,
   { principal }: PageContext,
-  { identity, preview }: { identity: Identity; preview: Markup | undefined },
+  { identity, preview }: { identity: IdentityAnswer; preview: Markup | undefined },
 ) {
   if (preview)
     return html`<h3 id="preview">Preview of the signature</h3><p role="status">This is how it would be saved. It is not saved yet.</p>${preview}`;
@@ -121,7 +121,7 @@ async function signatureOf(
 }
 
 /** One test button for each configured channel. */
-function testSection(visit: PageContext, { id, approval_channel, secondary_approval_channel }: Identity): Markup {
+function testSection(visit: PageContext, { id, approval_channel, secondary_approval_channel }: IdentityAnswer): Markup {
   const channels = [
     ["primary", approval_channel],
     ["secondary", secondary_approval_channel],
@@ -141,7 +141,7 @@ ${set.map(({ slot, channel }) =>
 `;
 }
 
-const switching = (visit: PageContext, { id, status }: Identity): Markup => {
+const switching = (visit: PageContext, { id, status }: IdentityAnswer): Markup => {
   const [to, label, text] =
     status === "active"
       ? ([

@@ -1,11 +1,16 @@
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { aroundOf, type Identity, surroundingsOf, type WorkspaceContext } from "./around.ts";
-import { checklistOf, type Todo } from "./checklist.ts";
+import type { PageContext } from "../framework/pageContext.ts";
+import { checklistOf, type SetupStep } from "./checklist.ts";
+import { approversInWords, marksOf } from "./identityWords.ts";
 import { firstFault, storyOf } from "./story.ts";
-import { approversInWords, marksOf } from "./words.ts";
+import {
+  type IdentityAnswer,
+  identityContextOf,
+  readWorkspaceContext,
+  type WorkspaceContext,
+} from "./workspaceContext.ts";
 
 const pageLength = 50;
 
@@ -14,7 +19,7 @@ export async function identityList(visit: PageContext): Promise<ConsoleAnswer> {
   const cursor = visit.query.get("cursor");
   const [identities, surroundings] = await Promise.all([
     visit.ask("GET /v1/identities", { query: { limit: pageLength, cursor } }),
-    surroundingsOf(visit),
+    readWorkspaceContext(visit),
   ]);
   const mayWrite = visit.may("write:identities");
   const todo = mayWrite && cursor === null ? await todoOf(visit, identities.data, surroundings) : undefined;
@@ -22,13 +27,13 @@ export async function identityList(visit: PageContext): Promise<ConsoleAnswer> {
 <p>An identity is an address that receives mail and that the agent answers from, once a person has approved the answer.</p>
 ${todo && checklist(todo)}
 ${mayWrite && html`<p><a class="press" href="/identities/new">Create an identity</a></p>`}
-${identities.data.length === 0 ? html`<p class="card">There are no identities yet.</p>` : html`<ul class="list identities">${identities.data.map((identity: Identity) => entry(identity, surroundings))}</ul>`}
+${identities.data.length === 0 ? html`<p class="card">There are no identities yet.</p>` : html`<ul class="list identities">${identities.data.map((identity: IdentityAnswer) => entry(identity, surroundings))}</ul>`}
 ${identities.next_cursor !== null && html`<p><a class="press" href="/identities?cursor=${encodeURIComponent(identities.next_cursor)}">Older identities</a></p>`}`;
   return shown({ title: "Identities", main });
 }
 
-function entry(identity: Identity, surroundings: WorkspaceContext): Markup {
-  const around = aroundOf(surroundings, identity);
+function entry(identity: IdentityAnswer, surroundings: WorkspaceContext): Markup {
+  const around = identityContextOf(surroundings, identity);
   const fault = firstFault(storyOf(identity, around));
   return html`<li class="card"><h2><a href="/identities/${identity.id}"><bdi>${shortLine(identity.email_address, 254)}</bdi></a></h2>
 <p class="meta"><bdi>${shortLine(identity.display_name, 100)}</bdi> · ${stateMark(identity)} · approves: <bdi>${approversInWords(identity, around)}</bdi></p>
@@ -38,21 +43,25 @@ ${fault && html`<p class="fault"><strong>Attention:</strong> ${fault.text}</p>`}
 }
 
 /** Active or disabled, as a badge. */
-export const stateMark = ({ status }: Pick<Identity, "status">): Markup =>
+export const stateMark = ({ status }: Pick<IdentityAnswer, "status">): Markup =>
   html`<span class="state ${status}">${status === "active" ? "active" : "disabled"}</span>`;
 
 /** The most important switches, as badges. */
-export const marks = (identity: Identity, around: ReturnType<typeof aroundOf>): Markup =>
+export const marks = (identity: IdentityAnswer, around: ReturnType<typeof identityContextOf>): Markup =>
   html`<ul class="marks">${marksOf(identity, around).map(
     ({ text, severe }) => html`<li${severe === true && html` class="mark"`}>${text}</li>`,
   )}</ul>`;
 
-async function todoOf(visit: PageContext, identities: readonly Identity[], { domains, notified }: WorkspaceContext) {
+async function todoOf(
+  visit: PageContext,
+  identities: readonly IdentityAnswer[],
+  { domains, notified }: WorkspaceContext,
+) {
   const keys = visit.may("read:keys")
     ? (await visit.ask("GET /v1/api-keys", { query: { limit: 1 } })).total
     : undefined;
   const own = domains.filter(({ sandbox }) => !sandbox);
-  const hasChannel = ({ approval_channel }: Identity) => approval_channel !== null;
+  const hasChannel = ({ approval_channel }: IdentityAnswer) => approval_channel !== null;
   const first = identities.find((identity) => !hasChannel(identity)) ?? identities[0];
   return checklistOf({
     ownDomain: own.some(({ status }) => status === "verified") ? "verified" : own.length > 0 ? "pending" : "none",
@@ -63,7 +72,7 @@ async function todoOf(visit: PageContext, identities: readonly Identity[], { dom
   });
 }
 
-const checklist = (steps: readonly Todo[]): Markup => html`<section class="checklist" aria-labelledby="begin">
+const checklist = (steps: readonly SetupStep[]): Markup => html`<section class="checklist" aria-labelledby="begin">
 <h2 id="begin">Set-up</h2>
 <ol>${steps.map(
   ({ done, title, text, path, action }) =>

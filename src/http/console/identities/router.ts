@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Rejected } from "#streams/decider.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { surroundingsOf } from "./around.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { deletePage } from "./deletePage.ts";
 import type { FormPart } from "./fields.ts";
 import { mergedForm, newPage, type RefusedForm } from "./formPages.ts";
@@ -12,6 +11,7 @@ import { identityList } from "./listPage.ts";
 import { baseOf, bodyOf, changesOf, conflictsOf, emptyForm, readBase } from "./readForm.ts";
 import { signaturePreview } from "./signature.ts";
 import { testPage } from "./testPage.ts";
+import { readWorkspaceContext } from "./workspaceContext.ts";
 
 /** Pages for identities and their channels. Changes of approvals require the password again. */
 export const identityPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
@@ -59,7 +59,7 @@ function requireMayWrite({ may, principal }: PageContext): void {
 
 async function newForm(visit: PageContext): Promise<ConsoleAnswer> {
   requireMayWrite(visit);
-  return newPage(visit, { form: emptyForm() }, await surroundingsOf(visit));
+  return newPage(visit, { form: emptyForm() }, await readWorkspaceContext(visit));
 }
 
 async function create(visit: PageContext): Promise<ConsoleAnswer> {
@@ -72,7 +72,7 @@ async function create(visit: PageContext): Promise<ConsoleAnswer> {
   // A corrected form is a new request, with its own id.
   const form = new URLSearchParams(visit.form);
   form.set("once", randomUUID());
-  return newPage(visit, { form, refused }, await surroundingsOf(visit));
+  return newPage(visit, { form, refused }, await readWorkspaceContext(visit));
 }
 
 /** Sends the changed fields. If another person changed them meanwhile, the form shows that instead of overwriting it. */

@@ -3,7 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { refusedHtml } from "#src/commands/drafts/refusedHtml.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
-import type { Identity } from "./around.ts";
+import type { IdentityAnswer } from "./workspaceContext.ts";
 
 type Deps = Pick<Dependencies, "costlyWork">;
 
@@ -28,7 +28,7 @@ ${sources.length > 0 && html`<p class="hint">Pictures are fetched when you save.
 export async function storedSignature(
   deps: Deps,
   workspaceId: string,
-  { identity, pictures }: { identity: Identity; pictures: ReadonlyMap<string, string> },
+  { identity, pictures }: { identity: IdentityAnswer; pictures: ReadonlyMap<string, string> },
 ): Promise<Markup | false> {
   const { signature_html, html_removed, signature_difference } = identity;
   if (signature_html === null) return false;
@@ -51,7 +51,7 @@ async function pageOf(
 const removedList = (removed: readonly string[], title: string): Markup | false =>
   removed.length > 0 && html`<p class="hint">${title} ${removed.join(", ")}.</p>`;
 
-function differences(found: NonNullable<Identity["signature_difference"]>): Markup {
+function differences(found: NonNullable<IdentityAnswer["signature_difference"]>): Markup {
   const parts: [string, string[]][] = [
     ["Only in the HTML", [...found.only_html, ...found.links_only_html]],
     ["Only in the plain text", [...found.only_text, ...found.links_only_text]],

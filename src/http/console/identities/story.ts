@@ -1,10 +1,10 @@
 import { counted } from "#src/html/counted.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Answers, Item } from "../../routes.ts";
+import type { Answers, ListItem } from "../../routes.ts";
 import { channelInWords, type ShownChannel } from "./channelFields.ts";
 
 /** Settings of an identity that decide what happens to mail for it. */
-export type Settings = Pick<
+export type StorySettings = Pick<
   Answers["GET /v1/identities/:identity_id"],
   | "email_address"
   | "status"
@@ -17,21 +17,21 @@ export type Settings = Pick<
 
 /** Facts from the workspace. A field is undefined if the reader has no right to know it. */
 export type IdentityContext = {
-  domain?: (Pick<Item<"GET /v1/domains">, "id" | "status"> & { name: string }) | undefined;
-  assistant?: Pick<Item<"GET /v1/assistants">, "name" | "status"> | undefined;
+  domain?: (Pick<ListItem<"GET /v1/domains">, "id" | "status"> & { name: string }) | undefined;
+  assistant?: Pick<ListItem<"GET /v1/assistants">, "name" | "status"> | undefined;
   workspace?: Pick<Answers["GET /v1/workspaces/me"], "sending_paused" | "require_human_approval"> | undefined;
   /** How approvers were reached the last time, if known. */
-  notified?: Pick<Item<"GET /v1/drafts">["notification_status"], "state" | "channel" | "error"> | undefined;
+  notified?: Pick<ListItem<"GET /v1/drafts">["notification_status"], "state" | "channel" | "error"> | undefined;
 };
 
 /** The reason why mail stops at a step, and the page where it can be fixed. */
-export type Fault = { text: string; path?: string; remedy?: string };
+export type SetupFault = { text: string; path?: string; remedy?: string };
 
-export type MailStep = { name: "mail" | "draft" | "approval" | "sending"; text: string; fault?: Fault };
+export type MailStep = { name: "mail" | "draft" | "approval" | "sending"; text: string; fault?: SetupFault };
 
 /** Describes from its settings how an identity handles mail: each step in words, and its fault, if any. */
-export function storyOf(identity: Settings & { id: string }, around: IdentityContext): MailStep[] {
-  const step = (name: MailStep["name"], text: string, fault: Fault | undefined): MailStep =>
+export function storyOf(identity: StorySettings & { id: string }, around: IdentityContext): MailStep[] {
+  const step = (name: MailStep["name"], text: string, fault: SetupFault | undefined): MailStep =>
     fault ? { name, text, fault } : { name, text };
   return [
     step("mail", `Mail to ${shortLine(identity.email_address, 200)}`, receivingFault(identity, around)),
@@ -45,24 +45,25 @@ export function storyOf(identity: Settings & { id: string }, around: IdentityCon
 export const storySentence = (steps: readonly MailStep[]): string => steps.map(({ text }) => text).join(" → ");
 
 /** The first fault of the steps. */
-export const firstFault = (steps: readonly MailStep[]): Fault | undefined => steps.find(({ fault }) => fault)?.fault;
+export const firstFault = (steps: readonly MailStep[]): SetupFault | undefined =>
+  steps.find(({ fault }) => fault)?.fault;
 
 /** True if a person must approve: required by the identity, or by its workspace. */
 export const needsPerson = (
-  identity: Pick<Settings, "require_human_approval">,
+  identity: Pick<StorySettings, "require_human_approval">,
   { workspace }: IdentityContext,
 ): boolean => identity.require_human_approval || workspace?.require_human_approval === true;
 
 /** True if replies are sent without review by a person. */
 export const leavesAlone = (
-  identity: Pick<Settings, "auto_approve_replies" | "approvals_required" | "require_human_approval">,
+  identity: Pick<StorySettings, "auto_approve_replies" | "approvals_required" | "require_human_approval">,
   around: IdentityContext,
 ): boolean => identity.auto_approve_replies && identity.approvals_required === 1 && !needsPerson(identity, around);
 
 function receivingFault(
   { id, status }: { id: string; status: string },
   { domain }: IdentityContext,
-): Fault | undefined {
+): SetupFault | undefined {
   if (status === "disabled") {
     const text = "It is disabled: received mail is held, and nothing is sent until it is enabled.";
     return { text, path: `/identities/${id}`, remedy: "Enable it" };
@@ -77,13 +78,13 @@ function receivingFault(
 const draftWords = ({ assistant }: IdentityContext): string =>
   assistant ? `${shortLine(assistant.name, 60)} drafts` : "the agent drafts";
 
-const draftFault = ({ assistant }: IdentityContext): Fault | undefined =>
+const draftFault = ({ assistant }: IdentityContext): SetupFault | undefined =>
   assistant?.status === "disabled" ? { text: "Its assistant is disabled: it accepts no new drafts." } : undefined;
 
-const channelsOf = ({ approval_channel, secondary_approval_channel }: Settings): ShownChannel[] =>
+const channelsOf = ({ approval_channel, secondary_approval_channel }: StorySettings): ShownChannel[] =>
   [approval_channel, secondary_approval_channel].filter((channel) => channel !== null);
 
-function approvalWords(identity: Settings, around: IdentityContext): string {
+function approvalWords(identity: StorySettings, around: IdentityContext): string {
   if (leavesAlone(identity, around)) return "nobody approves";
   const { approvals_required: required, escalation_delay_minutes: minutes } = identity;
   const [first, second] = channelsOf(identity).map(channelInWords);
@@ -101,7 +102,7 @@ function approvalWords(identity: Settings, around: IdentityContext): string {
   return `${first}${later}${key} approves`;
 }
 
-function approvalFault(identity: Settings & { id: string }, around: IdentityContext): Fault | undefined {
+function approvalFault(identity: StorySettings & { id: string }, around: IdentityContext): SetupFault | undefined {
   if (leavesAlone(identity, around)) return undefined;
   const path = `/identities/${identity.id}/approval`;
   if (channelsOf(identity).length === 0) {
@@ -118,12 +119,12 @@ function approvalFault(identity: Settings & { id: string }, around: IdentityCont
   return { text, path, remedy: "Check the channel" };
 }
 
-function sendingWords(identity: Settings, around: IdentityContext): string {
+function sendingWords(identity: StorySettings, around: IdentityContext): string {
   if (leavesAlone(identity, around) || identity.send_on_channel_approval) return "it leaves";
   return needsPerson(identity, around) ? "a member sends it" : "a member or an API key sends it";
 }
 
-const sendingFault = ({ workspace }: IdentityContext): Fault | undefined =>
+const sendingFault = ({ workspace }: IdentityContext): SetupFault | undefined =>
   workspace?.sending_paused
     ? { text: "Sending is paused in this workspace: nothing is sent.", path: "/review", remedy: "See the switch" }
     : undefined;

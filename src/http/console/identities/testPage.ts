@@ -7,9 +7,9 @@ import { Rejected } from "#streams/decider.ts";
 import type { Answers } from "../../routes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { identityOf } from "./identityPage.ts";
-import { asSentence } from "./words.ts";
+import { asSentence } from "./identityWords.ts";
 
 type Task = Answers["GET /v1/tasks/:task_id"];
 

@@ -1,11 +1,11 @@
 import type { Static } from "typebox";
 import { button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
-import { html, type Markup, type Value } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type Role, roles } from "#streams/member/roles.ts";
 import type { Member } from "../../schemas/members.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 import { rolesExplained, roleWords } from "./roleWords.ts";
 
 /** A member as GET /v1/members answers it. */
@@ -32,7 +32,7 @@ const isOnlyOwner = (member: ShownMember, all: readonly ShownMember[]): boolean 
 /** All members and invitations; `now`: ISO 8601. */
 export function membersPage(
   viewer: Viewer,
-  { members, now, refused }: { members: readonly ShownMember[]; now: string; refused?: Refused | undefined },
+  { members, now, refused }: { members: readonly ShownMember[]; now: string; refused?: PageRefusal | undefined },
 ): Markup {
   const self = members.find(({ id }) => id === viewer.principal.memberId);
   const canChange = viewer.may("write:members");
@@ -60,7 +60,7 @@ function memberRow(viewer: Viewer, { member, now }: { member: ShownMember; now: 
 `;
 }
 
-function since(viewer: Viewer, { member, now }: { member: ShownMember; now: string }): Value {
+function since(viewer: Viewer, { member, now }: { member: ShownMember; now: string }): MarkupValue {
   const { status, created_at: at, expires_at: until, invited_by: by } = member;
   if (status === "active") return when(viewer, at);
   const who = by?.name ? html` by <bdi>${shortLine(by.name, 80)}</bdi>` : "";
@@ -70,7 +70,7 @@ function since(viewer: Viewer, { member, now }: { member: ShownMember; now: stri
 }
 
 /** For people who may not see other members: their own membership. */
-export const ownMembership = (viewer: Viewer, refused?: Refused): Markup =>
+export const ownMembership = (viewer: Viewer, refused?: PageRefusal): Markup =>
   html`<h1>Members</h1>
 ${errorSummary(refused)}<p>You are an ${viewer.principal.role} of this workspace. ${roleWords[viewer.principal.role]} Only owners, admins and auditors can see the other members.</p>
 ${leaving(viewer, false)}`;
@@ -88,7 +88,7 @@ ${form(viewer, { action: "/settings/members/leave" }, button("Leave the workspac
 /** The form to invite a person. `once`: see form. */
 export function invitePage(
   viewer: Viewer,
-  { given, refused, once }: { given: URLSearchParams; refused?: Refused | undefined; once: string },
+  { given, refused, once }: { given: URLSearchParams; refused?: PageRefusal | undefined; once: string },
 ): Markup {
   return html`<h1>Invite a member</h1>
 <p>They get a mail with a link. It works once, for 7 days, and only for that address. Every owner is notified when they join.</p>
@@ -107,7 +107,7 @@ ${errorSummary(refused)}${form(
 /** The form to change one member or invitation. */
 export function changePage(
   viewer: Viewer,
-  { member, refused }: { member: ShownMember; refused?: Refused | undefined },
+  { member, refused }: { member: ShownMember; refused?: PageRefusal | undefined },
 ): Markup {
   const { id, email, role, status } = member;
   const path = `/settings/members/${id}`;

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { removeMember } from "#src/commands/members/members.ts";
 import { Rejected } from "#streams/decider.ts";
-import { callerFrom } from "../../framework/judge.ts";
-import { requireEnded } from "../../framework/keys/ended.ts";
+import { requireDrained } from "../../framework/keys/requireDrained.ts";
+import { callerFrom } from "../../framework/runRoute.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import type { Notice } from "../framework/notices.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 import { changePage, invitePage, mayChange, membersPage, ownMembership, type ShownMember } from "./pages.ts";
 
 const overview = "/settings/members";
@@ -62,7 +62,7 @@ const said = ({ form }: PageContext, names: readonly string[]): Record<string, s
 async function everybody(
   { clock }: ConsoleDependencies,
   visit: PageContext,
-  refused?: Refused,
+  refused?: PageRefusal,
 ): Promise<ConsoleAnswer> {
   const page = { title: "Members", ...(refused ? { status: refused.status } : {}) };
   if (!visit.may("read:members")) return shown({ ...page, main: ownMembership(visit, refused) });
@@ -70,13 +70,13 @@ async function everybody(
   return shown({ ...page, main: membersPage(visit, { members: await allMembers(visit), now, refused }) });
 }
 
-function inviting(visit: PageContext, refused?: Refused): ConsoleAnswer {
+function inviting(visit: PageContext, refused?: PageRefusal): ConsoleAnswer {
   if (!visit.may("write:members")) throw notYours();
   const main = invitePage(visit, { given: visit.form, refused, once: randomUUID() });
   return shown({ title: "Invite somebody", main, ...(refused ? { status: refused.status } : {}) });
 }
 
-async function changing(visit: PageContext, refused?: Refused): Promise<ConsoleAnswer> {
+async function changing(visit: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
   if (refused?.code === "not_found") throw noSuchMember();
   if (!visit.may("write:members")) throw notYours();
   const member = (await allMembers(visit)).find(({ id }) => id === visit.params.id);
@@ -94,7 +94,7 @@ async function leave(deps: ConsoleDependencies, visit: PageContext): Promise<Con
   const refused = await visit.attempt(async () => {
     const { position, endedSessions } = await removeMember(deps, { workspaceId, memberId: id }, cause);
     const others = endedSessions.filter((session) => session !== principal.id);
-    await requireEnded(deps.revocation, others, { id, exclude: cause.correlationId });
+    await requireDrained(deps.revocation, others, { id, exclude: cause.correlationId });
     await deps.readAfter(position, id, ["members"]);
   });
   return refused ? everybody(deps, visit, refused) : seeOther("/workspaces");

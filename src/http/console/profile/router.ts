@@ -1,9 +1,9 @@
 import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { emailForm, nameForm, passwordForm } from "../../auth/ownForms.ts";
+import { emailForm, nameForm, passwordForm } from "../../auth/profileForms.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 
 /** `/settings/profile`: a person's own account. Its forms are sent to /auth, which redirects back here. */
 export const profilePages = (): ConsoleRoute[] => [

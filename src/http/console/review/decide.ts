@@ -2,9 +2,9 @@ import { draftById } from "#projections/drafts/queries.ts";
 import { asSentence } from "#src/html/asSentence.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, seeOther } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 import { reviewPage } from "./page.ts";
-import { nextIn, placeOf, type ReviewQuery, reviewPath } from "./place.ts";
+import { nextDraftIn, type ReviewQuery, readReviewQuery, reviewPath } from "./reviewQuery.ts";
 
 /** The version that the form was shown for; undefined if it names none. */
 export function versionOf({ form }: PageContext): number | undefined {
@@ -13,7 +13,10 @@ export function versionOf({ form }: PageContext): number | undefined {
 }
 
 /** The page after a draft's form: the next draft, if the form names one. */
-export const onward = ({ form }: PageContext): ReviewQuery => ({ ...placeOf(form), draft: nextIn(form) });
+export const queryAfterDecision = ({ form }: PageContext): ReviewQuery => ({
+  ...readReviewQuery(form),
+  draft: nextDraftIn(form),
+});
 
 /**
  * `work`: the person's decision about a draft. If done, redirects to the next draft; if refused, shows the draft as it is now and why
@@ -33,20 +36,20 @@ export async function decide(
 ): Promise<ConsoleAnswer> {
   const id = visit.params.id ?? "";
   const version = versionOf(visit);
-  if (version === undefined) return seeOther(reviewPath({ ...onward(visit), draft: id }));
+  if (version === undefined) return seeOther(reviewPath({ ...queryAfterDecision(visit), draft: id }));
   const refused = await visit.attempt(() => work({ params: { id }, ifMatch: version }));
   if (!refused || (await isOwnDecision(deps, visit, refused)))
-    return seeOther(reviewPath({ ...onward(visit), decided: id }));
+    return seeOther(reviewPath({ ...queryAfterDecision(visit), decided: id }));
   if (refused.code === "not_found") return reviewPage(deps, visit, { place: { draft: id } });
   const notDone = { sentence: sentenceOf(refused), ...typed, status: refused.status, since: version };
-  return reviewPage(deps, visit, { place: { ...onward(visit), draft: id }, notDone });
+  return reviewPage(deps, visit, { place: { ...queryAfterDecision(visit), draft: id }, notDone });
 }
 
 /** True if this person's own earlier click of the same button has decided. */
 async function isOwnDecision(
   { reads, store, projected }: ConsoleDependencies,
   { principal, params, path }: PageContext,
-  { code }: Refused,
+  { code }: PageRefusal,
 ): Promise<boolean> {
   if (code !== "invalid_status") return false;
   // The first click may have been recorded a moment ago: wait for the read model.
@@ -58,7 +61,7 @@ async function isOwnDecision(
 }
 
 /** Explains why nothing was decided; the page itself shows who decided before. */
-export function sentenceOf({ code, message }: Refused): string {
+export function sentenceOf({ code, message }: PageRefusal): string {
   switch (code) {
     case "version_mismatch":
     case "content_changed":

@@ -2,11 +2,11 @@ import type { ReadDraft } from "#projections/drafts/queries.ts";
 import { button, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { placeFields, type ReviewQuery } from "./place.ts";
+import type { PageContext } from "../framework/pageContext.ts";
+import { type ReviewQuery, reviewQueryFields } from "./reviewQuery.ts";
 
 /** A draft that was just decided. `undoUntil`: time (ISO) until which this person can undo their approval; null if they cannot. */
-export type Decided = {
+export type DecidedDraft = {
   row: Pick<
     ReadDraft,
     "id" | "status" | "held_code" | "approvals_given" | "approvals_required_now" | "decided_by" | "changes_requested"
@@ -18,7 +18,7 @@ export type Decided = {
 };
 
 /** Describes the decision by the draft's current state, so that it stays true when the page is reloaded. */
-export function decidedNotice(visit: PageContext, decided: Decided | undefined, place: ReviewQuery): Markup {
+export function decidedNotice(visit: PageContext, decided: DecidedDraft | undefined, place: ReviewQuery): Markup {
   if (!decided) return html`<div id="decided"></div>`;
   const { row, undoUntil, now } = decided;
   return html`<div id="decided" class="notice"><p data-announce>${sentence(visit, decided)} <a href="/drafts/${row.id}">See its history</a></p>
@@ -27,7 +27,7 @@ ${
   html`<div data-until="${undoUntil}" data-seconds="${secondsTo(undoUntil, now)}">${form(
     visit,
     { action: `/review/${row.id}/undo`, className: "inline" },
-    placeFields(place),
+    reviewQueryFields(place),
     button("Undo", { id: "undo" }),
   )} <span class="meta">within <span data-left>${secondsTo(undoUntil, now)}</span> seconds</span></div>`
 }${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}${
@@ -40,7 +40,7 @@ ${
 }</div>`;
 }
 
-const isOwnRequest = (visit: PageContext, { status, changes_requested: request }: Decided["row"]): boolean =>
+const isOwnRequest = (visit: PageContext, { status, changes_requested: request }: DecidedDraft["row"]): boolean =>
   status === "pending" &&
   request?.state === "open" &&
   request.by.kind === "session" &&
@@ -48,10 +48,10 @@ const isOwnRequest = (visit: PageContext, { status, changes_requested: request }
 
 const secondsTo = (iso: string, now: Date): number => Math.max(0, Math.ceil((Date.parse(iso) - now.getTime()) / 1000));
 
-const isMine = (visit: PageContext, { approvals_given: given }: Decided["row"]): boolean =>
+const isMine = (visit: PageContext, { approvals_given: given }: DecidedDraft["row"]): boolean =>
   given.some(({ by }) => by.kind === "session" && by.id === visit.principal.user.id);
 
-function sentence(visit: PageContext, decided: Decided): Markup {
+function sentence(visit: PageContext, decided: DecidedDraft): Markup {
   const { row } = decided;
   const what = html`<bdi lang="">${shortLine(decided.subject, 100) || "(no subject)"}</bdi>`;
   const who = whoOf(visit, row);
@@ -77,7 +77,7 @@ function sentence(visit: PageContext, decided: Decided): Markup {
   }
 }
 
-function approvedSentence({ row, to, undoUntil }: Decided, who: Markup, what: Markup): Markup {
+function approvedSentence({ row, to, undoUntil }: DecidedDraft, who: Markup, what: Markup): Markup {
   if (row.held_code === "sending_paused") return html`${who} approved ${what}. It waits until sending is resumed.`;
   if (row.held_code !== null) return html`${who} approved ${what}. It cannot be sent now, so it waits.`;
   return undoUntil !== null
@@ -85,7 +85,7 @@ function approvedSentence({ row, to, undoUntil }: Decided, who: Markup, what: Ma
     : html`${who} approved ${what}.`;
 }
 
-function whoOf(visit: PageContext, { decided_by: by }: Decided["row"]): Markup {
+function whoOf(visit: PageContext, { decided_by: by }: DecidedDraft["row"]): Markup {
   if (by?.kind === "session" && by.id === visit.principal.user.id) return html`You`;
   return html`<bdi>${shortLine(by?.name ?? by?.id ?? "Nobody", 100)}</bdi>`;
 }

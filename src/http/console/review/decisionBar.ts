@@ -3,11 +3,11 @@ import { area, button, choice, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { maxReasonBytes } from "../../approvalPages/form.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { lookingPart } from "./looking.ts";
-import { choiceOf, editPath, placeFields, reviewPath } from "./place.ts";
+import type { PageContext } from "../framework/pageContext.ts";
+import { changesSinceLoaded } from "./changesSinceLoaded.ts";
+import { editPath, queueChoiceOf, reviewPath, reviewQueryFields } from "./reviewQuery.ts";
 import type { SelectedDraft, SelectedDraftOptions } from "./selectedDraft.ts";
-import { standing } from "./standing.ts";
+import { viewersPart } from "./viewers.ts";
 
 type Decision = {
   chosen: SelectedDraft;
@@ -25,19 +25,19 @@ export function decisionBar(visit: PageContext, decision: Decision): Markup {
   const { chosen, options } = decision;
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" class="unseen" tabindex="-1">Your decision</h2>
-${standing(visit, chosen.view)}
-${lookingPart(visit, chosen.view.draftId, chosen.looking)}
+${changesSinceLoaded(visit, chosen.view)}
+${viewersPart(visit, chosen.view.draftId, chosen.looking)}
 <div class="bar">${visit.may("decide:drafts") ? choices(visit, decision) : html`<p>Your role in this workspace does not allow you to decide about drafts.</p>`}
-${walk(options)}</div>
+${neighbourLinks(options)}</div>
 </section>`;
 }
 
 /** Links to the drafts before and after this one, and to the list where a narrow screen hides it. */
-export function walk({ neighbours, place }: SelectedDraftOptions): Markup {
+export function neighbourLinks({ neighbours, place }: SelectedDraftOptions): Markup {
   const { next, previous, rank, total } = neighbours;
   const link = (draft: string | undefined, key: string, label: string) =>
     draft !== undefined &&
-    html`<a class="press" data-key="${key}" href="${reviewPath({ ...choiceOf(place), draft, from: place.from })}">${label}</a> `;
+    html`<a class="press" data-key="${key}" href="${reviewPath({ ...queueChoiceOf(place), draft, from: place.from })}">${label}</a> `;
   return html`<nav class="walk" aria-label="Queue">${link(previous, "k", "Previous")}
 <a class="press to-list" href="#list">${rank === undefined ? `${total} to review` : `${rank} of ${total}`}</a>
 ${link(next, "j", "Skip")}</nav>`;
@@ -145,4 +145,4 @@ export const remindForm = (visit: PageContext, decision: Decision): Markup | fal
 
 /** Hidden inputs: the version and hash shown, and the next page. */
 const hidden = ({ card, options: { place, neighbours } }: Decision): Markup =>
-  html`<input type="hidden" name="version" value="${card.version}"><input type="hidden" name="hash" value="${card.contentSha256}">${placeFields(place, neighbours.next)}`;
+  html`<input type="hidden" name="version" value="${card.version}"><input type="hidden" name="hash" value="${card.contentSha256}">${reviewQueryFields(place, neighbours.next)}`;

@@ -5,8 +5,8 @@ import { area, button, errorAt, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { answersSection, changesSection, letterSection } from "../../approvalPages/draftSections.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { placeFields, type ReviewQuery, reviewPath } from "./place.ts";
+import type { PageContext } from "../framework/pageContext.ts";
+import { type ReviewQuery, reviewPath, reviewQueryFields } from "./reviewQuery.ts";
 
 /** The text that a person typed, as submitted. */
 export type TypedBodies = { text: string; html: string };
@@ -37,7 +37,7 @@ ${notDone?.isChanged && html`${card.changes && changesSection(card.changes)}${le
 ${form(
   visit,
   { action: `/review/${draftId}/edit` },
-  html`<input type="hidden" name="version" value="${version}">${placeFields(place, next)}`,
+  html`<input type="hidden" name="version" value="${version}">${reviewQueryFields(place, next)}`,
   area({
     name: "text",
     label: "Text",

@@ -9,15 +9,15 @@ import type { StoredContent } from "#streams/draft/events.ts";
 import { requireScope } from "../../framework/principal.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { chosenSection } from "./chosen.ts";
-import { type Decided, decidedNotice } from "./decidedNotice.ts";
+import type { PageContext } from "../framework/pageContext.ts";
+import { type DecidedDraft, decidedNotice } from "./decidedNotice.ts";
 import { keysHelp } from "./keysHelp.ts";
 import { type Pause, pauseIn, pauseSwitch } from "./pause.ts";
-import { choiceOf, type ReviewQuery, reviewPath } from "./place.ts";
 import { queueFilter } from "./queueFilter.ts";
-import { type Queue, queueSection } from "./queueList.ts";
-import type { Neighbours, NotDone, SelectedDraft } from "./selectedDraft.ts";
+import { type ListedQueue, queueSection } from "./queueList.ts";
+import { queueChoiceOf, type ReviewQuery, reviewPath } from "./reviewQuery.ts";
+import type { Neighbours, RefusedAction, SelectedDraft } from "./selectedDraft.ts";
+import { selectedDraftSection } from "./selectedDraftSection.ts";
 
 /** Drafts per page of the list. */
 const listed = 50;
@@ -25,7 +25,7 @@ const listed = 50;
 export type ReviewPageOptions = {
   place: ReviewQuery;
   /** Why an action was not done, with the status of the page. `since`: the version shown at the time. */
-  notDone?: NotDone & { status: number; since: number | undefined };
+  notDone?: RefusedAction & { status: number; since: number | undefined };
 };
 
 /** The pending drafts, most urgent first, and one of them next to the list. */
@@ -65,7 +65,7 @@ ${decidedNotice(visit, decided, place)}
 <div class="review"><div id="list" class="list-view"><p class="back"><a class="press" href="#chosen">Back to the draft</a></p>
 ${queueFilter(queue, place)}
 ${queueSection({ queue, place, current, now, userId, refresh })}</div>
-${chosen ? chosenSection(visit, chosen, { place, neighbours, notDone }) : nothingWaits(queue, place, { isNew })}</div>
+${chosen ? selectedDraftSection(visit, chosen, { place, neighbours, notDone }) : nothingWaits(queue, place, { isNew })}</div>
 ${keysHelp()}`,
   });
 }
@@ -80,13 +80,13 @@ const queryOf = ({ identity, priority, hours, from = 0, draft }: ReviewQuery, no
   draftId: draft,
 });
 
-function titleOf(total: number, notDone: NotDone | undefined): string {
+function titleOf(total: number, notDone: RefusedAction | undefined): string {
   if (notDone) return "Nothing was decided · Review";
   return total === 0 ? "Review" : `(${total}) Review`;
 }
 
-function nothingWaits({ total }: Queue, { draft, ...place }: ReviewQuery, { isNew }: { isNew: boolean }): Markup {
-  const isFiltered = Object.values(choiceOf(place)).some((value) => value !== undefined);
+function nothingWaits({ total }: ListedQueue, { draft, ...place }: ReviewQuery, { isNew }: { isNew: boolean }): Markup {
+  const isFiltered = Object.values(queueChoiceOf(place)).some((value) => value !== undefined);
   const part = (title: string, content: Markup) =>
     html`<section id="chosen" class="chosen empty"><h2>${title}</h2>
 ${content}
@@ -94,7 +94,7 @@ ${content}
   if (draft !== undefined || total > 0)
     return part(
       draft !== undefined ? "Draft not found" : "All done",
-      html`<p><a href="${reviewPath(choiceOf(place))}">Show the drafts to review</a></p>`,
+      html`<p><a href="${reviewPath(queueChoiceOf(place))}">Show the drafts to review</a></p>`,
     );
   if (isFiltered) return part("No draft matches", html`<p><a href="/review">Show all drafts to review</a></p>`);
   return part(
@@ -105,7 +105,7 @@ ${isNew && html`<p>Mail needs an address. <a href="/identities">Set one up for y
 }
 
 /** True if the workspace has no identity yet and this person may create one: the page then shows where to begin. */
-async function isToBeSetUp(visit: PageContext, { total }: Queue): Promise<boolean> {
+async function isToBeSetUp(visit: PageContext, { total }: ListedQueue): Promise<boolean> {
   if (total > 0 || !visit.may("write:identities")) return false;
   return (await visit.ask("GET /v1/identities", { query: { limit: 1 } })).total === 0;
 }
@@ -155,7 +155,7 @@ async function decidedDraft(
   deps: ConsoleDependencies,
   visit: PageContext,
   draftId: string,
-): Promise<Decided | undefined> {
+): Promise<DecidedDraft | undefined> {
   const { workspaceId, user } = visit.principal;
   const row = await draftById(deps.reads, workspaceId, draftId);
   if (!row) return undefined;
@@ -184,7 +184,7 @@ function refreshPath({ query }: PageContext, place: ReviewQuery, chosen: Selecte
   return reviewPath({ ...place, shown, newer: newer === "no" ? "no" : "yes" });
 }
 
-function neighboursOf({ drafts, total }: Queue, current: string | undefined): Neighbours {
+function neighboursOf({ drafts, total }: ListedQueue, current: string | undefined): Neighbours {
   const row = drafts.find(({ id }) => id === current);
   if (!row) return { next: drafts[0]?.id, previous: undefined, rank: undefined, total };
   return { next: row.next_id ?? undefined, previous: row.previous_id ?? undefined, rank: row.rank + 1, total };

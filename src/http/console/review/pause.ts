@@ -2,7 +2,7 @@ import { button, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 
 /** The pause of a workspace's sending: since when, by whom and why, as far as known. `reason` was typed by a person. */
 export type Pause = { paused: boolean; by: string | null; at: string | null; reason: string | null };

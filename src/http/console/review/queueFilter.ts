@@ -1,13 +1,13 @@
 import { counted } from "#src/html/counted.ts";
-import { type Choice, choice } from "#src/html/forms.ts";
+import { choice, type SelectOption } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { priorityWords } from "../threads/words.ts";
-import { priorities, type ReviewQuery, waitingHours } from "./place.ts";
-import type { Queue } from "./queueList.ts";
+import { priorityWords } from "../threads/threadWords.ts";
+import type { ListedQueue } from "./queueList.ts";
+import { priorities, type ReviewQuery, waitingHours } from "./reviewQuery.ts";
 
 /** The form that narrows the queue to an identity, a priority or a waiting time. It names the choices that apply now. */
-export function queueFilter({ identities }: Pick<Queue, "identities">, place: ReviewQuery): Markup {
+export function queueFilter({ identities }: Pick<ListedQueue, "identities">, place: ReviewQuery): Markup {
   const choices = {
     identity: identities.map(({ id, name, address, count }) => [id, `${shortLine(name || address, 60)} (${count})`]),
     priority: priorities.map((priority) => [priority, priorityWords[priority]]),
@@ -30,4 +30,4 @@ ${names.map((name) => choice({ name, id: `only-${name}`, label: labels[name], re
 </form></details>`;
 }
 
-const asChoice = ([value = "", label = ""]: string[]): Choice => ({ value, label });
+const asChoice = ([value = "", label = ""]: string[]): SelectOption => ({ value, label });

@@ -2,10 +2,10 @@ import type { WaitingDraft } from "#projections/drafts/queries.ts";
 import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { choiceOf, type ReviewQuery, reviewPath } from "./place.ts";
-import { duration } from "./words.ts";
+import { duration } from "./duration.ts";
+import { queueChoiceOf, type ReviewQuery, reviewPath } from "./reviewQuery.ts";
 
-export type Queue = {
+export type ListedQueue = {
   drafts: readonly WaitingDraft[];
   /** Drafts in the whole queue, under the current filter. */
   total: number;
@@ -15,7 +15,7 @@ export type Queue = {
 };
 
 type QueueView = {
-  queue: Queue;
+  queue: ListedQueue;
   place: ReviewQuery;
   /** Id of the draft shown next to the list. */
   current: string | undefined;
@@ -39,7 +39,7 @@ const titleOf = (total: number): string =>
   total === 0 ? "No drafts to review" : `${counted(total, "draft")} to review`;
 
 function item(draft: WaitingDraft, { place, current, now, userId }: QueueView): Markup {
-  const path = reviewPath({ ...choiceOf(place), draft: draft.id, from: place.from });
+  const path = reviewPath({ ...queueChoiceOf(place), draft: draft.id, from: place.from });
   const customer = draft.customer_name || draft.customer_address || "Nobody yet";
   const words = shortLine(draft.first_words ?? "", 140);
   return html`<li><a id="waits-${draft.id}" href="${path}"${draft.id === current && html` aria-current="true"`}>
@@ -66,7 +66,7 @@ function marks(draft: WaitingDraft, { now, userId }: { now: Date; userId: string
 function pages({ queue, place }: QueueView): Markup | false {
   const beyond = queue.total - queue.from - queue.drafts.length;
   if (beyond <= 0 && queue.from === 0) return false;
-  const choice = choiceOf(place);
+  const choice = queueChoiceOf(place);
   return html`<p class="meta">${queue.from > 0 && html`<a class="press" href="${reviewPath(choice)}">The most urgent ones</a> `}${
     beyond > 0 &&
     html`<a class="press" href="${reviewPath({ ...choice, from: queue.from + queue.drafts.length })}">The next ones</a> (${beyond} more)`

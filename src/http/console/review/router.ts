@@ -15,16 +15,16 @@ import {
   seeOther,
   shown,
 } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { decide, onward, sentenceOf, versionOf } from "./decide.ts";
+import type { PageContext } from "../framework/pageContext.ts";
+import { decide, queryAfterDecision, sentenceOf, versionOf } from "./decide.ts";
 import { changesOf, editMain, type TypedBodies } from "./edit.ts";
-import { lookingPart } from "./looking.ts";
 import { reviewPage } from "./page.ts";
-import { nextIn, placeOf, reviewPath } from "./place.ts";
+import { nextDraftIn, readReviewQuery, reviewPath } from "./reviewQuery.ts";
+import { viewersPart } from "./viewers.ts";
 
 /** Pages for deciding about drafts, and the switch that pauses all sending. */
 export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /review", (visit) => reviewPage(deps, visit, { place: placeOf(visit.query) })),
+  consolePage("GET /review", (visit) => reviewPage(deps, visit, { place: readReviewQuery(visit.query) })),
   consoleForm("POST /review/:id/approve", (visit) =>
     decide(deps, visit, {
       work: async (call) => {
@@ -72,7 +72,7 @@ function requestChanges(deps: ConsoleDependencies, visit: PageContext): Promise<
 
 async function withdrawRequest(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const id = visit.params.id ?? "";
-  const place = { ...onward(visit), draft: id };
+  const place = { ...queryAfterDecision(visit), draft: id };
   const refused = await visit.attempt(() =>
     visit.ask("POST /v1/drafts/:id/withdraw-changes-request", { params: { id } }),
   );
@@ -99,7 +99,7 @@ async function requireShown(
 
 async function undo(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const id = visit.params.id ?? "";
-  const place = { ...onward(visit), draft: id };
+  const place = { ...queryAfterDecision(visit), draft: id };
   const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id } }));
   if (!refused) return seeOther(reviewPath(place), "taken_back");
   const notDone = {
@@ -112,7 +112,7 @@ async function undo(deps: ConsoleDependencies, visit: PageContext): Promise<Cons
 
 async function askAgain(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   const id = visit.params.id ?? "";
-  const place = { ...onward(visit), draft: id };
+  const place = { ...queryAfterDecision(visit), draft: id };
   const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/notify", { params: { id } }));
   if (!refused) return seeOther(reviewPath(place), "asked_again");
   const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
@@ -133,13 +133,13 @@ async function editPage(deps: ConsoleDependencies, visit: PageContext, state?: E
   const found = isUuid(draftId) ? await signedInView(deps, { workspaceId, draftId, downloadOf, since }) : undefined;
   if (!found) throw noDraft();
   const given = visit.form.size > 0 ? visit.form : visit.query;
-  const place = placeOf(given);
+  const place = readReviewQuery(given);
   // Decided meanwhile: nothing to edit, and the draft's page shows who decided.
   if (found.view.decided !== null) {
     const notDone = { sentence: "Someone else got there first. See below.", status: 409, since: undefined };
     return reviewPage(deps, visit, { place: { ...place, draft: draftId }, ...(state && { notDone }) });
   }
-  const main = editMain(visit, found.view, { place, next: nextIn(given), ...state });
+  const main = editMain(visit, found.view, { place, next: nextDraftIn(given), ...state });
   return shown({ title: "Edit a draft · Review", main, wide: true, ...(state && { status: state.notDone.status }) });
 }
 
@@ -161,7 +161,7 @@ async function edit(deps: ConsoleDependencies, visit: PageContext): Promise<Cons
       const call = { params: { id }, ifMatch: version, body: changesOf(written, found.view.content) };
       return visit.ask(approves ? "POST /v1/drafts/:id/edit-and-approve" : "PATCH /v1/drafts/:id", call);
     }));
-  const place = onward(visit);
+  const place = queryAfterDecision(visit);
   if (!refused)
     return seeOther(
       approves ? reviewPath({ ...place, decided: id }) : reviewPath({ ...place, draft: id }),
@@ -199,7 +199,7 @@ async function looking({ drafts, presence }: ConsoleDependencies, visit: PageCon
   const { state } = await drafts.load(isUuid(draftId) ? draftId : "");
   if (!state.exists || state.workspaceId !== workspaceId) throw noDraft();
   const others = await presence.note({ workspaceId, draftId }, { userId: user.id, name });
-  return shown({ title: "Who is looking", main: lookingPart(visit, draftId, others) });
+  return shown({ title: "Who is looking", main: viewersPart(visit, draftId, others) });
 }
 
 async function pause(deps: ConsoleDependencies, visit: PageContext, paused: boolean): Promise<ConsoleAnswer> {

@@ -1,6 +1,6 @@
 import type { CardedView } from "#src/channels/approvalDecisions.ts";
 import type { SendObstacle } from "#src/commands/approvals/sendObstacle.ts";
-import type { ReviewQuery } from "./place.ts";
+import type { ReviewQuery } from "./reviewQuery.ts";
 
 /** The selected draft with everything its section shows. */
 export type SelectedDraft = {
@@ -25,9 +25,9 @@ export type Neighbours = {
 };
 
 /** An action that was not done: why, and the reason or the requested changes that were typed. */
-export type NotDone = { sentence: string; reason?: string; changes?: string };
+export type RefusedAction = { sentence: string; reason?: string; changes?: string };
 
-export type SelectedDraftOptions = { place: ReviewQuery; neighbours: Neighbours; notDone: NotDone | undefined };
+export type SelectedDraftOptions = { place: ReviewQuery; neighbours: Neighbours; notDone: RefusedAction | undefined };
 
 /** `isMine`: this person has approved this version already. `askedForChanges`: the open request for changes is theirs. */
 export type OwnVote = { isMine: boolean; askedForChanges: boolean };

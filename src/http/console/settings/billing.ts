@@ -4,8 +4,8 @@ import { planLimits } from "#streams/workspace/planLimits.ts";
 import { actorOf } from "../../framework/principal.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
-import { billingPage, goOnPage, type Outcome } from "./billingPages.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
+import { billingPage, goOnPage, type ShownCheckoutOutcome } from "./billingPages.ts";
 
 /**
  * `/billing` for signed-in people: the workspace's plan, its usage, and links to the payment processor. Other visitors get the page of
@@ -14,7 +14,7 @@ import { billingPage, goOnPage, type Outcome } from "./billingPages.ts";
 export const billingRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
   async function page(
     visit: PageContext,
-    { refused, outcome }: { refused?: Refused | undefined; outcome?: Outcome | undefined } = {},
+    { refused, outcome }: { refused?: PageRefusal | undefined; outcome?: ShownCheckoutOutcome | undefined } = {},
   ) {
     const subscription = await visit.ask("GET /v1/billing/subscription");
     const isConnected = deps.payments !== null;

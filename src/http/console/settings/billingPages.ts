@@ -6,22 +6,22 @@ import type { Plan, PlanStatus } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import { allowed, outcomeOf, plans } from "../../billingPage/pages.ts";
 import type { Answers } from "../../routes.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 
-export type Outcome = CheckoutOutcome;
+export type ShownCheckoutOutcome = CheckoutOutcome;
 
-export type Subscription = Answers["GET /v1/billing/subscription"];
+export type ShownSubscription = Answers["GET /v1/billing/subscription"];
 
-export type Billing = {
-  subscription: Subscription;
+export type BillingPageState = {
+  subscription: ShownSubscription;
   limits: Record<Plan, PlanLimits>;
   /** True if a payment processor is configured; otherwise the operator sets plans. */
   isConnected: boolean;
-  refused: Refused | undefined;
-  outcome: Outcome | undefined;
+  refused: PageRefusal | undefined;
+  outcome: ShownCheckoutOutcome | undefined;
 };
 
-export const billingPage = (visit: PageContext, billing: Billing): Markup => html`${
+export const billingPage = (visit: PageContext, billing: BillingPageState): Markup => html`${
   billing.outcome ? outcomeCard(billing.outcome) : html`<h1>Plan and billing</h1>`
 }
 ${errorSummary(billing.refused)}
@@ -29,7 +29,7 @@ ${planSection(visit, billing.subscription)}
 ${usedSection(billing.subscription)}
 ${visit.may("write:billing") ? waysSection(visit, billing) : html`<p class="soft">Only an owner may change the plan.</p>`}`;
 
-function outcomeCard(outcome: Outcome): Markup {
+function outcomeCard(outcome: ShownCheckoutOutcome): Markup {
   const { tone, title, sentences } =
     outcome.kind === "unknown"
       ? ({
@@ -50,7 +50,7 @@ const statuses: Record<PlanStatus, string> = {
   canceled: "canceled",
 };
 
-const planSection = (visit: PageContext, subscription: Subscription): Markup => html`<section>
+const planSection = (visit: PageContext, subscription: ShownSubscription): Markup => html`<section>
 <h2>Your plan: ${nameOf(subscription.plan)}</h2>
 <dl>
 <dt>Status</dt><dd>${statuses[subscription.plan_status]}${subscription.beta_override && ", without limits (beta)"}</dd>
@@ -61,7 +61,7 @@ ${subscription.current_period_end !== null && html`<dt>This period ends</dt><dd>
 </dl>
 </section>`;
 
-function usedSection(subscription: Subscription): Markup {
+function usedSection(subscription: ShownSubscription): Markup {
   const { limits, beta_override: isUnlimited } = subscription;
   const rows: [string, number, number][] = [
     ["Mails sent", subscription.emails_sent_this_period, limits.emails_per_period],
@@ -82,7 +82,7 @@ function usedSection(subscription: Subscription): Markup {
 
 const number = (value: number): string => value.toLocaleString("en");
 
-function waysSection(visit: PageContext, { subscription, limits, isConnected }: Billing): Markup {
+function waysSection(visit: PageContext, { subscription, limits, isConnected }: BillingPageState): Markup {
   if (!isConnected)
     return html`<section><h2>Another plan</h2><p>This service is not connected to a payment processor: ask its operator to change the plan.</p></section>`;
   const paid = plans.filter(({ per }) => per === "month");

@@ -5,7 +5,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { ownPath } from "../../framework/sameOrigin.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 
 /** The password page before sensitive actions; it redirects to the page that the person wanted. */
 export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): ConsoleRoute[] => [
@@ -29,7 +29,7 @@ export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): Consol
   }),
 ];
 
-const asked = (visit: PageContext, next: string | null, refused?: Refused) =>
+const asked = (visit: PageContext, next: string | null, refused?: PageRefusal) =>
   shown({
     title: "Confirm your password",
     status: refused?.status ?? 200,
@@ -37,12 +37,12 @@ const asked = (visit: PageContext, next: string | null, refused?: Refused) =>
   });
 
 /** The refusal's sentence without the field's name, because the page shows the sentence next to that field. */
-const inWords = ({ message, field }: Refused): string => asSentence(message.replace(`${field}: `, ""));
+const inWords = ({ message, field }: PageRefusal): string => asSentence(message.replace(`${field}: `, ""));
 
 const confirmPage = (
   visit: PageContext,
   next: string | undefined,
-  refused: Refused | undefined,
+  refused: PageRefusal | undefined,
 ): Markup => html`<h1>Confirm your password</h1>
 <p>This is a sensitive action, so we ask for your password again. We won't ask again for 10 minutes.</p>
 ${errorSummary(refused)}

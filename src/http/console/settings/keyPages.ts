@@ -2,18 +2,18 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { allScopes, type KeyScope, scopes } from "../../framework/keys/scopes.ts";
-import type { Answers, Item } from "../../routes.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { Answers, ListItem } from "../../routes.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 
-export type Key = Item<"GET /v1/api-keys">;
+export type ShownKey = ListItem<"GET /v1/api-keys">;
 
-export const keysPage = (visit: PageContext, keys: readonly Key[]): Markup => html`<h1>API keys</h1>
+export const keysPage = (visit: PageContext, keys: readonly ShownKey[]): Markup => html`<h1>API keys</h1>
 <p>A program uses a key to call the API of this workspace. Only a hash of the key is stored, so it cannot be shown again.</p>
 ${visit.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
 ${keys.length === 0 && html`<p>There are no keys.</p>`}
 ${keys.map((key) => keyCard(visit, key))}`;
 
-const keyCard = (visit: PageContext, key: Key): Markup => html`<section>
+const keyCard = (visit: PageContext, key: ShownKey): Markup => html`<section>
 <h2><bdi>${key.name}</bdi></h2>
 <dl>
 <dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
@@ -24,9 +24,9 @@ const keyCard = (visit: PageContext, key: Key): Markup => html`<section>
 ${visit.may("write:keys") && html`<p><a class="press" href="/settings/keys/${key.id}/revoke">Revoke<span class="unseen"> ${key.name}</span></a></p>`}
 </section>`;
 
-const isFull = (key: Key): boolean => allScopes.every((scope) => key.scopes.includes(scope));
+const isFull = (key: ShownKey): boolean => allScopes.every((scope) => key.scopes.includes(scope));
 
-const rightsOf = (key: Key): Markup | string =>
+const rightsOf = (key: ShownKey): Markup | string =>
   isFull(key)
     ? "Full access"
     : html`<details><summary>${key.scopes.length === 1 ? "1 scope" : `${key.scopes.length} scopes`}</summary><ul>${key.scopes.map(
@@ -44,7 +44,7 @@ export const agentScopes: readonly KeyScope[] = [
 
 export const newKeyPage = (
   visit: PageContext,
-  given: { refused: Refused; name: string; scopes: readonly KeyScope[] | "all" } | undefined,
+  given: { refused: PageRefusal; name: string; scopes: readonly KeyScope[] | "all" } | undefined,
 ): Markup => {
   const wanted = given?.scopes;
   const radio = (value: "chosen" | "all", label: string, checked: boolean) =>
@@ -121,7 +121,7 @@ ${
 const copyButton = (id: string, label: string): Markup =>
   html`<button type="button" class="button quiet" data-copy="#${id}" hidden>${label}</button>`;
 
-export const revokePage = (visit: PageContext, key: Key): Markup => html`<h1>Revoke this API key?</h1>
+export const revokePage = (visit: PageContext, key: ShownKey): Markup => html`<h1>Revoke this API key?</h1>
 <section>
 <h2><bdi>${key.name}</bdi></h2>
 <dl>

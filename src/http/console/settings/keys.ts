@@ -3,8 +3,8 @@ import { allScopes, type KeyScope } from "../../framework/keys/scopes.ts";
 import type { Answers } from "../../routes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
-import { createdKeyPage, type Key, keysPage, newKeyPage, revokePage } from "./keyPages.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
+import { createdKeyPage, keysPage, newKeyPage, revokePage, type ShownKey } from "./keyPages.ts";
 
 /**
  * Pages for API keys: people with the right see them; owners create and revoke them. Each form has its own page, so that the password is
@@ -50,17 +50,17 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
 ];
 
 /** All keys of the workspace. One request suffices, because a workspace has at most one page of keys. */
-const keysOf = async (visit: PageContext): Promise<Key[]> =>
+const keysOf = async (visit: PageContext): Promise<ShownKey[]> =>
   (await visit.ask("GET /v1/api-keys", { query: { limit: 100 } })).data;
 
-async function keyOf(visit: PageContext): Promise<Key> {
+async function keyOf(visit: PageContext): Promise<ShownKey> {
   requireWriter(visit);
   const key = (await keysOf(visit)).find(({ id }) => id === visit.params.id);
   if (!key) throw new Rejected("not_found", "no such resource");
   return key;
 }
 
-function formFor(visit: PageContext, refused?: Refused) {
+function formFor(visit: PageContext, refused?: PageRefusal) {
   requireWriter(visit);
   return shown({
     title: "Create an API key",

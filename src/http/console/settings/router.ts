@@ -2,7 +2,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import type { Scope } from "../../framework/keys/scopes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { billingRoutes } from "./billing.ts";
 import { confirmRoutes } from "./confirm.ts";
 import { keyRoutes } from "./keys.ts";

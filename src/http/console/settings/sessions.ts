@@ -7,7 +7,7 @@ import type { Session } from "#src/platform/accounts/sessions.ts";
 import { callerOf } from "../../web/linkPages.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 
 /** Sign-ins of a person: everyone can see and end their own only. */
 export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {

@@ -1,6 +1,6 @@
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
-import { requireApprovalPage, type Workspace, waivePage, workspacePage } from "./workspacePages.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
+import { requireApprovalPage, type ShownWorkspace, waivePage, workspacePage } from "./workspacePages.ts";
 
 /** Settings of the workspace: its name, required approval, the pause of sending, and its usage. */
 export const workspaceSettings = (): ConsoleRoute[] => [
@@ -36,11 +36,11 @@ export const workspaceSettings = (): ConsoleRoute[] => [
   ),
 ];
 
-const change = (visit: PageContext, body: object): Promise<Refused | undefined> =>
+const change = (visit: PageContext, body: object): Promise<PageRefusal | undefined> =>
   visit.attempt(() => visit.ask("PATCH /v1/workspaces/me", { body }));
 
-async function workspaceShown(visit: PageContext, refused?: Refused) {
-  const workspace: Workspace = await visit.ask("GET /v1/workspaces/me");
+async function workspaceShown(visit: PageContext, refused?: PageRefusal) {
+  const workspace: ShownWorkspace = await visit.ask("GET /v1/workspaces/me");
   const name = refused && visit.form.has("name") ? (visit.form.get("name") ?? "") : workspace.name;
   return shown({
     title: "Workspace",

@@ -2,15 +2,15 @@ import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import type { Answers } from "../../routes.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 import { pauseIn, pauseSwitch } from "../review/pause.ts";
 
-export type Workspace = Answers["GET /v1/workspaces/me"];
+export type ShownWorkspace = Answers["GET /v1/workspaces/me"];
 
 export const workspacePage = (
   visit: PageContext,
-  workspace: Workspace,
-  { refused, name }: { refused: Refused | undefined; name: string },
+  workspace: ShownWorkspace,
+  { refused, name }: { refused: PageRefusal | undefined; name: string },
 ): Markup => {
   const mayChange = visit.may("write:workspace");
   return html`<h1>Workspace</h1>
@@ -41,7 +41,7 @@ ${approvalSection(visit, workspace)}
 ${pauseSwitch(visit, pauseIn(workspace), "/settings/workspace")}`;
 };
 
-function approvalSection(visit: PageContext, { require_human_approval: isRequired }: Workspace): Markup {
+function approvalSection(visit: PageContext, { require_human_approval: isRequired }: ShownWorkspace): Markup {
   return html`<section>
 <h2>Who has to approve</h2>
 <p>${

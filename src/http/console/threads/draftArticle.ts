@@ -5,7 +5,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
-import { person, type Reader } from "./words.ts";
+import { person, type ThreadReader } from "./threadWords.ts";
 
 /** A draft's status in words. Drafts that became messages are shown as messages, with their delivery status. */
 const draftWords: Record<WireDraft["status"], string> = {
@@ -18,7 +18,7 @@ const draftWords: Record<WireDraft["status"], string> = {
   failed: "Not sent",
 };
 
-export type DraftReader = Reader & { formToken: string; userId: string };
+export type DraftReader = ThreadReader & { formToken: string; userId: string };
 
 /** A draft between the messages of a conversation; details are on its own page. */
 export function draftArticle(draft: WireDraft, reader: DraftReader): Markup {
@@ -44,7 +44,7 @@ const undoForm = ({ id, thread_id, undo_until, decided_by }: WireDraft, reader: 
   );
 
 /** A held message, whose content may not be shown yet. */
-export const heldArticle = ({ id, from_name, from_email, received_at }: HeldRow, reader: Reader): Markup =>
+export const heldArticle = ({ id, from_name, from_email, received_at }: HeldRow, reader: ThreadReader): Markup =>
   html`<li class="held" id="message-${id}"><h3>Held: a message from ${person(from_name, from_email)} <span class="time">${when(reader, received_at.toISOString())}</span></h3>
 <p>It is stored, and is shown here once it is released. Until then nothing is sent in this conversation.</p></li>
 `;

@@ -2,7 +2,7 @@ import { errorAt } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ThreadsView } from "./threadsView.ts";
-import { priorityWords, statusWords } from "./words.ts";
+import { priorityWords, statusWords } from "./threadWords.ts";
 
 /** All filters of the list. The URL uses the API's names, so that a search can be bookmarked. */
 export function filterForm({ filters, identities, refused }: ThreadsView): Markup {

@@ -4,20 +4,20 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { filterForm } from "./filterForm.ts";
+import type { PageLinks } from "./pageTrail.ts";
 import type { ListedThread, ThreadsView } from "./threadsView.ts";
-import type { Ways } from "./trail.ts";
-import { badge, priorityWords, type Reader, shortPerson, statusWords, subjectLine } from "./words.ts";
+import { badge, priorityWords, shortPerson, statusWords, subjectLine, type ThreadReader } from "./threadWords.ts";
 
 export const isFiltered = (filters: ThreadsView["filters"]): boolean =>
   Object.entries(filters).some(([name, value]) => !["sort", "limit"].includes(name) && value !== "");
 
 /** The list of the workspace's conversations, most recent first. */
-export const threadsPage = (view: ThreadsView, reader: Reader): Markup => html`<h1>Conversations</h1>
+export const threadsPage = (view: ThreadsView, reader: ThreadReader): Markup => html`<h1>Conversations</h1>
 ${errorSummary(view.refused)}
 ${filterForm(view)}
 ${view.list && listSection(view, view.list, reader)}`;
 
-function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, reader: Reader): Markup {
+function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, reader: ThreadReader): Markup {
   const { threads, total, ways } = list;
   return html`<section class="plain" id="conversations" aria-labelledby="found" hx-get="${view.path}" hx-trigger="live:threads from:body" hx-select="#conversations" hx-target="#conversations" hx-swap="outerHTML">
 <h2 id="found">${counted(total, "conversation")}</h2>
@@ -26,7 +26,7 @@ ${pages(ways)}
 </section>`;
 }
 
-function row({ thread, line, identity }: ListedThread, reader: Reader): Markup {
+function row({ thread, line, identity }: ListedThread, reader: ThreadReader): Markup {
   const { id, subject, status, priority, needs_review, participants, last_message_at, message_count } = thread;
   const written = shortLine(line?.line ?? "", 160);
   return html`<li class="conversation${needs_review && " review"}"><a href="/threads/${id}">
@@ -51,7 +51,7 @@ function nothing({ filters, identities, maySeeIdentities, list }: ThreadsView): 
 }
 
 /** Links to the pages before and after this one. */
-export function pages({ newest, newer, older }: Ways, what = "conversations"): Markup | false {
+export function pages({ newest, newer, older }: PageLinks, what = "conversations"): Markup | false {
   const links = [
     newest !== null && html`<a class="press" href="${newest}">Newest ${what}</a> `,
     newer !== null && newer !== newest && html`<a class="press" href="${newer}" rel="prev">Newer ${what}</a> `,

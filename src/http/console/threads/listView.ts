@@ -3,9 +3,9 @@ import { conversationLines } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { WireThread } from "../../present/threads.ts";
 import type { Answers } from "../../routes.ts";
-import type { PageContext, Refused } from "../framework/visit.ts";
+import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
+import { pageLinksFrom, pageOwnNames } from "./pageTrail.ts";
 import type { ListedThread, NamedIdentity, ThreadsView } from "./threadsView.ts";
-import { pageOwnNames, waysFrom } from "./trail.ts";
 
 const pageSize = 40;
 
@@ -13,7 +13,7 @@ const pageSize = 40;
 export async function threadsView(
   { reads }: { reads: Reads },
   visit: PageContext,
-): Promise<ThreadsView & { refused: Refused | undefined }> {
+): Promise<ThreadsView & { refused: PageRefusal | undefined }> {
   const asked = [...visit.query].filter(([name, value]) => value !== "" && !pageOwnNames.includes(name));
   const filters = Object.fromEntries(asked.filter(([name]) => name !== "cursor"));
   const maySeeIdentities = visit.may("read:identities");
@@ -26,7 +26,7 @@ export async function threadsView(
   ]);
   const view = { filters, identities, path: visit.path, maySeeIdentities };
   if (!answer) return { ...view, refused, list: undefined };
-  const ways = waysFrom("/threads", {
+  const ways = pageLinksFrom("/threads", {
     query: visit.query,
     next: answer.next_cursor,
     kept: new URLSearchParams(filters),

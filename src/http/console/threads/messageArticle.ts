@@ -4,15 +4,15 @@ import { frame } from "#src/html/page.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
-import type { Excerpt, MessageView } from "./messageView.ts";
-import { badge, classWords, deliveryWords, person, type Reader, shortPerson } from "./words.ts";
+import type { MessageExcerpt, MessageView } from "./messageView.ts";
+import { badge, classWords, deliveryWords, person, shortPerson, type ThreadReader } from "./threadWords.ts";
 
 /**
  * `addressFor`: returns the URL of this page with one more option, scrolled to that message. `isFixed`: the message cannot change any
  * more, so a refresh leaves its element alone.
  */
 export type ArticleOptions = {
-  reader: Reader;
+  reader: ThreadReader;
   addressFor(wish: "open" | "html" | "whole", messageId: string): string;
   isFixed: boolean;
 };
@@ -85,7 +85,7 @@ function body({ message, written, quoted, asHtml }: MessageView, options: Articl
 
 const linesIn = (text: string): string => counted(text.split("\n").length, "line");
 
-const letter = ({ text, left }: Excerpt, id: string, { addressFor }: ArticleOptions): Markup | false =>
+const letter = ({ text, left }: MessageExcerpt, id: string, { addressFor }: ArticleOptions): Markup | false =>
   text !== "" &&
   html`<div class="letter" dir="auto" lang="">${text}</div>${left > 0 && html`<p><a class="press" href="${addressFor("whole", id)}">Show all of it (${counted(left, "more character")})</a></p>`}`;
 

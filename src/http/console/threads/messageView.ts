@@ -8,7 +8,7 @@ import { visible } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
 
 /** The beginning of a text, and the number of characters not shown. */
-export type Excerpt = { text: string; left: number };
+export type MessageExcerpt = { text: string; left: number };
 
 /** A message as the page shows it. */
 export type MessageView = {
@@ -16,8 +16,8 @@ export type MessageView = {
   /** True if unfolded when the page is loaded. */
   isOpen: boolean;
   /** The message's own text, and the text it quotes. */
-  written: Excerpt;
-  quoted: Excerpt;
+  written: MessageExcerpt;
+  quoted: MessageExcerpt;
   /** Authentication of a received message; null for a sent one. */
   proof: SenderProof | null;
   attachments: (Attachment & { id: string })[];
@@ -29,7 +29,7 @@ export type MessageView = {
  * Options in the page's URL. `open`: ids of unfolded messages. `html`: the message to show as HTML, and its sanitised HTML if it has any.
  * `whole`: id of the message to show in full.
  */
-export type Wishes = {
+export type MessageViewOptions = {
   open: ReadonlySet<string>;
   html: { id: string; sanitised: Sanitised | null } | null;
   whole: string | null;
@@ -39,7 +39,7 @@ export type Wishes = {
 const shownCharacters = 20_000;
 
 /** Messages of a page, oldest first; quotations in sent replies are folded if the quoted message is among them. */
-export function messageViews(messages: readonly WireMessage[], wishes: Wishes): MessageView[] {
+export function messageViews(messages: readonly WireMessage[], wishes: MessageViewOptions): MessageView[] {
   const answered = new Map(messages.map((message) => [message.rfc_message_id, message]));
   const texts = messages.map(({ body_text }) => earlierText(body_text ?? ""));
   return messages.map((message, index) => {
@@ -50,7 +50,11 @@ export function messageViews(messages: readonly WireMessage[], wishes: Wishes): 
 
 function messageView(
   message: WireMessage,
-  { wishes, answered, earlier }: { wishes: Wishes; answered: WireMessage | undefined; earlier: readonly EarlierText[] },
+  {
+    wishes,
+    answered,
+    earlier,
+  }: { wishes: MessageViewOptions; answered: WireMessage | undefined; earlier: readonly EarlierText[] },
 ): MessageView {
   const { id, direction, authentication } = message;
   const asHtml = wishes.html?.id === id ? wishes.html : null;
@@ -79,7 +83,7 @@ function sent({ body_text }: WireMessage, answered: WireMessage | undefined) {
 }
 
 /** Only the shown part is sanitised: a page may have twenty long messages. */
-function excerpt(text: string, most: number): Excerpt {
+function excerpt(text: string, most: number): MessageExcerpt {
   const start = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
   return { text: visible(start).trim(), left: text.length - start.length };
 }

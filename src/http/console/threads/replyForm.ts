@@ -3,7 +3,7 @@ import { counted } from "#src/html/counted.ts";
 import { area, button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { person } from "./words.ts";
+import { person } from "./threadWords.ts";
 
 /** A reply as the person typed it. The form shows it again after a refusal, so that no text is lost. */
 export type TypedReply = { body_text: string; reply_all: boolean; cc: string; bcc: string };

@@ -2,7 +2,7 @@ import { messageById } from "#projections/messages/queries.ts";
 import type { Reply } from "../../framework/reply.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleRoute, consoleForm, consolePage, download, seeOther, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { threadsPage } from "./listPage.ts";
 import { threadsView } from "./listView.ts";
 import { sourcePage } from "./sourcePage.ts";

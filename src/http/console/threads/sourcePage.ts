@@ -1,5 +1,5 @@
 import { html, type Markup } from "#src/html/html.ts";
-import { subjectLine } from "./words.ts";
+import { subjectLine } from "./threadWords.ts";
 
 export type SourceView = { messageId: string; threadId: string; subject: string; bytes: Buffer };
 

@@ -4,15 +4,15 @@ import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireThread } from "../../present/threads.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import { draftArticle, heldArticle } from "./draftArticle.ts";
 import { pages } from "./listPage.ts";
 import { messageArticle } from "./messageArticle.ts";
+import type { PageLinks } from "./pageTrail.ts";
 import { type ReplyView, replySection } from "./replyForm.ts";
-import type { Entry } from "./timeline.ts";
-import type { Ways } from "./trail.ts";
-import type { Why } from "./whyUnanswered.ts";
-import { badge, person, priorityWords, type Reader, statusWords, subjectLine } from "./words.ts";
+import { badge, person, priorityWords, statusWords, subjectLine, type ThreadReader } from "./threadWords.ts";
+import type { TimelineEntry } from "./timeline.ts";
+import type { UnansweredReason } from "./whyUnanswered.ts";
 
 export type ThreadView = {
   thread: WireThread;
@@ -20,9 +20,9 @@ export type ThreadView = {
     | { id: string; display_name: string; email_address: string; status: "active" | "disabled" | "deleted" }
     | undefined;
   /** Why no reply was sent; undefined if one was, and on pages of older messages. */
-  why: Why | undefined;
-  entries: readonly Entry[];
-  ways: Ways;
+  why: UnansweredReason | undefined;
+  entries: readonly TimelineEntry[];
+  ways: PageLinks;
   /** True if there are more drafts than the newest ones shown. */
   hasMoreDrafts: boolean;
   neighbours: { newer: string | null; older: string | null };
@@ -37,7 +37,7 @@ export type ThreadView = {
 };
 
 /** `userId`: the person's, because they may undo their own approvals. */
-export type PageReader = Reader & { formToken: string; userId: string };
+export type PageReader = ThreadReader & { formToken: string; userId: string };
 
 export const readerOf = ({
   zone,
@@ -121,7 +121,7 @@ ${pages({ ...ways, older: null }, "messages")}
 </section>`;
 }
 
-function item(entry: Entry, { addressFor }: ThreadView, reader: PageReader): Markup {
+function item(entry: TimelineEntry, { addressFor }: ThreadView, reader: PageReader): Markup {
   switch (entry.kind) {
     case "message": {
       const { isOpen, message } = entry.view;
@@ -135,7 +135,7 @@ function item(entry: Entry, { addressFor }: ThreadView, reader: PageReader): Mar
   }
 }
 
-const whySection = ({ sentence, link }: Why, reader: Reader): Markup =>
+const whySection = ({ sentence, link }: UnansweredReason, reader: ThreadReader): Markup =>
   html`<div class="card why" id="why"><p><strong>Not answered yet:</strong> ${sentence.map((part) => (typeof part === "string" ? part : when(reader, part.at)))}${link && html` <a class="press" href="${link.href}">${link.label}</a>`}</p></div>`;
 
 /** The title of the browser window. */

@@ -15,12 +15,12 @@ import type { WireMessage } from "../../present/messages.ts";
 import { presentMerged, presentThread } from "../../present/threads.ts";
 import { findThread } from "../../threads.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
-import type { PageContext } from "../framework/visit.ts";
-import { messageViews, type Wishes } from "./messageView.ts";
+import type { PageContext } from "../framework/pageContext.ts";
+import { type MessageViewOptions, messageViews } from "./messageView.ts";
+import { pageLinksFrom } from "./pageTrail.ts";
 import { nothingWritten, type ReplyView, type TypedReply } from "./replyForm.ts";
 import type { ThreadView } from "./threadPage.ts";
 import { timeline } from "./timeline.ts";
-import { waysFrom } from "./trail.ts";
 import { type NewestMessage, whyUnanswered } from "./whyUnanswered.ts";
 
 const pageSize = 20;
@@ -31,7 +31,7 @@ const mostHeld = 20;
 type Refusal = { message: string; field?: string | undefined };
 
 /** Result of a form on this page. `written`: the reply as typed. `openToo`: messages to unfold in addition to the newest. */
-export type Afterwards = {
+export type FormResult = {
   changeRefused?: Refusal;
   replyRefused?: Refusal;
   written?: TypedReply;
@@ -43,7 +43,7 @@ export type Afterwards = {
 export async function threadView(
   deps: ConsoleDependencies,
   visit: PageContext,
-  afterwards: Afterwards = {},
+  afterwards: FormResult = {},
 ): Promise<ThreadView> {
   const { id } = visit.params as { id: string };
   const { workspaceId } = visit.principal;
@@ -72,7 +72,7 @@ export async function threadView(
   ]);
   const span = { from: messages.next_cursor === null ? null : (shown[0]?.created_at ?? null), until };
   const path = `/threads/${id}`;
-  const ways = waysFrom(path, {
+  const ways = pageLinksFrom(path, {
     query,
     next: messages.next_cursor,
     kept: new URLSearchParams(limit === null ? {} : { limit }),
@@ -131,8 +131,8 @@ const addressesOf =
 async function wishesOf(
   deps: ConsoleDependencies,
   { query, principal }: PageContext,
-  { shown, isNewestPage, afterwards }: { shown: readonly WireMessage[]; isNewestPage: boolean; afterwards: Afterwards },
-): Promise<Wishes> {
+  { shown, isNewestPage, afterwards }: { shown: readonly WireMessage[]; isNewestPage: boolean; afterwards: FormResult },
+): Promise<MessageViewOptions> {
   const newest = isNewestPage ? shown.at(-1)?.id : undefined;
   const open = [newest, query.get("open"), ...(afterwards.openToo ?? [])].filter((id) => typeof id === "string");
   const message = shown.find(({ id }) => id === query.get("html"));
@@ -210,7 +210,7 @@ async function replyOf(
     newest,
     identity,
     afterwards,
-  }: { last: Last; newest: NewestMessage | null; identity: IdentityName | undefined; afterwards: Afterwards },
+  }: { last: Last; newest: NewestMessage | null; identity: IdentityName | undefined; afterwards: FormResult },
 ): Promise<ReplyView> {
   // Messages from people take precedence over automatic ones.
   const answered = last.word ?? last.machine;

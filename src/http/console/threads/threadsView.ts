@@ -1,10 +1,10 @@
 import type { ConversationLine } from "#projections/messages/queries.ts";
 import type { WireThread } from "../../present/threads.ts";
-import type { Item } from "../../routes.ts";
-import type { Ways } from "./trail.ts";
+import type { ListItem } from "../../routes.ts";
+import type { PageLinks } from "./pageTrail.ts";
 
 /** An identity as a list names it. */
-export type NamedIdentity = Pick<Item<"GET /v1/identities">, "id" | "display_name" | "email_address">;
+export type NamedIdentity = Pick<ListItem<"GET /v1/identities">, "id" | "display_name" | "email_address">;
 
 export type ListedThread = {
   thread: WireThread;
@@ -19,7 +19,7 @@ export type ThreadsView = {
   /** Why the API refused the filters. */
   refused: { message: string; field?: string | undefined } | undefined;
   /** The matching conversations; undefined if the API refused the filters. */
-  list: { threads: readonly ListedThread[]; total: number; ways: Ways } | undefined;
+  list: { threads: readonly ListedThread[]; total: number; ways: PageLinks } | undefined;
   /** URL of this page, for refreshing it. */
   path: string;
   maySeeIdentities: boolean;

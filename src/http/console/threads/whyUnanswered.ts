@@ -1,5 +1,5 @@
 import { named } from "#src/channels/card/names.ts";
-import type { Item } from "../../routes.ts";
+import type { ListItem } from "../../routes.ts";
 
 /** The newest received message. `held`: why the message is held; null if it is not held. */
 export type NewestMessage = {
@@ -11,7 +11,7 @@ export type NewestMessage = {
   held: { because: "quota" | "identity_disabled" | "unknown" } | null;
 };
 
-type Draft = Item<"GET /v1/drafts">;
+type Draft = ListItem<"GET /v1/drafts">;
 
 /** The fields of a draft that are needed here. */
 export type DraftFacts = Pick<
@@ -46,14 +46,14 @@ export type Unanswered = {
 };
 
 /** Text and times alternately; times are shown in the reader's zone. */
-export type Sentence = readonly (string | { at: string })[];
-export type Why = { sentence: Sentence; link: { href: string; label: string } | null };
+export type ReasonSentence = readonly (string | { at: string })[];
+export type UnansweredReason = { sentence: ReasonSentence; link: { href: string; label: string } | null };
 
 /**
  * Explains in one sentence why nothing was sent since the newest received message, and links to where it can be changed. Undefined if an
  * answer was sent since, or no message was received.
  */
-export function whyUnanswered(facts: Unanswered): Why | undefined {
+export function whyUnanswered(facts: Unanswered): UnansweredReason | undefined {
   const { newestWord: word, answeredAt } = facts;
   if (word === null || (answeredAt !== null && answeredAt >= word.at)) return undefined;
   if (word.held) return whileHeld(word.held.because, facts);
@@ -63,7 +63,10 @@ export function whyUnanswered(facts: Unanswered): Why | undefined {
   return draft ? ofDraft(draft, word) : withoutDraft(word, facts);
 }
 
-function whileHeld(because: NonNullable<NewestMessage["held"]>["because"], { identityId }: Unanswered): Why {
+function whileHeld(
+  because: NonNullable<NewestMessage["held"]>["because"],
+  { identityId }: Unanswered,
+): UnansweredReason {
   switch (because) {
     case "quota":
       return {
@@ -84,7 +87,7 @@ function whileHeld(because: NonNullable<NewestMessage["held"]>["because"], { ide
   }
 }
 
-function withoutDraft(word: NewestMessage, { identityId, identityStatus }: Unanswered): Why {
+function withoutDraft(word: NewestMessage, { identityId, identityStatus }: Unanswered): UnansweredReason {
   const link = messageLink(word.messageId);
   if (word.fromBlockedContact) {
     return {
@@ -118,13 +121,13 @@ function withoutDraft(word: NewestMessage, { identityId, identityStatus }: Unans
   };
 }
 
-function ofDraft(draft: DraftFacts, word: NewestMessage): Why {
+function ofDraft(draft: DraftFacts, word: NewestMessage): UnansweredReason {
   const isForAnOlderMessage = draft.newer_message_id !== null || draft.based_on_message_id !== word.messageId;
   const link = { href: `/drafts/${draft.id}`, label: "Open the draft" };
   return { sentence: sentenceOf(draft, isForAnOlderMessage), link };
 }
 
-function sentenceOf(draft: DraftFacts, isForAnOlderMessage: boolean): Sentence {
+function sentenceOf(draft: DraftFacts, isForAnOlderMessage: boolean): ReasonSentence {
   switch (draft.status) {
     case "pending":
       return isForAnOlderMessage && draft.newer_message_id !== null
@@ -161,7 +164,7 @@ function sentenceOf(draft: DraftFacts, isForAnOlderMessage: boolean): Sentence {
   }
 }
 
-function waiting({ created_at, approvals, notification_status: told }: DraftFacts): Sentence {
+function waiting({ created_at, approvals, notification_status: told }: DraftFacts): ReasonSentence {
   const votes =
     approvals.required > 1 ? ` ${approvals.given.length} of ${approvals.required} approvals have been given.` : "";
   const unreached =
@@ -181,7 +184,7 @@ const obstacles: Record<string, string> = {
   loop_guarded: "it would answer an automatic mail a second time",
 };
 
-function approved(draft: DraftFacts): Sentence {
+function approved(draft: DraftFacts): ReasonSentence {
   const who = by(draft);
   const begin = who ? `${who} approved a draft ` : "A draft was approved ";
   const at = { at: draft.decided_at ?? draft.updated_at };

@@ -4,16 +4,16 @@ import type { WireDraft } from "../../present/drafts.ts";
 import { findThread } from "../../threads.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, seeOther, shown } from "../framework/page.ts";
-import type { PageContext } from "../framework/visit.ts";
+import type { PageContext } from "../framework/pageContext.ts";
 import type { TypedReply } from "./replyForm.ts";
 import { readerOf, threadPage, threadTitle } from "./threadPage.ts";
-import { type Afterwards, threadView } from "./threadView.ts";
+import { type FormResult, threadView } from "./threadView.ts";
 
 /** Shows the page again after a form that was not carried out. */
 export async function threadAgain(
   deps: ConsoleDependencies,
   visit: PageContext,
-  { status, ...afterwards }: Afterwards & { status: number },
+  { status, ...afterwards }: FormResult & { status: number },
 ): Promise<ConsoleAnswer> {
   const view = await threadView(deps, visit, afterwards);
   return shown({

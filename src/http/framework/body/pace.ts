@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { refuseSlow } from "../refusal.ts";
+import { refuseSlow } from "../connectionRefusals.ts";
 import { smallBody } from "./uploads.ts";
 
 /** Milliseconds within which more data of a body must arrive. The rate of a large body is measured over the same interval. */

@@ -1,9 +1,9 @@
 import { createHash, type Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
+import { isEnded } from "../connectionRefusals.ts";
 import { invalid } from "../errors.ts";
-import { isEnded } from "../refusal.ts";
-import { createTurns } from "../turns.ts";
+import { createEventLoopTurns } from "../eventLoopTurns.ts";
 import { watchBodyPace } from "./pace.ts";
 import { pathTo } from "./parseJson.ts";
 import { type StructureFault, StructureScan } from "./structure.ts";
@@ -63,7 +63,7 @@ export async function readBody(
   return collected.all();
 }
 
-const inTurn = createTurns();
+const inTurn = createEventLoopTurns();
 
 const endedEarly = (): Rejected => invalid("", "the request body ended early: send it in full");
 

@@ -2,7 +2,7 @@ import { createTally } from "#src/platform/tally.ts";
 import { Rejected } from "#streams/decider.ts";
 
 /** The key and workspace that a body counts for. Without a key: the IP address, and one workspace shared by all such requests. */
-export type Sender = { key: string; workspace: string };
+export type UploadSender = { key: string; workspace: string };
 
 /** Memory reserved for one request's body. */
 export type Upload = {
@@ -18,18 +18,18 @@ export type Upload = {
  */
 export type Uploads = {
   /** Begins a request of this sender. `announced`: the Content-Length; 0 if it has none. */
-  begin(sender: Sender, announced?: number): Upload;
+  begin(sender: UploadSender, announced?: number): Upload;
 };
 
 /** Limits on one resource: in total, per workspace and per key. */
-export type Bounds = { inAll: number; perWorkspace: number; perKey: number };
+export type UploadBounds = { inAll: number; perWorkspace: number; perKey: number };
 
 const megabyte = 1024 * 1024;
 /** Largest size of a small body, in bytes. */
 export const smallBody = 256 * 1024;
 
 /** A workspace may use half and a key a quarter, so that others always have room. */
-const shared = (inAll: number): Bounds => ({ inAll, perWorkspace: inAll / 2, perKey: inAll / 4 });
+const shared = (inAll: number): UploadBounds => ({ inAll, perWorkspace: inAll / 2, perKey: inAll / 4 });
 
 /** Room for four bodies of the largest size. */
 const usualLarge = shared(144 * megabyte);
@@ -96,27 +96,27 @@ export function createUploads({ large = usualLarge, small = usualSmall, number =
 }
 
 /** Counts one resource in total, per workspace and per key. */
-function createHeld({ inAll, perWorkspace, perKey }: Bounds, full: string) {
+function createHeld({ inAll, perWorkspace, perKey }: UploadBounds, full: string) {
   const held = createTally();
-  const countsOf = ({ key, workspace }: Sender): [name: string, most: number, why: string][] => [
+  const countsOf = ({ key, workspace }: UploadSender): [name: string, most: number, why: string][] => [
     [`key ${key}`, perKey, "this API key has too much in requests under way"],
     [`workspace ${workspace}`, perWorkspace, "this workspace has too much in requests under way"],
     ["all", inAll, full],
   ];
 
-  function add(sender: Sender, amount: number): void {
+  function add(sender: UploadSender, amount: number): void {
     for (const [name] of countsOf(sender)) held.add(name, amount);
   }
 
   return {
     /** Reserves all of the amount, or throws. */
-    take(sender: Sender, amount: number): void {
+    take(sender: UploadSender, amount: number): void {
       for (const [name, most, why] of countsOf(sender)) {
         if (held.of(name) + amount > most) throw noRoom(why);
       }
       add(sender, amount);
     },
-    giveBack: (sender: Sender, amount: number): void => add(sender, -amount),
+    giveBack: (sender: UploadSender, amount: number): void => add(sender, -amount),
   };
 }
 

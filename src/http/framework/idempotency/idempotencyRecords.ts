@@ -1,5 +1,5 @@
 import type { Database } from "#src/platform/postgres/database.ts";
-import type { Operation } from "../judge.ts";
+import type { Operation } from "../runRoute.ts";
 
 type Begun = Pick<Operation, "id" | "repeated" | "begunAt">;
 

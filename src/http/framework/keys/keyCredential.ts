@@ -2,17 +2,17 @@ import type { Request } from "express";
 import { Rejected } from "#streams/decider.ts";
 import type { Credential } from "../door.ts";
 import type { KeyPrincipal } from "../principal.ts";
-import type { Strangers } from "../rateLimits/strangers.ts";
+import type { UnauthenticatedLimits } from "../rateLimits/unauthenticatedLimits.ts";
 import type { Authenticate, CarriesRevoked } from "./authenticate.ts";
-import type { InFlight } from "./inFlight.ts";
+import type { RequestsInFlight } from "./requestsInFlight.ts";
 
 export type KeyOptions = {
   authenticate: Authenticate;
   /** True if the request carries a revoked key: such requests are not rate limited (default: no key is revoked). */
   carriesRevoked?: CarriesRevoked;
   /** Counts requests without a live key. */
-  strangers?: Pick<Strangers, "count">;
-  inFlight: InFlight;
+  strangers?: Pick<UnauthenticatedLimits, "count">;
+  inFlight: RequestsInFlight;
   /**
    * Resolves when this instance has read every revocation that another instance has confirmed; throws Unavailable if it cannot read them.
    */

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type Clock, longestSince, type Moment, momentOf } from "#src/platform/clock.ts";
+import { type Clock, type ClockReading, longestSince, readClock } from "#src/platform/clock.ts";
 import type { KeyPrincipal } from "../principal.ts";
 
 type FindKey = (hash: string) => Promise<KeyPrincipal | undefined>;
@@ -13,10 +13,10 @@ const mostKnown = 10_000;
  * revocation: this instance refuses it once it has read the revocation, and the DELETE is answered only after that (`revocation.ts`).
  */
 export function rememberingKeys(find: FindKey, clock: Clock): FindKey {
-  const known = new LRUCache<string, { key: KeyPrincipal; since: Moment }>({ max: mostKnown });
+  const known = new LRUCache<string, { key: KeyPrincipal; since: ClockReading }>({ max: mostKnown });
 
   return async (hash) => {
-    const since = momentOf(clock);
+    const since = readClock(clock);
     const found = known.get(hash);
     if (found && longestSince(clock, found.since) < knownForMs) return found.key;
     const key = await find(hash);

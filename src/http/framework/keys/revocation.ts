@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { type Clock, longestSince, type Moment, momentOf } from "#src/platform/clock.ts";
+import { type Clock, type ClockReading, longestSince, readClock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import { createSingleFlight } from "#src/platform/singleFlight.ts";
-import type { InFlight } from "./inFlight.ts";
+import type { RequestsInFlight } from "./requestsInFlight.ts";
 
 /**
  * Revokes keys across instances: once `drain` resolves with true, every instance answers only 401 under the key (streams/README.md,
@@ -37,7 +37,7 @@ export function createRevocation(deps: {
   database: Pick<Database, "query">;
   /** UUID of this run of this instance. */
   instanceId: string;
-  inFlight: InFlight;
+  inFlight: RequestsInFlight;
   clock: Clock;
   /** Called when the database could not be queried; the next beat tries again. */
   onError?: (error: unknown) => void;
@@ -45,7 +45,7 @@ export function createRevocation(deps: {
   const { database, instanceId, inFlight, clock, onError = () => {} } = deps;
   const stopping = new AbortController();
   const acknowledging = new Set<number>();
-  let upToDateAt: Moment | undefined;
+  let upToDateAt: ClockReading | undefined;
   const beats = createSingleFlight<void>();
   let loop: Promise<void> | undefined;
 
@@ -59,7 +59,7 @@ export function createRevocation(deps: {
 
   async function showLifeAndLearn(): Promise<void> {
     if (stopping.signal.aborted) throw new Unavailable("this instance is shutting down");
-    const startedAt = momentOf(clock);
+    const startedAt = readClock(clock);
     await database.query(showLife, [instanceId]);
     await learn();
     upToDateAt = startedAt;

@@ -3,7 +3,7 @@ import type { KeyPrincipal } from "../principal.ts";
 import type { LimitClass } from "../route.ts";
 import { countHit } from "./countHit.ts";
 import type { HitCounter } from "./hitCounter.ts";
-import { addressOf } from "./strangers.ts";
+import { addressOf } from "./unauthenticatedLimits.ts";
 
 /** Requests a minute by class; a class that is "off" or absent is not limited. */
 export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefined };

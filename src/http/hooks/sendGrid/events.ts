@@ -10,8 +10,8 @@ import { reply } from "../../framework/reply.ts";
 import { send } from "../../framework/send.ts";
 import { rawBody } from "../rawBody.ts";
 import { providerEventOf } from "./eventWords.ts";
-import { seldom } from "./inbound.ts";
-import { type Doubt, signatureJudge } from "./signature.ts";
+import { atMostOnceAMinute } from "./inbound.ts";
+import { type SignatureFault, signatureJudge } from "./signature.ts";
 
 export type SendGridEventsOptions = {
   /** Resolves once the events are durable. `requestId`: of the request that contained them. */
@@ -38,7 +38,7 @@ export function sendGridEvents(options: SendGridEventsOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   if (options.publicKey === undefined) return router;
   const doubtOf = signatureJudge(options.publicKey, { oldestHours });
-  const warn = seldom((details: object, sentence: string) => options.logger.warn(details, sentence));
+  const warn = atMostOnceAMinute((details: object, sentence: string) => options.logger.warn(details, sentence));
   const path = "/hooks/sendgrid/events";
 
   router.post(path, rawBody(maxBytes), async (request: Request, response: Response) => {
@@ -78,7 +78,7 @@ export function sendGridEvents(options: SendGridEventsOptions): Router {
   return router;
 }
 
-const sentenceOf: Record<Doubt, string> = {
+const sentenceOf: Record<SignatureFault, string> = {
   unsigned: "it is not signed",
   forged: "its signature does not match SENDGRID_EVENT_PUBLIC_KEY, or the body was changed in transit",
   late: "it was signed more than a day ago or in the future",

@@ -6,7 +6,7 @@ import { createMemoryRoom } from "#src/commands/memoryRoom.ts";
 import { createMessageReader, type ReceivedBody } from "#src/mail/in/messageBody.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import { readPost } from "./inboundPost.ts";
-import { type Doubt, signatureJudge } from "./signature.ts";
+import { type SignatureFault, signatureJudge } from "./signature.ts";
 
 export type SendGridInboundOptions = {
   take(post: ProviderPost): Promise<PostResult>;
@@ -55,7 +55,7 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
   const doubtOf = publicKey === undefined ? () => undefined : signatureJudge(publicKey, { oldestHours });
   const reader = createMessageReader({ maxBytes, maxBufferedBytes: maxHeldBytes, maxBytesOfHolder: maxHeldBytes });
   const room = createMemoryRoom(maxAtWorkBytes);
-  const tell = seldom((details: object, says: string) => logger.error(details, says));
+  const tell = atMostOnceAMinute((details: object, says: string) => logger.error(details, says));
 
   async function answer(request: Request, response: Response, next: NextFunction): Promise<void> {
     if (options.secrets.length === 0 && options.isExpected) {
@@ -130,7 +130,7 @@ function notNow(response: Response): void {
     .json({ error: "unavailable", message: "the mail cannot be accepted at the moment: post it again later" });
 }
 
-const sentenceOf: Record<Doubt, string> = {
+const sentenceOf: Record<SignatureFault, string> = {
   unsigned:
     "it is not signed: attach the security policy to the Inbound Parse setting, or unset SENDGRID_INBOUND_PUBLIC_KEY",
   forged: "its signature does not match SENDGRID_INBOUND_PUBLIC_KEY, or the body was changed in transit",
@@ -151,7 +151,7 @@ const hashOf = (text: string): Buffer => createHash("sha256").update(text).diges
 const quietMs = 60_000;
 
 /** Logs a sentence at most once a minute. */
-export function seldom<Details>(say: (details: Details, sentence: string) => void): typeof say {
+export function atMostOnceAMinute<Details>(say: (details: Details, sentence: string) => void): typeof say {
   const quietUntil = new Map<string, number>();
   return (details, sentence) => {
     if (Date.now() < (quietUntil.get(sentence) ?? 0)) return;

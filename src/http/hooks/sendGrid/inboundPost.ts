@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { ProviderPost } from "#src/commands/inbound/postedMail.ts";
 import { type PostedForm, readForm, UnreadableForm } from "#src/mail/in/postedForm.ts";
-import type { Remote } from "#src/mail/in/reception.ts";
+import type { RemoteClient } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 
 /** Characters, as in SMTP. */
@@ -76,7 +76,7 @@ const addressIn = (text: string): string => storableLine(text.trim().replace(/^<
  * The server that delivered to SendGrid. If unknown, the remote is marked as a relay: SPF of SendGrid's servers proves nothing about the
  * sender.
  */
-function remoteOf(form: PostedForm, ip: string): Remote | { unreadable: string } {
+function remoteOf(form: PostedForm, ip: string): RemoteClient | { unreadable: string } {
   const field = form.has("sender_ip") ? only(form, "sender_ip") : { value: Buffer.alloc(0) };
   if ("unreadable" in field) return field;
   const sender = field.value.toString("latin1").trim();

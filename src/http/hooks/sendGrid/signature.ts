@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 
 /** Why a post is not accepted as the provider's; `late`: validly signed, but too long ago or in the future. */
-export type Doubt = "unsigned" | "forged" | "late";
+export type SignatureFault = "unsigned" | "forged" | "late";
 
 const signatureHeader = "x-twilio-email-event-webhook-signature";
 const timestampHeader = "x-twilio-email-event-webhook-timestamp";
@@ -17,7 +17,7 @@ type SignedPost = { headers: Readonly<Record<string, string | string[] | undefin
 export function signatureJudge(
   publicKey: string,
   { oldestHours }: { oldestHours: number },
-): (post: SignedPost) => Doubt | undefined {
+): (post: SignedPost) => SignatureFault | undefined {
   const key: KeyObject = createPublicKey({ key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" });
   return ({ headers, body, now }) => {
     const [signature, timestamp] = [headers[signatureHeader], headers[timestampHeader]];

@@ -1,7 +1,7 @@
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
 import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalDecisions.ts";
-import type { Choice } from "#src/channels/approvalView.ts";
+import type { ApproverChoice } from "#src/channels/approvalView.ts";
 import { formNames } from "#src/channels/slack/reasonForm.ts";
 import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
 import { teamOf } from "#src/channels/slack/slackHosts.ts";
@@ -189,7 +189,7 @@ async function decide(
 const keepsButtons = (result: DecisionResult): boolean =>
   result.kind === "vote_counted" || (result.kind === "already_decided" && result.view.decided?.undoable === true);
 
-const decisionOf = ({ kind }: Interaction): Choice =>
+const decisionOf = ({ kind }: Interaction): ApproverChoice =>
   kind === "reject" || kind === "request_changes" ? kind : "approve";
 
 /** Slack's answer that shows a sentence under the form's field. */

@@ -3,10 +3,10 @@ import { actions } from "#src/channels/slack/slackCard.ts";
 import { shortLine } from "#src/html/visible.ts";
 
 /** The person who clicked, with Slack's id. */
-export type Presser = { id: string; name: string; team: string | null };
+export type SlackPresser = { id: string; name: string; team: string | null };
 
 /** An action of a person in Slack. `token`: from the button or form; only it identifies the draft. */
-export type Interaction = { token: string | null; by: Presser; responseUrl: string | null } & (
+export type Interaction = { token: string | null; by: SlackPresser; responseUrl: string | null } & (
   | {
       kind: "approve" | "ask_reason" | "ask_changes";
       triggerId: string;
@@ -45,7 +45,7 @@ function payloadOf(body: Buffer): Json | undefined {
 }
 
 /** Reads a click on exactly one button: with several it would be unclear whose secret must have signed them. */
-function pressOf(payload: Json, by: Presser): Interaction {
+function pressOf(payload: Json, by: SlackPresser): Interaction {
   const { actions: pressed } = payload;
   const action = Array.isArray(pressed) && pressed.length === 1 ? objectOf(pressed[0]) : {};
   const token = textOf(action.value);
@@ -68,7 +68,7 @@ const kinds: ReadonlyMap<unknown, "approve" | "ask_reason" | "ask_changes"> = ne
   [actions.requestChanges, "ask_changes"],
 ]);
 
-function submissionOf(payload: Json, by: Presser): Interaction {
+function submissionOf(payload: Json, by: SlackPresser): Interaction {
   const view = objectOf(payload.view);
   const { token = null, responseUrl = null } = remembered(view.private_metadata) ?? {};
   const form = (["reject", "request_changes"] as const).find((each) => view.callback_id === formNames[each]);
@@ -86,7 +86,7 @@ const soundText = (text: string): string =>
     .replace(/\p{Cs}/gu, "\ufffd")
     .trim();
 
-function presserOf(user: Json, team: Json): Presser {
+function presserOf(user: Json, team: Json): SlackPresser {
   const id = shortLine(textOf(user.id) ?? "", 64) || "unknown";
   const name = textOf(user.name) ?? textOf(user.username) ?? id;
   return { id, name: shortLine(name, 100) || id, team: textOf(user.team_id) ?? textOf(team.id) };

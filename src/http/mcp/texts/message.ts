@@ -1,13 +1,13 @@
 import { proofOf } from "#src/channels/card/senderProof.ts";
 import { counted } from "#src/html/counted.ts";
 import type { WireMessage } from "../../present/messages.ts";
-import { type Piece, pieceOf } from "../bounds.ts";
+import { pieceOf, type TextPiece } from "../bounds.ts";
 import { type Fence, untrustedLine } from "../fence.ts";
 import { ago } from "./ago.ts";
 import { type EarlierMessages, letterOf, shownText } from "./letter.ts";
 
 /** A message as a tool shows it: part of its own text, or of its quotations. */
-export type MessageShown = { message: WireMessage; piece: Piece; quotedLength: number; isQuoted: boolean };
+export type MessageShown = { message: WireMessage; piece: TextPiece; quotedLength: number; isQuoted: boolean };
 
 export type MessageOptions = EarlierMessages & { offset?: number; most: number; quoted?: boolean };
 

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { visibleLine } from "#src/html/visible.ts";
 import { Strict } from "../../schemas/common.ts";
 import { AttachmentParams } from "../../schemas/messages.ts";
-import { type Piece, pieceOf } from "../bounds.ts";
+import { pieceOf, type TextPiece } from "../bounds.ts";
 import { createFence, untrustedLine, untrustedText } from "../fence.ts";
 import { type AttachedFile, fileOf, textOfFile } from "../texts/attachedFile.ts";
 import { type ToolResult, tool } from "../tool.ts";
@@ -38,7 +38,7 @@ export const readAttachment = tool({
   },
 });
 
-type AttachmentPart = { ids: Record<"message_id" | "attachment_id", string>; piece: Piece | null };
+type AttachmentPart = { ids: Record<"message_id" | "attachment_id", string>; piece: TextPiece | null };
 
 function attachmentResult(file: AttachedFile, { ids, piece }: AttachmentPart): ToolResult {
   const { filename, contentType, bytes } = file;

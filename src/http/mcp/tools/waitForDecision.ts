@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { eventsAfter, type FeedPlace, feedEnd, payloadOf } from "#projections/feed/queries.ts";
-import { holdersOf } from "../../framework/places.ts";
+import { holdersOf } from "../../framework/longRequestLimit.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import { Strict, Uuid } from "../../schemas/common.ts";
 import { type ToolCall, tool } from "../tool.ts";

@@ -1,5 +1,5 @@
 import { planLimits } from "#streams/workspace/planLimits.ts";
-import type { Answers, Item } from "../../routes.ts";
+import type { Answers, ListItem } from "../../routes.ts";
 import { Strict } from "../../schemas/common.ts";
 import { untrustedLine } from "../fence.ts";
 import { tool } from "../tool.ts";
@@ -36,7 +36,7 @@ export const whoami = tool({
   },
 });
 
-const shownIdentity = (identity: Item<"GET /v1/identities">) => ({
+const shownIdentity = (identity: ListItem<"GET /v1/identities">) => ({
   id: identity.id,
   email_address: identity.email_address,
   status: identity.status,

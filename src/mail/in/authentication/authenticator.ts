@@ -4,10 +4,10 @@ import { eachOf, type Lookup, type Resolver, withinTime } from "#src/platform/dn
 import { TaskFault } from "#src/platform/threadPool/faults.ts";
 import type { ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import type { Authentication } from "#streams/thread/events.ts";
+import { type ClaimedSender, concludeFindings } from "./concludeFindings.ts";
 import { type DmarcPolicy, findDmarcPolicy } from "./dmarc.ts";
+import { dnsCircuitBreaker } from "./dnsCircuitBreaker.ts";
 import type { ReceivedMail } from "./findings.ts";
-import { type ClaimedSender, judge } from "./judge.ts";
-import { sparingDeadZones } from "./sparingDeadZones.ts";
 import { createMailVerifier } from "./verifier.ts";
 
 export type MailAuthenticator = {
@@ -36,17 +36,17 @@ export function createMailAuthenticator(
   { resolver, clock, pool }: { resolver: Resolver; clock: Pick<Clock, "monotonic">; pool: Pick<ThreadPool, "run"> },
   { timeMs = usualTimeMs }: { timeMs?: number } = {},
 ): MailAuthenticator {
-  const sparing = sparingDeadZones(resolver, clock);
+  const sparing = dnsCircuitBreaker(resolver, clock);
   const verifier = createMailVerifier(pool);
   return {
     async authenticate(mail, sender) {
-      const limited = withinTimeOfItsOwn(sparing, { clock, timeMs });
+      const limited = withOwnTimeout(sparing, { clock, timeMs });
       const domain = sender.address === null ? "" : domainOfAddress(sender.address);
       const [findings, policy] = await Promise.all([
         verifier.verify(mail, limited).catch(asUnknown),
         domain === "" ? ({ kind: "none" } satisfies DmarcPolicy) : findDmarcPolicy(limited, domain),
       ]);
-      return findings ? judge(sender, findings, policy) : unproven;
+      return findings ? concludeFindings(sender, findings, policy) : unproven;
     },
   };
 }
@@ -57,7 +57,7 @@ function asUnknown(error: unknown): undefined {
 }
 
 /** Wraps a resolver with a total time limit. Only time with a look-up under way counts: time spent on other mails does not. */
-function withinTimeOfItsOwn(
+function withOwnTimeout(
   resolver: Resolver,
   { clock, timeMs }: { clock: Pick<Clock, "monotonic">; timeMs: number },
 ): Resolver {

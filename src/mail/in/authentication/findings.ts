@@ -1,4 +1,4 @@
-import type { Remote } from "#src/mail/in/reception.ts";
+import type { RemoteClient } from "#src/mail/in/reception.ts";
 
 /** Results of the DNS look-ups and signature checks of one mail, before anything is concluded from them. */
 
@@ -33,7 +33,7 @@ export type Findings = {
 export type SmtpSender = {
   /** Envelope sender; "" for the null sender. */
   envelopeFrom: string;
-  remote: Remote;
+  remote: RemoteClient;
 };
 
 export type ReceivedMail = SmtpSender & {

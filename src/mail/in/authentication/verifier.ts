@@ -1,6 +1,6 @@
 import { startOfBody } from "#src/mail/in/headerFields.ts";
 import type { Lookup, Resolver } from "#src/platform/dns/resolver.ts";
-import type { Job, ThreadPool } from "#src/platform/threadPool/threadPool.ts";
+import type { PoolJob, ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import type { DnsAnswer, DnsQuestion, Findings, ReceivedMail, ResultOrQuestions, SmtpSender } from "./findings.ts";
 
 export type MailVerifier = {
@@ -42,7 +42,7 @@ export function createMailVerifier(pool: Pick<ThreadPool, "run">): MailVerifier 
   return {
     async verify(mail, resolver) {
       const dns = answersFrom(resolver);
-      const run = <T>(job: Job) => pool.run<T>(job, { turn: mail.turn });
+      const run = <T>(job: PoolJob) => pool.run<T>(job, { turn: mail.turn });
       const signaturesOf = (raw: Buffer) => run<OfSignatures>({ name: "signatures", answers: dns.answers, bytes: raw });
       const signers = await mail.withRaw(async (raw) => {
         const isWhole = raw.length <= smallBytes;

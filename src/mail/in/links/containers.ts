@@ -4,14 +4,17 @@ import { decodeBase64, decodeQuotedPrintable } from "../mime/transferEncodings.t
 import { filesOfZip, type UnpackRoom, within, zipEnd } from "./zip.ts";
 
 /** A file contained in a mail or in another file. */
-export type HeldFile = { contentType: string; filename: string | null; bytes: Buffer };
+export type ContainedFile = { contentType: string; filename: string | null; bytes: Buffer };
 
 /**
  * Returns the files packed inside a file, whose contents its own bytes do not show; most files contain none. Returns undefined if the file
  * may contain files that cannot be read, because it is encrypted, compressed in an unsupported way, damaged, or too large for the
  * remaining room.
  */
-export function filesInside({ contentType, filename, bytes }: HeldFile, room: UnpackRoom): HeldFile[] | undefined {
+export function filesInside(
+  { contentType, filename, bytes }: ContainedFile,
+  room: UnpackRoom,
+): ContainedFile[] | undefined {
   if (/^application\/(?:x-)?pkcs7-mime\b/i.test(contentType) || /\.p7m$/i.test(filename ?? "")) return signed(bytes);
   if (zipEnd(bytes) >= 0 || begins(bytes, "PK\x03\x04")) return filesOfZip(bytes, room)?.map(heldFile);
   if (begins(bytes, "\x1f\x8b")) {
@@ -23,15 +26,15 @@ export function filesInside({ contentType, filename, bytes }: HeldFile, room: Un
   return bytes.subarray(0, 1024).includes(0) ? [] : encodedIn(bytes, room);
 }
 
-const heldFile = ({ filename, bytes }: { filename: string | null; bytes: Buffer }): HeldFile => ({
+const heldFile = ({ filename, bytes }: { filename: string | null; bytes: Buffer }): ContainedFile => ({
   contentType: "application/octet-stream",
   filename,
   bytes,
 });
 
-const textFile = (bytes: Buffer): HeldFile => ({ contentType: "text/plain", filename: null, bytes });
+const textFile = (bytes: Buffer): ContainedFile => ({ contentType: "text/plain", filename: null, bytes });
 
-function signed(bytes: Buffer): HeldFile[] | undefined {
+function signed(bytes: Buffer): ContainedFile[] | undefined {
   const read = readEnveloped(bytes);
   if (read.kind !== "signed") return undefined;
   return read.content ? [{ contentType: "message/rfc822", filename: null, bytes: read.content }] : [];
@@ -86,7 +89,7 @@ const closedInside = [
   ),
 ];
 
-function isClosed({ contentType, filename, bytes }: HeldFile): boolean {
+function isClosed({ contentType, filename, bytes }: ContainedFile): boolean {
   const isOneOf = (kinds: typeof closed): boolean => kinds.some(([at, text]) => begins(bytes, text, at));
   if (/^application\/pgp-encrypted\b/i.test(contentType) || /\.(?:pgp|gpg|br)$/i.test(filename ?? "")) return true;
   if (bytes.toString("latin1", 0, 1024).includes("-----BEGIN PGP MESSAGE-----")) return true;
@@ -113,7 +116,7 @@ const base64Values =
 /**
  * Decodes the encoded contents of a text file: a contact card, a calendar, an archive of mails or of a page, a page with its pictures.
  */
-function encodedIn(bytes: Buffer, room: UnpackRoom): HeldFile[] | undefined {
+function encodedIn(bytes: Buffer, room: UnpackRoom): ContainedFile[] | undefined {
   const text = bytes.toString("latin1");
   const values = [...text.matchAll(base64Values)].map(([all, value = all]) => decodeBase64(Buffer.from(value)));
   const plain = /=\r?\n|=3d/i.test(text) ? [decodeQuotedPrintable(bytes)] : [];

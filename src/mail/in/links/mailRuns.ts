@@ -3,7 +3,7 @@ import { contentsOf } from "../mime/contents.ts";
 import { textOfPart } from "../mime/decodedPart.ts";
 import { decodeWords } from "../mime/encodedWords.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
-import { filesInside, type HeldFile } from "./containers.ts";
+import { type ContainedFile, filesInside } from "./containers.ts";
 import { createList, type RunList } from "./runList.ts";
 import { type MailRuns, noPlaces, withoutRuns } from "./tokenRuns.ts";
 import type { UnpackRoom } from "./zip.ts";
@@ -57,7 +57,7 @@ export function runsInMail(
 type SearchState = { list: RunList; room: UnpackRoom; depth: number };
 
 /** Searches the files. Returns false if a file that should have been searched could not be. */
-function lookedThrough(files: readonly HeldFile[], looking: SearchState): boolean {
+function lookedThrough(files: readonly ContainedFile[], looking: SearchState): boolean {
   let all = true;
   for (const file of files) {
     if (looking.list.isOverfull()) return false;
@@ -67,7 +67,7 @@ function lookedThrough(files: readonly HeldFile[], looking: SearchState): boolea
   return all;
 }
 
-function lookedThroughFile(file: HeldFile, { list, room, depth }: SearchState): boolean {
+function lookedThroughFile(file: ContainedFile, { list, room, depth }: SearchState): boolean {
   lookThroughBytes(file, list);
   const inside = filesInside(file, room);
   if (inside === undefined || (inside.length > 0 && depth === maxDepth)) list.addClosed();
@@ -146,7 +146,7 @@ const wideZeros = /(?<!\0)\0(?!\0)/g;
 const wordsInBinary = /[\w%&#;-]{20}|(?:[\w%&#;-]\0){20}/;
 
 /** Searches the bytes of a file as Latin-1 and as UTF-16. In pictures and PDF, which draw their words, only whole addresses count. */
-function lookThroughBytes({ contentType, bytes }: HeldFile, list: RunList): void {
+function lookThroughBytes({ contentType, bytes }: ContainedFile, list: RunList): void {
   if (drawn.test(bytes.toString("latin1", 0, 16))) return void lookThroughAsItCame(bytes, list);
   const isWords = isText(contentType, bytes);
   for (let at = 0; at < bytes.length && !list.isOverfull(); at += partBytes) {

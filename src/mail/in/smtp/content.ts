@@ -5,9 +5,9 @@ import type { MessageReader } from "../messageBody.ts";
 import type { Reception } from "../reception.ts";
 import type { Clients } from "./clients.ts";
 import type { Envelopes } from "./envelope.ts";
-import type { SessionPeers } from "./guests.ts";
-import { type Pace, watchPace } from "./pace.ts";
-import { Reply } from "./reply.ts";
+import { type ContentPace, watchContentPace } from "./pace.ts";
+import type { SessionPeers } from "./sessionPeers.ts";
+import { SmtpReply } from "./smtpReply.ts";
 
 /**
  * Receives the content after DATA and passes it on with its recipients. Resolves when the mail is durable; rejects with the reply for the
@@ -18,7 +18,7 @@ export function createReceive(options: {
   envelopes: Envelopes;
   clients: Clients;
   guests: SessionPeers;
-  pace: Pace;
+  pace: ContentPace;
   accept: Reception["accept"];
   requireDisk(): void;
   onFlood(id: string): void;
@@ -43,20 +43,20 @@ export function createReceive(options: {
     logger.info({ remote: remote.ip, bytes: raw.length, recipients: recipients.length }, "mail received");
   }
 
-  function noRoom(why: "too_large" | "no_room" | "no_room_for_holder"): Reply {
+  function noRoom(why: "too_large" | "no_room" | "no_room_for_holder"): SmtpReply {
     if (why !== "too_large") options.onRefused(why === "no_room" ? "bytes" : "bytes_of_address");
     // smtp-server itself answers 552 if the mail is too large (rejectOversized), whatever is returned here.
-    return new Reply(451, "Too much mail at once, please try again later");
+    return new SmtpReply(451, "Too much mail at once, please try again later");
   }
 
   return async (stream, session) => {
     const { id } = session;
     const holder = guests.get(id)?.key;
-    const stop = holder === undefined ? () => {} : watchPace(stream, pace, () => guests.tooSlow(id));
+    const stop = holder === undefined ? () => {} : watchContentPace(stream, pace, () => guests.tooSlow(id));
     const body = await reader
       .read(stream, { holder, onFlood: () => options.onFlood(id) })
       .catch(() => {
-        throw new Reply(451, "The mail did not come in whole, please try again");
+        throw new SmtpReply(451, "The mail did not come in whole, please try again");
       })
       .finally(stop);
     try {

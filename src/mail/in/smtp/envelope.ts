@@ -1,7 +1,7 @@
 import type { MailRefusal } from "#src/platform/metrics/metrics.ts";
 import type { MailTransaction, Reception, Recipient } from "../reception.ts";
 import type { Budget } from "./budget.ts";
-import { Reply } from "./reply.ts";
+import { SmtpReply } from "./smtpReply.ts";
 
 /** A recipient as the SMTP library keeps it: the same object from its RCPT to the end of the mail. */
 type NamedRecipient = { address: string };
@@ -34,9 +34,9 @@ export function createEnvelopes(options: {
   const { reception, budget, patienceMs, isFull, onRefused } = options;
   const recipients = new WeakMap<NamedRecipient, Recipient>();
 
-  function overBudget(): Reply {
+  function overBudget(): SmtpReply {
     onRefused("budget");
-    return new Reply(452, "You have sent this recipient too much, please try again later");
+    return new SmtpReply(452, "You have sent this recipient too much, please try again later");
   }
 
   return {
@@ -45,7 +45,7 @@ export function createEnvelopes(options: {
       if (!recipient) throw nobody();
       if (recipient.kind === "identity" && isFull(recipient.workspaceId)) {
         onRefused("unanswered");
-        throw new Reply(451, "This recipient has no room for more mail at the moment, please try again later");
+        throw new SmtpReply(451, "This recipient has no room for more mail at the moment, please try again later");
       }
       const inbox = inboxOf(recipient);
       const before = taken.filter((each) => inboxOf(recipients.get(each)) === inbox).length;
@@ -68,7 +68,8 @@ export function createEnvelopes(options: {
       return taken.map((named) => {
         const inbox = inboxOf(recipients.get(named));
         const recipient = found.get(inbox);
-        if (!recipient || inboxOf(recipient) !== inbox) throw new Reply(451, "A recipient is gone, please try again");
+        if (!recipient || inboxOf(recipient) !== inbox)
+          throw new SmtpReply(451, "A recipient is gone, please try again");
         return { recipient, address: named.address };
       });
     },
@@ -92,7 +93,7 @@ export function createEnvelopes(options: {
   };
 }
 
-const nobody = (): Reply => new Reply(550, "No such recipient here");
+const nobody = (): SmtpReply => new SmtpReply(550, "No such recipient here");
 
 /** Returns the key of a recipient's inbox, the same for all of its addresses. */
 const inboxOf = (recipient: Recipient | undefined): string =>

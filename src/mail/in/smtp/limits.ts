@@ -1,7 +1,7 @@
-import type { Pace } from "./pace.ts";
+import type { ContentPace } from "./pace.ts";
 
 /** Limits of one address: an IPv4 address, or an IPv6 /64. Our own relays are exempt. */
-export type PublicLimits = Pace & {
+export type PublicLimits = ContentPace & {
   /** Concurrent connections. */
   connections: number;
   /** Longest session in milliseconds; a mail under way at the end is still finished. */
@@ -15,7 +15,7 @@ export type PublicLimits = Pace & {
 const minute = 60_000;
 
 /** Far above the needs of any mail server, and still affordable for the machine. */
-export const strangerLimits: PublicLimits = {
+export const publicLimits: PublicLimits = {
   connections: 20,
   sessionMs: 10 * minute,
   dataMs: 10 * minute,

@@ -1,4 +1,4 @@
-export type Pace = {
+export type ContentPace = {
   /** Maximum time for the content of one mail, in milliseconds. */
   dataMs: number;
   /** Minimum average speed within each window, in bytes per second. */
@@ -9,9 +9,9 @@ export type Pace = {
 /**
  * Calls `onTooSlow` once if the content of a mail takes too long in all, or arrives too slowly. Returns a function that stops watching.
  */
-export function watchPace(
+export function watchContentPace(
   stream: { readonly byteLength: number },
-  { dataMs, leastBytesPerSecond, windowMs }: Pace,
+  { dataMs, leastBytesPerSecond, windowMs }: ContentPace,
   onTooSlow: () => void,
 ): () => void {
   let seen = 0;

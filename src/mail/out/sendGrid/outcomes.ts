@@ -1,5 +1,5 @@
 import { shortLine } from "#src/html/visible.ts";
-import type { Outcome } from "#src/mail/mailProvider.ts";
+import type { HandOverOutcome } from "#src/mail/mailProvider.ts";
 import type { ApiAnswer } from "./wire.ts";
 
 /** Longest wait that an answer can impose, in seconds. */
@@ -9,7 +9,7 @@ const longestWait = 86_400;
  * Interprets an answer to mail/send. 202 is the only acceptance, and every 4xx a refusal. Any other answer (5xx, a redirect, an answer to
  * half a request) says nothing about the mail.
  */
-export function outcomeOf(answer: ApiAnswer, now: Date): Outcome {
+export function outcomeOf(answer: ApiAnswer, now: Date): HandOverOutcome {
   const { status, headers, early } = answer;
   if (status === 202 && !early) {
     const providerId = /^[\w.-]{1,200}$/.exec(String(headers["x-message-id"] ?? ""))?.[0];

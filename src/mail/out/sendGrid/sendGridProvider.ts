@@ -3,14 +3,14 @@ import sendGrid from "@sendgrid/mail";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import {
   CredentialsRefused,
+  type HandOverOutcome,
   type MailProvider,
-  type MayWrite,
-  type Outcome,
+  type MayStillSend,
   type OutgoingMail,
   type ReadyConnection,
 } from "#src/mail/mailProvider.ts";
 import { createConnectionRoom, type RelayConnectionLimits, usualRoom } from "../connectionRoom.ts";
-import { hiding, withoutSecrets } from "../withoutSecrets.ts";
+import { createSecretHider, withoutSecrets } from "../withoutSecrets.ts";
 import { type AskEmailLog, findInLog } from "./emailLog.ts";
 import { mailData } from "./mailData.ts";
 import { outcomeOf } from "./outcomes.ts";
@@ -43,7 +43,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
   const sockets = new Set<Socket>();
   const room = createConnectionRoom({ ...usualRoom, ...roomLimits });
   const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json", "content-type": "application/json" };
-  const hide = hiding([apiKey]);
+  const hide = createSecretHider([apiKey]);
   let closed = false;
 
   async function open(readyMs = limits.readyMs): Promise<{ socket: Socket; closed: Promise<void> }> {
@@ -70,7 +70,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
       async handOver(mail, mayWrite) {
         if (used) return { kind: "not_handed_over", message: "this connection has already been used" };
         used = true;
-        const outcome = await handOver(socket, mail, mayWrite).catch((): Outcome => unwritable);
+        const outcome = await handOver(socket, mail, mayWrite).catch((): HandOverOutcome => unwritable);
         socket.destroy();
         return outcome;
       },
@@ -82,8 +82,8 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
   }
 
   /** The library builds the request and passes it to this function, which alone knows its result. */
-  async function handOver(socket: Socket, mail: OutgoingMail, mayWrite: MayWrite): Promise<Outcome> {
-    let outcome: Outcome | undefined;
+  async function handOver(socket: Socket, mail: OutgoingMail, mayWrite: MayStillSend): Promise<HandOverOutcome> {
+    let outcome: HandOverOutcome | undefined;
     const library = new Library();
     library.client.setDefaultRequest({
       baseUrl,
@@ -101,8 +101,8 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
   async function give(
     socket: Socket,
     { path, body }: { path: string; body: Buffer },
-    mayWrite: MayWrite,
-  ): Promise<Outcome> {
+    mayWrite: MayStillSend,
+  ): Promise<HandOverOutcome> {
     const may = await Promise.resolve(mayWrite()).catch(() => false);
     if (!may) return { kind: "not_handed_over", message: "the send was withdrawn before the request was written" };
     if (!isUsable(socket))
@@ -151,4 +151,4 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
   };
 }
 
-const unwritable: Outcome = { kind: "not_handed_over", message: "the mail could not be written as a request" };
+const unwritable: HandOverOutcome = { kind: "not_handed_over", message: "the mail could not be written as a request" };

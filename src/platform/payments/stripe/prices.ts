@@ -1,4 +1,5 @@
-import type { Interval, PaidPlan } from "../paymentProcessor.ts";
+import type { PaidPlan } from "#streams/billing/events.ts";
+import type { Interval } from "#streams/workspace/events.ts";
 
 /** The price id of each plan and interval. */
 export type Prices = Record<PaidPlan, Record<Interval, string>>;

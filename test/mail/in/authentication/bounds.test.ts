@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import { dnsCircuitBreaker } from "#src/mail/in/authentication/dnsCircuitBreaker.ts";
 import { fewSignatures } from "#src/mail/in/authentication/signatureLimits.ts";
-import { sparingDeadZones } from "#src/mail/in/authentication/sparingDeadZones.ts";
 import {
   signersOf,
   signersOrFindings,
@@ -30,7 +30,7 @@ describe("DNS that does not answer during authentication", () => {
       return answer();
     });
     return {
-      resolver: sparingDeadZones(resolver, { monotonic: () => now }),
+      resolver: dnsCircuitBreaker(resolver, { monotonic: () => now }),
       asked,
       pass: (ms: number) => (now += ms),
       answers: (found: () => Lookup<never>) => (answer = found),

@@ -2,7 +2,12 @@ import { once } from "node:events";
 import { createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { CredentialsRefused, type MayWrite, type Outcome, type OutgoingMail } from "#src/mail/mailProvider.ts";
+import {
+  CredentialsRefused,
+  type HandOverOutcome,
+  type MayStillSend,
+  type OutgoingMail,
+} from "#src/mail/mailProvider.ts";
 import { createSendGridProvider, type SendGridOptions } from "#src/mail/out/sendGrid/sendGridProvider.ts";
 import { watchCredentials } from "#src/mail/watchCredentials.ts";
 import { emptyLetter } from "#test/support/letter.ts";
@@ -24,7 +29,7 @@ const large = mail({
 });
 
 /** The outcome for each fault; "unknown" for those not listed, because SendGrid may have the mail. */
-const expected: Record<string, Partial<Outcome>> = {
+const expected: Record<string, Partial<HandOverOutcome>> = {
   "request 202 before the body came": { kind: "unknown" },
   "request 400": { kind: "refused", retryable: false, code: "400" },
   "request 401": { kind: "refused", retryable: true, code: "provider_credentials" },
@@ -49,7 +54,7 @@ describe("the SendGrid provider", () => {
 
   const provider = (different: Partial<SendGridOptions> = {}) =>
     createSendGridProvider({ apiKey: mockApiKey, baseUrl: mock.url, ...different });
-  const handOver = async (what = mail(), mayWrite: MayWrite = () => true, options: Partial<SendGridOptions> = {}) =>
+  const handOver = async (what = mail(), mayWrite: MayStillSend = () => true, options: Partial<SendGridOptions> = {}) =>
     (await provider(options).connect()).handOver(what, mayWrite);
 
   it("the SendGrid provider hands a mail over once and returns its id", async () => {

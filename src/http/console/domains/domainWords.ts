@@ -1,0 +1,64 @@
+import { isLoopbackHost } from "../../framework/trustedCallers.ts";
+import type { WireDomain } from "../../present/domains.ts";
+
+export type ShownDomain = WireDomain;
+export type DnsRecord = ShownDomain["dns_records"][number];
+
+/** The status of a domain, in a few words and as a sentence. */
+export function statusInWords({ status, sandbox }: Pick<ShownDomain, "status" | "sandbox">): {
+  short: string;
+  long: string;
+} {
+  if (sandbox) {
+    return {
+      short: "works at once",
+      long: "The sandbox domain belongs to the service. You do not need to add DNS records.",
+    };
+  }
+  switch (status) {
+    case "verified":
+      return { short: "verified", long: "All records were found. Mail can be received and sent." };
+    case "pending":
+      return {
+        short: "not verified yet",
+        long: "Add the records below at your DNS provider. Until all of them are found, no mail is received or sent.",
+      };
+    case "failed":
+      return {
+        short: "not verified",
+        long: "Records are missing or different, so mail may not arrive and none is sent. Correct them, then press “Check now”: they are not checked automatically.",
+      };
+  }
+}
+
+/** The state of a DNS record, in words. */
+export const recordInWords: Record<DnsRecord["status"], string> = {
+  pending: "not checked yet",
+  verified: "found",
+  failed: "missing or different",
+  temporary_failure: "DNS did not answer; will be checked again",
+};
+
+/** Counts the records that were found: "3 of 5 records found". */
+export function foundInWords(records: readonly DnsRecord[]): string {
+  const found = records.filter(({ status }) => status === "verified").length;
+  return `${found} of ${records.length} records found`;
+}
+
+/** The part after the @ of the addresses of a domain. */
+export const receivingName = ({
+  domain_name,
+  inbound_subdomain,
+}: Pick<ShownDomain, "domain_name" | "inbound_subdomain">) =>
+  inbound_subdomain === null ? domain_name : `${inbound_subdomain}.${domain_name}`;
+
+/** True if these records would redirect the domain's existing mail: it receives mail already, and no subdomain is used. */
+export const takesOverMail = ({ has_existing_mx, inbound_subdomain }: ShownDomain): boolean =>
+  has_existing_mx === true && inbound_subdomain === null;
+
+/**
+ * The host of an MX record that no other mail server can reach, because the service's host name is not configured. Undefined if there is
+ * none.
+ */
+export const unreachableHost = (records: readonly Pick<DnsRecord, "type" | "value">[]): string | undefined =>
+  records.find(({ type, value }) => type === "MX" && isLoopbackHost(value))?.value;
