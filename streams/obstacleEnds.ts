@@ -46,6 +46,8 @@ function workspaceEnds(event: WorkspaceEvent): boolean {
     case "SendingPaused":
     case "HumanApprovalRequired":
     case "HumanApprovalWaived":
+    case "NamedApproversRequired":
+    case "NamedApproversWaived":
       return false;
     default:
       return unreachable(event);

@@ -16,6 +16,7 @@ type Row = {
   sending_paused_by: PausedBy | null;
   sending_paused_at: string | null;
   require_human_approval: boolean;
+  require_named_approvers: boolean;
   created_at: string;
   updated_at: string;
 };
@@ -32,6 +33,7 @@ const columns = [
   "sending_paused_by",
   "sending_paused_at",
   "require_human_approval",
+  "require_named_approvers",
   "created_at",
   "updated_at",
 ] as const;
@@ -74,15 +76,19 @@ function apply(row: Row, event: Recorded<WorkspaceEvent>): Row {
       return { ...row, require_human_approval: true };
     case "HumanApprovalWaived":
       return { ...row, require_human_approval: false };
+    case "NamedApproversRequired":
+      return { ...row, require_named_approvers: true };
+    case "NamedApproversWaived":
+      return { ...row, require_named_approvers: false };
   }
 }
 
 /** Values until set otherwise. */
-const empty = { ...notPaused, require_human_approval: false };
+const empty = { ...notPaused, require_human_approval: false, require_named_approvers: false };
 
 export const workspaces: Projection<WorkspaceEvent> = {
   name: "workspaces",
-  version: 4,
+  version: 5,
   tables: ["workspaces"],
   handles: [
     "WorkspaceCreated",
@@ -92,6 +98,8 @@ export const workspaces: Projection<WorkspaceEvent> = {
     "SendingResumed",
     "HumanApprovalRequired",
     "HumanApprovalWaived",
+    "NamedApproversRequired",
+    "NamedApproversWaived",
   ],
   project: foldRows<Row, WorkspaceEvent>({
     table: "workspaces",

@@ -14,12 +14,13 @@ export type WorkspaceRow = {
   sending_paused_by: PausedBy | null;
   sending_paused_at: Date | null;
   require_human_approval: boolean;
+  require_named_approvers: boolean;
   created_at: Date;
   updated_at: Date;
 };
 
 const columns =
-  "id, name, slug, plan, plan_status, beta_override, sending_paused, sending_paused_reason, sending_paused_by, sending_paused_at, require_human_approval, created_at, updated_at";
+  "id, name, slug, plan, plan_status, beta_override, sending_paused, sending_paused_reason, sending_paused_by, sending_paused_at, require_human_approval, require_named_approvers, created_at, updated_at";
 
 export async function workspaceById(reads: Reads, workspaceId: string): Promise<WorkspaceRow | undefined> {
   const { rows } = await reads

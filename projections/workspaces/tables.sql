@@ -11,6 +11,7 @@ create table workspaces (
   sending_paused_by json,
   sending_paused_at timestamptz,
   require_human_approval boolean not null,
+  require_named_approvers boolean not null,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );

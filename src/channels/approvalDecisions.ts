@@ -15,6 +15,8 @@ export type LinkedApproval = CardedView & {
   action: ApproverDecision;
   closed: LinkClosure | null;
   codeTriesLeft?: number | null;
+  /** Set if the workspace requires named approvers: the page leads to the sign-in. */
+  signInOnly?: true;
   /** Set if only named people of a chat may decide: the page shows the draft and has no buttons. */
   inChatOnly?: true;
 };
@@ -60,6 +62,8 @@ export type DecisionResult =
   | { kind: "code_wrong"; triesLeft: number }
   /** Only named people of a chat may decide, and a page does not know its visitor. */
   | { kind: "in_chat_only" }
+  /** The workspace requires named approvers, and a link does not know its visitor. */
+  | { kind: "sign_in_required" }
   | { kind: "unknown" };
 
 /**

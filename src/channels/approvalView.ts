@@ -130,6 +130,8 @@ export type ApprovalView = {
   sendsOnApproval: boolean;
   /** Its identity or workspace requires human approval: no key and no rule can approve or send it. */
   humanRequired: boolean;
+  /** Its workspace requires named approvers: links lead to the sign-in. */
+  namedOnly: boolean;
   newerMessage: NewerMessage | null;
   /** Our newest mail that was queued after the answered message was received; null if there is none. `by`: display name. */
   answeredMeanwhile: (BriefMail & { by: string }) | null;

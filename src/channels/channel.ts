@@ -56,6 +56,8 @@ export type BundleRequest = Pick<ChannelRequest, "channel" | "workspaceId" | "or
   link: string;
   /** All of them require human approval: no key and no rule can approve or send one. */
   humanRequired: boolean;
+  /** Links lead to the sign-in: only members decide by them. */
+  namedOnly: boolean;
   /** ISO time. */
   expiresAt: string;
 };

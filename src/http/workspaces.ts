@@ -18,9 +18,9 @@ export const workspaceRoutes = (deps: HttpDependencies) => [
     {
       scope: "write:workspace",
       limit: "write",
-      summary: "Rename the workspace, pause or resume its sending, or require human approval",
+      summary: "Rename the workspace, pause or resume its sending, or require human approval or named approvers",
       description:
-        "Only the given fields change; a name of null changes nothing. Turning require_human_approval off needs the scope write:approvals.",
+        "Only the given fields change; a name of null changes nothing. Turning require_human_approval or require_named_approvers off needs the scope write:approvals.",
       body: UpdateWorkspace,
       answers: Workspace,
     },
@@ -30,6 +30,7 @@ export const workspaceRoutes = (deps: HttpDependencies) => [
         sendingPaused: body.sending_paused,
         sendingPausedReason: body.sending_paused_reason,
         requireHumanApproval: body.require_human_approval,
+        requireNamedApprovers: body.require_named_approvers,
         mayLoosen: principal.scopes.includes("write:approvals"),
       };
       const { position } = await updateWorkspace(deps, { workspaceId, ...changes }, cause);

@@ -25,6 +25,8 @@ export type Workspace = PaidPeriod &
     sendingPausedReason: string | null;
     /** True if only people may approve, for all of its identities. */
     requireHumanApproval: boolean;
+    /** True if links to approve lead to the sign-in, so that each of their decisions is a member's. */
+    requireNamedApprovers: boolean;
     /** True if it was ever on a plan with periods: their counters then count towards a lifetime's. */
     everPaid: boolean;
     /**
@@ -45,13 +47,14 @@ export type PlanChanges = { plan?: Plan; planStatus?: PlanStatus; betaOverride?:
 export type SubscribedPlan = { plan: Plan; planStatus: PlanStatus } & PaidPeriod &
   Pick<PlanTerms, "interval" | "renewsAt">;
 
-/** Absent fields do not change. `mayLoosen`: the caller may turn requireHumanApproval off. */
+/** Absent fields do not change. `mayLoosen`: the caller may turn requireHumanApproval and requireNamedApprovers off. */
 export type WorkspaceChanges = {
   name?: string;
   sendingPaused?: boolean;
   /** Allowed only while sending is paused; null for none. */
   sendingPausedReason?: string | null;
   requireHumanApproval?: boolean;
+  requireNamedApprovers?: boolean;
   mayLoosen?: boolean;
 };
 
@@ -72,6 +75,7 @@ const initial: Workspace = {
   sendingPaused: false,
   sendingPausedReason: null,
   requireHumanApproval: false,
+  requireNamedApprovers: false,
   trialEndsAt: null,
   currentPeriodStart: null,
   currentPeriodEnd: null,
@@ -101,6 +105,10 @@ function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
       return { ...workspace, requireHumanApproval: true };
     case "HumanApprovalWaived":
       return { ...workspace, requireHumanApproval: false };
+    case "NamedApproversRequired":
+      return { ...workspace, requireNamedApprovers: true };
+    case "NamedApproversWaived":
+      return { ...workspace, requireNamedApprovers: false };
     default:
       return unreachable(event);
   }
@@ -182,6 +190,15 @@ function update(command: WorkspaceChanges, workspace: Workspace): WorkspaceEvent
       throw new Rejected("insufficient_scope", sentence);
     }
     events.push({ type: required ? "HumanApprovalRequired" : "HumanApprovalWaived", data: {} });
+  }
+  const { requireNamedApprovers: named } = command;
+  if (named !== undefined && named !== workspace.requireNamedApprovers) {
+    if (!named && !mayLoosen) {
+      const sentence =
+        "this workspace requires named approvers: turning require_named_approvers off needs the scope write:approvals";
+      throw new Rejected("insufficient_scope", sentence);
+    }
+    events.push({ type: named ? "NamedApproversRequired" : "NamedApproversWaived", data: {} });
   }
   return events;
 }

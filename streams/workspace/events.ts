@@ -48,6 +48,9 @@ export type WorkspaceEvent =
   | Event<"SendingResumed", Record<string, never>>
   /** Applies to each of its identities, until it is waived. */
   | Event<"HumanApprovalRequired", Record<string, never>>
-  | Event<"HumanApprovalWaived", Record<string, never>>;
+  | Event<"HumanApprovalWaived", Record<string, never>>
+  /** Links to approve lead to the sign-in, and only members decide; until it is waived. Presses in chats are not concerned. */
+  | Event<"NamedApproversRequired", Record<string, never>>
+  | Event<"NamedApproversWaived", Record<string, never>>;
 
 export const workspaceStream = (id: string): string => `workspace-${id}`;

@@ -53,6 +53,8 @@ export type ReviewCard = {
   approve: string;
   /** If several approvals are required: those given so far; null if one is enough. */
   approvals: string | null;
+  /** Links lead to the sign-in: only members decide by them. */
+  namedOnly: boolean;
   /** The conversation's own subject. */
   threadSubject: string;
   /** Most important first. */
@@ -83,6 +85,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
     question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
     lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). ${beforeSending(view)}`,
     approvals: view.approvals ? approvalsInWords(view.approvals) : null,
+    namedOnly: view.namedOnly,
     approve: approveLabel(view),
     threadSubject: visibleLine(view.threadSubject),
     warnings: placedWarnings.map(({ sentence }) => sentence),

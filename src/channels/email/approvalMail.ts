@@ -169,5 +169,7 @@ function foldedNote({ folded }: FoldedText): string | null {
 const factsOf = (card: ReviewCard): string[] => [
   `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. The links work until ${readableTime(card.expiresAt)} and only for this version.`,
   "Opening a link decides nothing: it shows the whole draft, and you decide with a button there. You cannot decide by replying to this mail.",
-  "Anyone who has this mail can decide. Forwarding it gives away the right to decide.",
+  card.namedOnly
+    ? "The links ask you to sign in. Only members of the workspace can decide."
+    : "Anyone who has this mail can decide. Forwarding it gives away the right to decide.",
 ];

@@ -6,7 +6,7 @@ import type { BundleRequest } from "../channel.ts";
 import { unlinked } from "./excerpt.ts";
 import { font, mailFrame, row } from "./mailFrame.ts";
 
-type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "humanRequired" | "expiresAt">;
+type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "humanRequired" | "namedOnly" | "expiresAt">;
 
 const limits = { subject: 100, address: 100, recipients: 3 };
 
@@ -22,7 +22,9 @@ export function renderBundleMail(bundle: Bundle): { subject: string; text: strin
   const more = count > lines.length ? `and ${count - lines.length} more` : undefined;
   const facts = [
     `The link works until ${readableTime(bundle.expiresAt)}. Opening it decides nothing. You cannot decide by replying to this mail.`,
-    "Anyone who has this mail can decide about these drafts. Forwarding it gives away the right to decide.",
+    bundle.namedOnly
+      ? "The pages ask you to sign in. Only members of the workspace can decide."
+      : "Anyone who has this mail can decide about these drafts. Forwarding it gives away the right to decide.",
   ];
   const said = { subject, lead, lines, more, link, facts };
   return { subject, text: asText(said), html: asHtml(said) };

@@ -71,6 +71,7 @@ export async function approvalView(
     hints: answered && body && shown ? hintsOf(answered, body, shown.newText) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     humanRequired: await requiresHuman(deps, identity),
+    namedOnly: (await deps.workspaces.load(draft.workspaceId)).state.requireNamedApprovers,
     ...(row ? await otherAnswersToMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,
     approvals: row ? await approvalsSoFar(deps, identity, row) : null,

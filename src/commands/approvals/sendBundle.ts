@@ -141,6 +141,7 @@ async function askIn(
     drafts: await Promise.all(named.slice(0, mostNamed).map((each) => titleOf(deps, each))),
     link: `${deps.settings.publicUrl}/l/${listToken}`,
     humanRequired: named.every(({ humanRequired }) => humanRequired),
+    namedOnly: (await deps.workspaces.load(workspaceId)).state.requireNamedApprovers,
     expiresAt: linkExpiry(deps),
     workspaceId,
     origin: { identityId: first.draft.identityId, threadId: noThread, attemptId },

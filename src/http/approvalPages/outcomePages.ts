@@ -175,6 +175,19 @@ export const inChatOnlyPage = (): string =>
     sentences: ["Nothing was decided. Only the users listed for the chat can decide, with the buttons there."],
   });
 
+/** The draft's page in the console, which asks for the sign-in and comes back to it. */
+export const consolePathOf = ({ draftId }: Pick<CardedView, "draftId">): string => `/review?draft=${draftId}`;
+
+/** Shown if the workspace requires named approvers. */
+export const signInPage = (view: Pick<CardedView, "draftId">): string =>
+  outcomePage({
+    tone: "plain",
+    title: "Sign in to decide",
+    sentences: [
+      html`Nothing was decided. In this workspace only signed-in members decide. <a href="${consolePathOf(view)}">Open the draft in the console</a>`,
+    ],
+  });
+
 /** Shown for all unknown addresses alike, so that it reveals nothing. */
 export const unknownPage = (): string =>
   outcomePage({

@@ -42,9 +42,12 @@ export function approvalPages(options: ApprovalPagesOptions): Router {
 }
 
 const show = async (options: ApprovalPagesOptions, request: Request, link: LinkedApproval): Promise<Reply> =>
-  linkPage(200, review(options, request, { link }));
+  link.signInOnly
+    ? linkPage(303, pages.signInPage(link), { Location: pages.consolePathOf(link) })
+    : linkPage(200, review(options, request, { link }));
 
 async function press(options: ApprovalPagesOptions, request: Request, link: LinkedApproval): Promise<Reply> {
+  if (link.signInOnly) return linkPage(409, pages.signInPage(link));
   const form = readForm(request.body);
   if ("refused" in form)
     return linkPage(422, review(options, request, { link, notice: form.refused, reason: form.reason }));
@@ -160,6 +163,8 @@ function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedAp
       return linkPage(410, pages.closedPage(result.because));
     case "in_chat_only":
       return linkPage(409, pages.inChatOnlyPage());
+    case "sign_in_required":
+      return linkPage(409, pages.signInPage(link));
     case "unknown":
       return linkPage(404, pages.unknownPage());
   }

@@ -24,6 +24,10 @@ export const Workspace = Strict(
     require_human_approval: Type.Boolean({
       description: "Applies to each of the workspace's identities as if set there.",
     }),
+    require_named_approvers: Type.Boolean({
+      description:
+        "Approval links lead to the sign-in, so that each of their decisions is a member's. Presses in chats are not concerned.",
+    }),
     emails_sent_this_period: Type.Integer({ minimum: 0 }),
     inbound_received_this_period: Type.Integer({ minimum: 0 }),
     trial_ends_at: Nullable(Timestamp),
@@ -47,6 +51,7 @@ export const UpdateWorkspace = Strict(
       ),
     ),
     require_human_approval: Type.Optional(Type.Boolean()),
+    require_named_approvers: Type.Optional(Type.Boolean()),
   },
   { title: "UpdateWorkspace" },
 );

@@ -34,6 +34,7 @@ const bundleOf = (humanRequired: boolean) => {
     drafts,
     link: "https://c.example/l/T",
     humanRequired,
+    namedOnly: false,
     expiresAt,
   });
   return [text, html].map((said) => said.replace(/\s+/g, " "));

@@ -60,6 +60,7 @@ export function replyToPress(result: DecisionResult): PressReply {
     case "code_wrong":
       return { toast: "Nothing was decided: this draft needs a code. Decide on its page.", ends: false };
     case "in_chat_only":
+    case "sign_in_required":
     case "unknown":
       return unknownButton;
   }

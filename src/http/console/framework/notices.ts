@@ -37,6 +37,8 @@ export const notices = {
   sessions_ended: "You are signed out on all other devices.",
   approval_required: "From now on a person has to approve every reply.",
   approval_waived: "Each identity's own setting decides again whether a person has to approve.",
+  sign_in_required: "From now on links lead to the sign-in, and only members decide by them.",
+  sign_in_waived: "Links decide without a sign-in again.",
   password_confirmed: "Thank you. We won't ask again for 10 minutes.",
 } as const;
 

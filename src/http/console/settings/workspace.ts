@@ -1,6 +1,13 @@
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
-import { requireApprovalPage, type ShownWorkspace, waivePage, workspacePage } from "./workspacePages.ts";
+import {
+  requireApprovalPage,
+  requireSignInPage,
+  type ShownWorkspace,
+  waivePage,
+  waiveSignInPage,
+  workspacePage,
+} from "./workspacePages.ts";
 
 /** Settings of the workspace: its name, required approval, the pause of sending, and its usage. */
 export const workspaceSettings = (): ConsoleRoute[] => [
@@ -31,6 +38,31 @@ export const workspaceSettings = (): ConsoleRoute[] => [
     async (visit) => {
       const refused = await change(visit, { require_human_approval: false });
       return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "approval_waived");
+    },
+    { sensitive: true },
+  ),
+  ...namedApprovers(),
+];
+
+/** Pages that turn named approvers on and off; the latter asks for the password. */
+const namedApprovers = (): ConsoleRoute[] => [
+  consolePage("GET /settings/workspace/require-sign-in", async (visit) =>
+    shown({ title: "Require a sign-in for decisions by link", main: requireSignInPage(visit) }),
+  ),
+  consoleForm("POST /settings/workspace/require-sign-in", async (visit) => {
+    const refused = await change(visit, { require_named_approvers: true });
+    return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "sign_in_required");
+  }),
+  consolePage(
+    "GET /settings/workspace/waive-sign-in",
+    async (visit) => shown({ title: "Let links decide without a sign-in", main: waiveSignInPage(visit) }),
+    { sensitive: true },
+  ),
+  consoleForm(
+    "POST /settings/workspace/waive-sign-in",
+    async (visit) => {
+      const refused = await change(visit, { require_named_approvers: false });
+      return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "sign_in_waived");
     },
     { sensitive: true },
   ),

@@ -41,7 +41,10 @@ ${approvalSection(visit, workspace)}
 ${pauseSwitch(visit, pauseIn(workspace), "/settings/workspace")}`;
 };
 
-function approvalSection(visit: PageContext, { require_human_approval: isRequired }: ShownWorkspace): Markup {
+function approvalSection(
+  visit: PageContext,
+  { require_human_approval: isRequired, require_named_approvers: isNamed }: ShownWorkspace,
+): Markup {
   return html`<section>
 <h2>Who has to approve</h2>
 <p>${
@@ -55,6 +58,17 @@ ${
     isRequired ? "Let each identity decide" : "Require approval by a person for every reply"
   }</a></p>`
 }
+<p>${
+    isNamed
+      ? "Links in approval mails and chats lead to the sign-in, so every decision by link is a member's."
+      : "Whoever has an approval mail can decide by its links, without signing in."
+  }</p>
+${
+  visit.may("write:workspace") &&
+  html`<p><a class="press" href="/settings/workspace/${isNamed ? "waive" : "require"}-sign-in">${
+    isNamed ? "Let links decide without a sign-in" : "Require a sign-in for decisions by link"
+  }</a></p>`
+}
 </section>`;
 }
 
@@ -64,6 +78,20 @@ export const requireApprovalPage = (
 <section>
 <p>Every reply of every identity will then wait until a person has approved it. Approvals by API keys, rules and identities' settings no longer count.</p>
 ${form(visit, { action: "/settings/workspace/require-approval" }, button("Require approval by a person", { kind: "approve" }))}
+</section>
+<p><a class="press" href="/settings/workspace">Cancel</a></p>`;
+
+export const requireSignInPage = (visit: PageContext): Markup => html`<h1>Require a sign-in for decisions by link?</h1>
+<section>
+<p>Links in approval mails and chats will then lead to the sign-in, and only members of this workspace decide by them. Invite every approver as a member first. Buttons in chats keep deciding: a chat names who presses.</p>
+${form(visit, { action: "/settings/workspace/require-sign-in" }, button("Require a sign-in", { kind: "approve" }))}
+</section>
+<p><a class="press" href="/settings/workspace">Cancel</a></p>`;
+
+export const waiveSignInPage = (visit: PageContext): Markup => html`<h1>Let links decide without a sign-in?</h1>
+<section>
+<p>Whoever has an approval mail can then decide by its links again, and the history names the mailbox instead of a member.</p>
+${form(visit, { action: "/settings/workspace/waive-sign-in" }, button("Let links decide", { kind: "danger" }))}
 </section>
 <p><a class="press" href="/settings/workspace">Cancel</a></p>`;
 

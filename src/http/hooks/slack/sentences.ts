@@ -40,6 +40,7 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
     case "code_missing":
     case "code_wrong":
     case "in_chat_only":
+    case "sign_in_required":
       return "Nothing was decided: you can decide about this draft only on its page.";
     case "unknown":
       return unknownButton;
