@@ -30,6 +30,7 @@ describe("workspaces/me over HTTP", () => {
       "sending_paused_by",
       "sending_paused_at",
       "require_human_approval",
+      "require_named_approvers",
       "emails_sent_this_period",
       "inbound_received_this_period",
       "trial_ends_at",
