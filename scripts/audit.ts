@@ -10,8 +10,8 @@ import { visibleLine } from "#src/html/visible.ts";
 import { canonicalJson } from "#src/mail/out/content.ts";
 import { StartError } from "#src/platform/startError.ts";
 import type { Recorded } from "#streams/event.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `For auditors: what happened, read from the event log itself.
@@ -31,7 +31,7 @@ async function tellDraft(id: string, at: string | undefined): Promise<void> {
   if (!isUuid(id)) throw new Misuse("draft: expected a draft id.");
   const until = at === undefined ? Number.POSITIVE_INFINITY : Date.parse(at);
   if (Number.isNaN(until)) throw new Misuse("--at: expected a time such as 2026-01-31T12:00:00Z.");
-  const { told, answer } = await besideService(async ({ deps }) => {
+  const { told, answer } = await withComposition(async ({ deps }) => {
     const history = await draftHistory(deps, id.toLowerCase());
     const told = history.filter((event) => Date.parse(event.metadata.at) <= until);
     return { told, answer: told.length > 0 ? toPlainText(await explainFromLog(deps, told)) : "" };
@@ -91,7 +91,7 @@ const told = [
 
 async function exportWorkspace(workspaceId: string | undefined): Promise<void> {
   if (workspaceId === undefined || !isUuid(workspaceId)) throw new Misuse("--workspace: expected a workspace id.");
-  await besideService(async ({ store }) => {
+  await withComposition(async ({ store }) => {
     let chain = chainStart;
     let count = 0;
     for await (const { events } of readWholeLog(store)) {

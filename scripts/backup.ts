@@ -4,8 +4,8 @@ import { parseArgs, promisify } from "node:util";
 import pg from "pg";
 import { everyWorkspace } from "#src/platform/postgres/reads.ts";
 import { StartError } from "#src/platform/startError.ts";
-import { besideDatabase } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withServiceDatabase } from "./support/operatorCommand.ts";
 
 const usage = `A backup of the whole PostgreSQL database, as pg_restore takes it. Works beside a running service.
 
@@ -71,7 +71,7 @@ await runCommand(usage, async () => {
   const { positionals } = parseArgs({ options: {}, allowPositionals: true });
   const [file, ...rest] = positionals;
   if (file === undefined || rest.length > 0) throw new Misuse("Name one file.");
-  await besideDatabase(async ({ config, urls }) => {
+  await withServiceDatabase(async ({ config, urls }) => {
     await backUp(urls.ownerUrl, file);
     console.log(`${file}: the whole database. Keep SECRETS_KEYS and the roles of PostgreSQL too, elsewhere.`);
     if (config.eventStoreUrl)

@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 import type { Composition } from "#src/compose.ts";
 import { postgresSweep } from "#src/platform/blobs/postgresSweep.ts";
 import { type Swept, sweepBlobs } from "#src/platform/blobs/sweep.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { progressBar } from "./support/progress.ts";
 
 const usage = `The blob store: raw mail, attachments, long bodies, sent mail. Works beside a running service.
@@ -28,6 +28,6 @@ await runCommand(usage, async () => {
   const { values, positionals } = parseArgs({ options: { "dry-run": { type: "boolean" } }, allowPositionals: true });
   if (positionals.length !== 1 || positionals[0] !== "sweep") throw new Misuse("Give a command.");
   const dryRun = values["dry-run"] === true;
-  const { blobs, bytes } = await besideService((composition) => sweep(composition, dryRun));
+  const { blobs, bytes } = await withComposition((composition) => sweep(composition, dryRun));
   console.log(JSON.stringify(dryRun ? { would_remove: { blobs, bytes } } : { removed: { blobs, bytes } }, null, 2));
 });

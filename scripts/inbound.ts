@@ -5,8 +5,8 @@ import type { Composition } from "#src/compose.ts";
 import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type StrayMailEvent, strayMailStream } from "#streams/strayMail/events.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `Mail that a provider had accepted for us and that is in no inbox: posts that could not be read, and mail to addresses that nobody has.
@@ -63,8 +63,8 @@ await runCommand(usage, async () => {
   const { workspace } = values;
   if (workspace !== undefined && (!isUuid(workspace) || command !== "list"))
     throw new Misuse("--workspace takes an id, with list.");
-  if (command === "list" && id === undefined) return besideService((composition) => list(composition, workspace));
+  if (command === "list" && id === undefined) return withComposition((composition) => list(composition, workspace));
   if (command === "raw" && id !== undefined && isUuid(id) && file !== undefined && rest.length === 0)
-    return besideService((composition) => raw(composition, { id, file }));
+    return withComposition((composition) => raw(composition, { id, file }));
   throw new Misuse("Give a command.");
 });

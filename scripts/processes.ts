@@ -16,8 +16,8 @@ import { type Parked, requestRetry } from "#src/runtime/work/parked.ts";
 import { plannerLease } from "#src/runtime/work/plannerLease.ts";
 import { type RewindGap, rewind } from "#src/runtime/work/rewind.ts";
 import { loadConfig } from "#src/settings/config.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 
 const usage = `The processes: how far their work is planned, what waits and what runs, and what was given up on. Works beside a running service.
 
@@ -214,4 +214,4 @@ function idFrom(text: string): number {
   return id;
 }
 
-await runCommand(usage, () => besideService(read(process.argv.slice(2))));
+await runCommand(usage, () => withComposition(read(process.argv.slice(2))));

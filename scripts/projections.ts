@@ -7,8 +7,8 @@ import { loadReadModels, mainGroup } from "#src/runtime/projections/checkpoints.
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { type RebuildOptions, rebuild } from "#src/runtime/projections/rebuild.ts";
 import { type Verified, verify } from "#src/runtime/projections/verify.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { progressBar } from "./support/progress.ts";
 
 const usage = `The read models. Works beside a running service.
@@ -106,4 +106,4 @@ function read(args: string[]): (composition: Composition) => Promise<void> {
 }
 
 process.once("SIGINT", () => interrupted.abort(new StartError("Interrupted: nothing was changed.")));
-await runCommand(usage, () => besideService(read(process.argv.slice(2))));
+await runCommand(usage, () => withComposition(read(process.argv.slice(2))));

@@ -9,8 +9,8 @@ import type { Composition } from "#src/compose.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { allProcesses } from "#src/processes/index.ts";
 import { loadConfig } from "#src/settings/config.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { progressBar } from "./support/progress.ts";
 import { makeScaleLog } from "./support/scaleLog.ts";
 
@@ -23,7 +23,7 @@ await runCommand(usage, async () => {
   const { values } = parseArgs({ options: { threads: { type: "string", default: "200000" } } });
   const threads = Number(values.threads);
   if (!Number.isInteger(threads) || threads < 1) throw new Misuse("--threads: expected a whole number.");
-  await besideService((composition) => scale(composition, threads));
+  await withComposition((composition) => scale(composition, threads));
 });
 
 async function scale(composition: Composition, threads: number): Promise<void> {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { countSecrets, resealSecrets } from "#src/commands/secrets/resealing.ts";
 import type { Composition } from "#src/compose.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { progressBar } from "./support/progress.ts";
 
 const usage = `The encrypted secrets: channel tokens, webhook and rule secrets, domain signing keys. Works beside a running service.
@@ -49,5 +49,5 @@ await runCommand(usage, async () => {
   const [command = "", ...rest] = process.argv.slice(2);
   const run = Object.hasOwn(commands, command) && rest.length === 0 ? commands[command] : undefined;
   if (!run) throw new Misuse("Give a command.");
-  console.log(JSON.stringify(await besideService(run), null, 2));
+  console.log(JSON.stringify(await withComposition(run), null, 2));
 });

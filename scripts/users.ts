@@ -13,8 +13,8 @@ import { type Members, memberDecider } from "#streams/member/decider.ts";
 import type { MemberEvent } from "#streams/member/events.ts";
 import { type User, userDecider } from "#streams/user/decider.ts";
 import type { UserEvent } from "#streams/user/events.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `The people who sign in, for the operator. Works beside a running service.
@@ -109,5 +109,5 @@ function byOperator(): Cause {
 
 await runCommand(usage, async () => {
   const run = read(process.argv.slice(2));
-  await besideService(async (composition) => console.log(terminalJson(await run(composition), 2)));
+  await withComposition(async (composition) => console.log(terminalJson(await run(composition), 2)));
 });

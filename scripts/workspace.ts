@@ -14,8 +14,8 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { type Role, roles } from "#streams/member/roles.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
 import type { Plan, PlanStatus, WorkspaceEvent } from "#streams/workspace/events.ts";
-import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { withComposition } from "./support/operatorCommand.ts";
 import { untilReadable } from "./support/readable.ts";
 import { terminalJson } from "./support/terminalJson.ts";
 
@@ -206,7 +206,7 @@ function byOperator(): Cause {
 
 await runCommand(usage, async () => {
   const run = read(process.argv.slice(2));
-  await besideService(async (composition) => {
+  await withComposition(async (composition) => {
     const { shown, position } = await run(composition.deps);
     console.log(terminalJson(shown, 2));
     if (position !== undefined) await untilReadable(composition, ["workspaces", "apiKeys", "members"], position);

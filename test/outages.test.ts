@@ -8,9 +8,9 @@ import pg from "pg";
 import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { readPostmaster } from "#src/platform/embeddedPostgres/postmaster.ts";
 import { openMailer } from "#test/mail/in/smtpSender.ts";
-import { knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { mail } from "#test/support/inProcess.ts";
+import { knownAddress, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 import { type StoppableServer, startStoppableServer } from "#test/support/stoppableServer.ts";
@@ -280,7 +280,7 @@ describe("outages of PostgreSQL", function () {
     before(async () => {
       await service.stop();
       server = await startStoppableServer(dataDir);
-      service = await startBeside(server.urls, {
+      service = await startSecondInstance(server.urls, {
         ...settings,
         ...(await knownAddress()),
         DATA_DIR: dataDir,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 import type { MadeRequest } from "./requestMaker.ts";
 
-export type Got = { status: number; headers: Record<string, unknown>; text: string; tookMs: number };
+export type ReceivedResponse = { status: number; headers: Record<string, unknown>; text: string; tookMs: number };
 
 const withinMs = 30_000;
 
@@ -12,7 +12,7 @@ export function createRequestClient(baseUrl: string) {
   const pool = new Pool(baseUrl, { connections: 64, headersTimeout: withinMs, bodyTimeout: withinMs });
   return {
     /** Resolves with `lost`, the reason, if there is no answer. */
-    async ask({ method, url, headers, body, slow }: MadeRequest): Promise<Got | { lost: string }> {
+    async ask({ method, url, headers, body, slow }: MadeRequest): Promise<ReceivedResponse | { lost: string }> {
       const began = performance.now();
       try {
         const { statusCode: status, ...response } = await pool.request({

@@ -1,7 +1,7 @@
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { createDocumentCheck } from "#test/support/documentCheck.ts";
 import type { LogLine } from "../support/serviceProcess.ts";
-import type { Got } from "./requestClient.ts";
+import type { ReceivedResponse } from "./requestClient.ts";
 import type { MadeRequest } from "./requestMaker.ts";
 
 /** Milliseconds: SQL in our hostile strings sleeps for 20 s. */
@@ -9,7 +9,7 @@ const sleptMs = 18_000;
 const insides = /node_modules|\bat \w+ \(|\.ts:\d|syntax error at|pg_catalog/;
 
 /** Makes a function that returns what is wrong with an answer; undefined if nothing is. */
-export function createJudge(document: Document): (made: MadeRequest, got: Got) => string | undefined {
+export function createJudge(document: Document): (made: MadeRequest, got: ReceivedResponse) => string | undefined {
   const check = createDocumentCheck(document);
   return (made, got) => {
     const { status, text, tookMs } = got;
@@ -26,13 +26,14 @@ export function createJudge(document: Document): (made: MadeRequest, got: Got) =
 }
 
 /** True for the error of an installation without a payment processor. */
-export const isNoProcessor = ({ status, text }: Got): boolean => status === 502 && text.includes('"stripe_error"');
+export const isNoProcessor = ({ status, text }: ReceivedResponse): boolean =>
+  status === 502 && text.includes('"stripe_error"');
 
 /**
  * True for a temporary refusal: a send waits at most a second for mail that is still being filed; then it is refused for now, so that it
  * does not overtake the customer's newest mail.
  */
-export const isStillFiled = ({ status, headers }: Got, reason: string): boolean =>
+export const isStillFiled = ({ status, headers }: ReceivedResponse, reason: string): boolean =>
   status === 503 && headers["retry-after"] !== undefined && reason.includes("is still being filed");
 
 /** Returns the error that the service logged about a request. */

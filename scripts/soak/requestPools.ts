@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { nounOfField, paramsOf, type Tenant } from "#test/support/examples/world.ts";
 import type { Random } from "../support/random.ts";
-import type { Got } from "./requestClient.ts";
+import type { ReceivedResponse } from "./requestClient.ts";
 import type { MadeRequest, RequestPool } from "./requestMaker.ts";
 
 const keptIds = 40;
@@ -31,7 +31,7 @@ export function createPools(tenant: Tenant) {
           path,
         ),
     }),
-    learn({ operation }: MadeRequest, { status, text }: Got): void {
+    learn({ operation }: MadeRequest, { status, text }: ReceivedResponse): void {
       const noun = operation && /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
       // A list of keys includes our own, and revoking that would succeed.
       if (noun === "api-keys" && operation?.method === "GET") return;

@@ -15,11 +15,11 @@ import { rebuild } from "#src/runtime/projections/rebuild.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { loadConfig } from "#src/settings/config.ts";
 import type { Recorded } from "#streams/event.ts";
-import { type Beside, knownAddress, startBeside } from "#test/support/besideInProcess.ts";
 import { operator } from "#test/support/cause.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { knownAddress, type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { approvalLink, type Client, createClient, type OutboxMail, until } from "../../scripts/support/client.ts";
 
 const customer = "ada@customer.example";
@@ -27,7 +27,7 @@ const customer = "ada@customer.example";
 /** The service on a log in EventStoreDB, and the same parts once more to look with. */
 class World {
   database!: TestDatabase;
-  service!: Beside;
+  service!: SecondInstance;
   /** What the service logs. */
   readonly lines: string[] = [];
   composition!: Composition;
@@ -59,7 +59,7 @@ class World {
 
   async startService(): Promise<void> {
     const settings = { ...this.#env, ...(await knownAddress()), LOG_LEVEL: "info" };
-    this.service = await startBeside(this.database, settings, (line) => this.lines.push(line));
+    this.service = await startSecondInstance(this.database, settings, (line) => this.lines.push(line));
     if (this.client) this.client = createClient({ ...this.service, apiKey: this.#apiKey });
   }
 

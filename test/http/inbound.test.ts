@@ -4,8 +4,8 @@ import { createPostReceiver } from "#src/commands/inbound/postedMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { systemIds } from "#src/platform/clock.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
-import { startBeside } from "#test/support/besideInProcess.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { startSecondInstance } from "#test/support/secondInstance.ts";
 
 describe("the inbound ledger over HTTP", () => {
   let service: InProcess;
@@ -130,7 +130,7 @@ describe("the inbound ledger over HTTP", () => {
       await service.deliver(flooded.address, mail({ id: `${id}@flood.example`, text, from: `${id}@flood.example` }));
     expect(await holds()).to.be.within(1_400_000, 1_500_000);
 
-    const second = await startBeside(service.urls, { ROLES: "api,smtp", SMTP_IN_UNANSWERED_MB: "1,1000" });
+    const second = await startSecondInstance(service.urls, { ROLES: "api,smtp", SMTP_IN_UNANSWERED_MB: "1,1000" });
     try {
       const sender = await startSender(second.smtpPort);
       for (const line of ["EHLO a", "MAIL FROM:<>"]) await sender.say(line);

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { asking } from "#test/support/asking.ts";
-import { startBeside } from "#test/support/besideInProcess.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
 import { type InProcess, until } from "#test/support/inProcess.ts";
+import { startSecondInstance } from "#test/support/secondInstance.ts";
 import { openTenant, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 describe("test mails and their tasks [d6 test-email]", () => {
@@ -107,7 +107,7 @@ describe("test mails and their tasks [d6 test-email]", () => {
     const { identity, key } = await openTenant(service);
     const path = `POST /v1/identities/${identity.id}/test-email`;
     // An instance with the default limit.
-    const limited = await startBeside(service.urls, { RATE_LIMIT_TEST_EMAIL: "", ROLES: "api" });
+    const limited = await startSecondInstance(service.urls, { RATE_LIMIT_TEST_EMAIL: "", ROLES: "api" });
     const ask = asking(limited.url, key);
     try {
       const send = () => ask(path, { json: { recipient_email: "me@office.example" } });

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import pg from "pg";
 import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
-import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { endLeasesOfDead, type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 
@@ -15,13 +15,13 @@ const titled = ["filing:decided", sampled];
 
 describe("the release of held mail by an instance that is killed", () => {
   let database: TestDatabase;
-  let running: Beside | undefined;
+  let running: SecondInstance | undefined;
   let doomed: TestService | undefined;
   let apiKey: string;
   const identities = new Map<string, { id: string; email_address: string }>();
 
   const start = async (): Promise<Ask> => {
-    running = await startBeside(database);
+    running = await startSecondInstance(database);
     apiKey ??= running.apiKey as string;
     return asking(running.url, apiKey);
   };

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { startBeside } from "#test/support/besideInProcess.ts";
 import { operator } from "#test/support/cause.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { startSecondInstance } from "#test/support/secondInstance.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { webhook } from "./webhookWorld.ts";
 
@@ -42,7 +42,7 @@ describe("a running installation paused by the operator", () => {
   it("an installation started with START_PAUSED records the pause first, and once for all instances", async () => {
     const { rows } = await service.database.query("select type from es.events order by position limit 1");
     expect(rows).to.deep.equal([{ type: "InstallationPaused" }]);
-    const beside = await startBeside(service.urls, { START_PAUSED: "true", ROLES: "api" });
+    const beside = await startSecondInstance(service.urls, { START_PAUSED: "true", ROLES: "api" });
     await beside.stop();
     expect(await happened("InstallationPaused")).to.equal(1);
     expect(await gauge()).to.equal("1");

@@ -10,10 +10,10 @@ import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { asking } from "#test/support/asking.ts";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull } from "#test/support/full.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 
@@ -33,7 +33,7 @@ describe("quotas with two instances, one of them killed [8 builder_pack]", funct
   this.timeout(600_000);
   let database: TestDatabase;
   let first: TestService;
-  let second: Beside;
+  let second: SecondInstance;
   before(async () => {
     database = await createTestDatabase({ readModels: true });
   });
@@ -46,7 +46,7 @@ describe("quotas with two instances, one of them killed [8 builder_pack]", funct
     // Short times, so that the dead instance's hand-overs are given up soon.
     const env = { ...testSettings, HAND_OVER_SECONDS: "20", DELIVERY_CONFIRM_SECONDS: "3" };
     first = await startService({ database, env });
-    second = await startBeside(database, env);
+    second = await startSecondInstance(database, env);
     const { deps } = second;
     const { workspaceId } = await createWorkspace(
       deps,

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import pg from "pg";
-import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { endLeasesOfDead, type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 import { createClient, until } from "../../scripts/support/client.ts";
@@ -41,9 +41,9 @@ describe("a crash between a rule's action and its record [d9 evaluations]", () =
     return service;
   }
 
-  async function startAgain(): Promise<Beside> {
+  async function startAgain(): Promise<SecondInstance> {
     if (!inFull) await endLeasesOfDead(pool);
-    const service = await startBeside(database, env);
+    const service = await startSecondInstance(database, env);
     services.push(service);
     return service;
   }

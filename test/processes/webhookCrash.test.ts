@@ -4,11 +4,11 @@ import pg from "pg";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
-import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { endLeasesOfDead, type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
@@ -19,7 +19,7 @@ describe("webhook delivery with crashes and several instances [d11 webhooks]", (
   let env: Record<string, string>;
   let ask: Ask;
   let living: { url: string; stop(): Promise<void> };
-  const others: Beside[] = [];
+  const others: SecondInstance[] = [];
   let workspaceId: string;
 
   beforeEach(async () => {
@@ -39,13 +39,13 @@ describe("webhook delivery with crashes and several instances [d11 webhooks]", (
     await database?.drop();
   });
 
-  const startHere = async (): Promise<Beside> => {
-    const started = await startBeside(database, env);
+  const startHere = async (): Promise<SecondInstance> => {
+    const started = await startSecondInstance(database, env);
     others.push(started);
     return started;
   };
   /** Sets the first instance; one that will be killed is a separate process. */
-  async function begin<Started extends Beside | TestService>(started: Started): Promise<Started> {
+  async function begin<Started extends SecondInstance | TestService>(started: Started): Promise<Started> {
     living = started;
     ask = asking(() => living.url, started.apiKey!);
     workspaceId = (await ask("GET /v1/workspaces/me")).json.id;

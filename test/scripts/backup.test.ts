@@ -8,9 +8,9 @@ import { expect } from "chai";
 import pg from "pg";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { prepareDatabase } from "#src/platform/postgres/prepare.ts";
-import { startBeside } from "#test/support/besideInProcess.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startSecondInstance } from "#test/support/secondInstance.ts";
 import { until } from "../../scripts/support/client.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 
@@ -28,7 +28,7 @@ async function ask<Row extends pg.QueryResultRow>(url: string, sql: string): Pro
 
 /** The service's answer to its first API key. */
 async function statusOf(urls: DatabaseUrls, apiKey: string): Promise<number> {
-  const service = await startBeside(urls);
+  const service = await startSecondInstance(urls);
   try {
     const me = () => fetch(`${service.url}/v1/workspaces/me`, { headers: { authorization: `Bearer ${apiKey}` } });
     await until("the service to be ready", async () => (await fetch(`${service.url}/readyz`)).status === 200);
@@ -40,7 +40,7 @@ async function statusOf(urls: DatabaseUrls, apiKey: string): Promise<number> {
 
 /** Starts the service on an empty database, which makes its first workspace, and stops it. Returns the API key. */
 async function firstStart(urls: DatabaseUrls): Promise<string> {
-  const service = await startBeside(urls);
+  const service = await startSecondInstance(urls);
   await service.stop();
   return service.apiKey!;
 }

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { operator } from "#test/support/cause.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { webhook } from "../processes/webhookWorld.ts";
 
@@ -12,7 +12,7 @@ const allowed = { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" };
 /** Only the tables of what is under way are put back: the log and the read models, which catch up by themselves, stay as they are. */
 describe("npm run processes -- rewind", () => {
   let service: InProcess;
-  let worker: Beside | undefined;
+  let worker: SecondInstance | undefined;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   before(async () => {
     service = await startInProcess({ ROLES: "api,projections", ...allowed });
@@ -28,7 +28,7 @@ describe("npm run processes -- rewind", () => {
     (await service.database.query<Row>(sql)).rows;
   const count = async (from: string) => (await rows<{ n: number }>(`select count(*)::int as n from ${from}`))[0]!.n;
   const startWorker = async () => {
-    worker = await startBeside(service.urls, { ROLES: "processes", ...allowed });
+    worker = await startSecondInstance(service.urls, { ROLES: "processes", ...allowed });
   };
   const stopWorker = async () => {
     await worker?.stop();

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { expect } from "chai";
 import pg from "pg";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { inFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { commandArguments } from "../../scripts/support/childProcess.ts";
 
 const noId = "0193a0aa-0000-7000-8000-00000000dead";
@@ -18,7 +18,7 @@ const noId = "0193a0aa-0000-7000-8000-00000000dead";
 describe("npm run workspace", () => {
   let database: TestDatabase;
   let dataDir: string;
-  let service: Beside | undefined;
+  let service: SecondInstance | undefined;
   before(async () => {
     database = await createTestDatabase();
     dataDir = await mkdtemp(join(tmpdir(), "countersign-workspace-"));
@@ -80,7 +80,7 @@ describe("npm run workspace", () => {
   });
 
   it("npm run workspace works next to a running service, which knows the new key at once", async () => {
-    service = await startBeside(database, { DATA_DIR: dataDir });
+    service = await startSecondInstance(database, { DATA_DIR: dataDir });
     const { workspace_id, api_key } = await json("create", "--name", "Beside", "--plan", "pro", "--beta");
     await until(async () => (await me(api_key)).status !== 401);
     expect((await me(api_key)).body).to.include({ id: workspace_id, name: "Beside", plan: "pro", beta_override: true });

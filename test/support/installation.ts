@@ -9,8 +9,8 @@ import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.t
 import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { loadConfig } from "#src/settings/config.ts";
-import { type Beside, knownAddress, startBeside } from "./besideInProcess.ts";
 import { createTestDatabase } from "./postgres.ts";
+import { knownAddress, type SecondInstance, startSecondInstance } from "./secondInstance.ts";
 import { startService, type TestService } from "./service.ts";
 import { settingsOn, testSettings } from "./settings.ts";
 import { type RelayFault, type RelayOptions, startSmtpRelay } from "./smtpRelay.ts";
@@ -51,7 +51,7 @@ export async function openInstallation({
   const configured = given === "embedded" ? undefined : (given ?? own);
   const settings = { ...testSettings, ...shortBounds, MAIL_PROVIDER: "smtp", SMTP_URL: smtpRelay.url, ...env };
   const processes: TestService[] = [];
-  const inProcess: Beside[] = [];
+  const inProcess: SecondInstance[] = [];
   let pool: pg.Pool | undefined;
 
   /** Returns the URLs; an embedded database exists once the service has started it. */
@@ -74,7 +74,7 @@ export async function openInstallation({
     async run(more: Record<string, string> = {}): Promise<RunningInstance> {
       if (!here || !configured) return start(more);
       const level = { LOG_LEVEL: "error" };
-      const beside = await startBeside(configured, {
+      const beside = await startSecondInstance(configured, {
         ...settings,
         DATA_DIR: dataDir,
         ...(await knownAddress()),

@@ -16,9 +16,9 @@ import type { InProcess } from "#test/support/inProcess.ts";
 export const roles: readonly Role[] = ["owner", "admin", "approver", "auditor"];
 
 /** A route's answer to a person: as over HTTP, but without the bytes of files. */
-export type Told = { status: number; json: any };
+export type RouteAnswer = { status: number; json: any };
 
-export type AskAs = (principal: SessionPrincipal, line: RouteLine, call?: RouteCall) => Promise<Told>;
+export type AskAs = (principal: SessionPrincipal, line: RouteLine, call?: RouteCall) => Promise<RouteAnswer>;
 
 /** Calls the routes of a service as its pages do. The people need not be members: only their role is checked. */
 export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; close(): Promise<void> } {
@@ -50,7 +50,7 @@ export function askingAs(service: InProcess): { routes: Route[]; askAs: AskAs; c
 /** A request whose content does not matter. */
 const asked = () => ({ id: "test", ip: "127.0.0.1", headers: {} }) as never;
 
-function told({ status = 200, content }: Reply): Told {
+function told({ status = 200, content }: Reply): RouteAnswer {
   if ("json" in content) return { status, json: JSON.parse(JSON.stringify(content.json)) };
   if ("stream" in content) (content.stream as { destroy?(): void }).destroy?.();
   return { status, json: undefined };

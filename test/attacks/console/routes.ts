@@ -2,7 +2,7 @@ import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
 import type { Route, RouteLine } from "#src/http/framework/route.ts";
 import { bodyOf, fieldAt, idPlaces, nounOfField, paramsOf, put, type Tenant } from "#test/support/examples/world.ts";
-import { type AskAs, personOf, roles, type Told } from "./askAs.ts";
+import { type AskAs, personOf, type RouteAnswer, roles } from "./askAs.ts";
 
 type Json = Record<string, any>;
 
@@ -25,9 +25,9 @@ export type Cell = {
   person: SessionPrincipal;
   route: Route;
   kind: "closed" | "own" | "nothing" | "foreign path" | "foreign body" | "foreign filter";
-  ask(): Promise<Told>;
+  ask(): Promise<RouteAnswer>;
   /** The same request with a missing id; only for foreign ids. */
-  askMissing?: () => Promise<Told>;
+  askMissing?: () => Promise<RouteAnswer>;
 };
 
 /**
@@ -128,4 +128,5 @@ export async function holeIn({ said, kind, route, ask, askMissing }: Cell): Prom
   return told.status === 404 ? undefined : found;
 }
 
-const shapeOf = ({ status, json }: Told): string => JSON.stringify([status, json && { ...json, request_id: "" }]);
+const shapeOf = ({ status, json }: RouteAnswer): string =>
+  JSON.stringify([status, json && { ...json, request_id: "" }]);

@@ -5,15 +5,15 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { DirectlySent } from "#src/commands/emails/directSends.ts";
 import { replyEmail, sendEmail } from "#src/commands/emails/emails.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { aroundCommands } from "#test/support/aroundCommands.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { wrapCommands } from "#test/support/wrapCommands.ts";
 
 class CutOff extends Error {}
 
 /** A run that ends for good at its n-th command, right before or right after that stands in the log. Answers how many it came to. */
 function cutOffAt(deps: Dependencies, n: number, when: "before" | "after"): Dependencies {
   let commands = 0;
-  return aroundCommands(deps, async (run) => {
+  return wrapCommands(deps, async (run) => {
     commands += 1;
     if (commands > n || (commands === n && when === "before")) throw new CutOff();
     const handled = await run();
@@ -132,7 +132,7 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () =>
       let caught: unknown;
       // The run goes on after its cut: it is what it did that has to be taken back.
       let commands = 0;
-      const cutting = aroundCommands(service.deps, (handle) => {
+      const cutting = wrapCommands(service.deps, (handle) => {
         if (++commands === n) throw new CutOff();
         return handle();
       });

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import pg from "pg";
-import { startBeside } from "#test/support/besideInProcess.ts";
 import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+import { startSecondInstance } from "#test/support/secondInstance.ts";
 
 describe("snapshots that other rules made", () => {
   let service: InProcess;
@@ -34,7 +34,7 @@ describe("snapshots that other rules made", () => {
       );
       await holder.query("begin; select 1 from work.snapshots for update");
       let isStarted = false;
-      const starting = startBeside(service.urls, { ROLES: roles }).then((beside) => {
+      const starting = startSecondInstance(service.urls, { ROLES: roles }).then((beside) => {
         isStarted = true;
         return beside;
       });

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { startBeside } from "#test/support/besideInProcess.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { startSecondInstance } from "#test/support/secondInstance.ts";
 import { openStream } from "./eventStreamSupport.ts";
 
 describe("the event stream [d11 stream]", () => {
@@ -194,7 +194,7 @@ describe("the event stream [d11 stream]", () => {
   });
 
   it("the event stream ends cleanly when the service stops, also for a client that does not read", async () => {
-    const other = await startBeside(service.urls, { ROLES: "api" });
+    const other = await startSecondInstance(service.urls, { ROLES: "api" });
     const parked = await openStream(other.url, workspace.key);
     await parked.until(() => parked.frames.length > 0);
     const unread = await fetch(`${other.url}/v1/events/stream?after=MC4w`, {

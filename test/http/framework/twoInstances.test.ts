@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
-import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { endLeasesOfDead, type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { type Client, createClient } from "../../../scripts/support/client.ts";
 
@@ -18,7 +18,7 @@ describe("two instances on one database, one killed on the way", () => {
   let database: TestDatabase;
   let sql: pg.Client;
   /** Runs in this process, because it is not killed. */
-  let one: Beside;
+  let one: SecondInstance;
   let apiKey: string;
   const running: { stop(): Promise<void> }[] = [];
 
@@ -27,8 +27,8 @@ describe("two instances on one database, one killed on the way", () => {
     running.push(service);
     return service;
   };
-  const startHere = async (env: Record<string, string> = {}): Promise<Beside> => {
-    const service = await startBeside(database, { ...keys, ...off, ...env });
+  const startHere = async (env: Record<string, string> = {}): Promise<SecondInstance> => {
+    const service = await startSecondInstance(database, { ...keys, ...off, ...env });
     running.push(service);
     return service;
   };
@@ -84,7 +84,7 @@ describe("two instances on one database, one killed on the way", () => {
 
   describe("two instances and an Idempotency-Key", () => {
     let basis: Record<string, string>;
-    let two: Beside;
+    let two: SecondInstance;
 
     before(async () => {
       // Replace the instance that has a rate limit.

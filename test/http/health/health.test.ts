@@ -17,12 +17,12 @@ import { whyReadModelsStalled } from "#src/runtime/projections/stalled.ts";
 import { whyPlannerStalled } from "#src/runtime/work/stalled.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
 import { asking } from "#test/support/asking.ts";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { operator } from "#test/support/cause.ts";
 import { certificateOf } from "#test/support/certificate.ts";
 import { itInFull } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
+import { type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 import { rawExchange, serveRoutes } from "../framework/support.ts";
@@ -107,14 +107,14 @@ describe("/readyz", () => {
     const { id, ask, key } = await service.workspace();
     const holder = new pg.Client(service.urls.ownerUrl);
     await holder.connect();
-    let beside: Beside | undefined;
+    let beside: SecondInstance | undefined;
     try {
       // The lock stops every projection.
       await holder.query("begin; select 1 from work.checkpoints for update");
       const made = { workspaceId: id, name: "new", scopes: ["read:workspace"] };
       const { key: newKey } = await createApiKey(service.deps, made, operator(id));
       const newAddress = await addressOf(id);
-      beside = await startBeside(service.urls, { ROLES: "api,smtp" });
+      beside = await startSecondInstance(service.urls, { ROLES: "api,smtp" });
       const there = asking(beside.url, key);
       for (const options of [{}, { key: newKey }, { key: "svc_live_nobody" }]) {
         const { status, headers, json } = await there("GET /v1/workspaces/me", options);
@@ -155,7 +155,7 @@ describe("/readyz", () => {
 
   it("a failing read model makes only the routes that read it answer 503", async () => {
     const { id, ask, key } = await service.workspace();
-    let beside: Beside | undefined;
+    let beside: SecondInstance | undefined;
     const { address } = await service.identity(id);
     await service.deliver(address, mail({ id: "poison-1@customer.example", to: address }));
     const [contact] = (await ask("GET /v1/contacts")).json.data;
@@ -191,7 +191,7 @@ describe("/readyz", () => {
       expect(metrics.text).to.include('countersign_projection_left{projection="contacts"} 1');
       expect(metrics.text).to.include('countersign_projection_left{projection="threads"} 0');
       // An instance that starts now does not wait for the failing read model for ever.
-      beside = await startBeside(service.urls, { ROLES: "api" });
+      beside = await startSecondInstance(service.urls, { ROLES: "api" });
       const there = asking(beside.url, key);
       await until(async () => (await there("GET /readyz")).status === 200);
       expect((await there("GET /v1/threads")).json.total).to.equal(1);

@@ -9,9 +9,9 @@ import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 import {
   botToken,
   type EmulatedMessage,
-  type Person,
   startTelegram,
   type Telegram,
+  type TelegramPerson,
 } from "#test/support/telegram/emulator.ts";
 import { type BotCallAnswer, refused } from "#test/support/telegram/front.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
@@ -80,8 +80,11 @@ describe("approvers in Telegram", () => {
   };
   const button = ({ buttons }: EmulatedMessage, label: RegExp) =>
     buttons.find(({ text }) => label.test(text))!.callback_data!;
-  const press = (of: { chat: string; question: EmulatedMessage; bot?: string }, label: RegExp, by: Person = {}) =>
-    telegram.press(of.bot ?? token, { chat: of.chat, message: of.question, data: button(of.question, label), by });
+  const press = (
+    of: { chat: string; question: EmulatedMessage; bot?: string },
+    label: RegExp,
+    by: TelegramPerson = {},
+  ) => telegram.press(of.bot ?? token, { chat: of.chat, message: of.question, data: button(of.question, label), by });
   const nowAt = (of: { chat: string; question: EmulatedMessage; bot?: string }) =>
     telegram.shown(of.bot ?? token, of.chat).find(({ id }) => id === of.question.id)!;
   const prompt = async (chat: string) => {

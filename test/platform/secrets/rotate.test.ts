@@ -5,11 +5,11 @@ import pg from "pg";
 import { sealedCategories } from "#src/commands/secrets/resealing.ts";
 import { fold } from "#streams/decider.ts";
 import { categoryOf } from "#streams/event.ts";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import { webhookHost } from "#test/support/examples/world.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { type SecondInstance, startSecondInstance } from "#test/support/secondInstance.ts";
 import { commandArguments } from "../../../scripts/support/childProcess.ts";
 
 const run = promisify(execFile);
@@ -143,9 +143,9 @@ describe("npm run secrets", () => {
   });
 
   it("every secret opens and every API key works without the old key in the ring", async () => {
-    let instance: Beside | undefined;
+    let instance: SecondInstance | undefined;
     try {
-      instance = await startBeside(service.urls, { SECRETS_KEYS: young, WEBHOOK_ALLOWED_HOSTS: webhookHost });
+      instance = await startSecondInstance(service.urls, { SECRETS_KEYS: young, WEBHOOK_ALLOWED_HOSTS: webhookHost });
       const { url } = instance;
       const read = async (path: string) => {
         const response = await fetch(url + path, { headers: { authorization: `Bearer ${workspace.key}` } });

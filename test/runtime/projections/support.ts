@@ -84,12 +84,12 @@ export async function addMany(store: EventStore, count: number, atOnce = 50): Pr
   }
 }
 
-export type Said = { level: "info" | "warn" | "error"; details: object; message: string };
+export type LoggedLine = { level: "info" | "warn" | "error"; details: object; message: string };
 
 /** A log that keeps what was said. */
-export function quietLog(): RunnerLog & { said: Said[] } {
-  const said: Said[] = [];
-  const at = (level: Said["level"]) => (details: object, message: string) =>
+export function quietLog(): RunnerLog & { said: LoggedLine[] } {
+  const said: LoggedLine[] = [];
+  const at = (level: LoggedLine["level"]) => (details: object, message: string) =>
     void said.push({ level, details, message });
   return { said, info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -8,7 +8,7 @@ import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/runtime/work/parked.ts";
 import { markForRetry } from "#src/runtime/work/setAside.ts";
 import { inFull } from "#test/support/full.ts";
-import { append, eventually, growingTooLong, newEvent, quietLog, type Said } from "../projections/support.ts";
+import { append, eventually, growingTooLong, type LoggedLine, newEvent, quietLog } from "../projections/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -18,7 +18,7 @@ describe("the work table during faults", () => {
   const work = useWorkTable();
   const { run, rows, happen } = work;
 
-  const levels = (said: readonly Said[], level: Said["level"]): string[] =>
+  const levels = (said: readonly LoggedLine[], level: LoggedLine["level"]): string[] =>
     said.flatMap((line) => (line.level === level ? line.message : []));
 
   it("after PostgreSQL was away, an instance extends its claims, and takes over those of others only later", async () => {

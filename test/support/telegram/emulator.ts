@@ -15,7 +15,7 @@ export type EmulatedMessage = {
   asksReply: boolean;
 };
 
-export type Person = { userId?: number; firstName?: string; userName?: string };
+export type TelegramPerson = { userId?: number; firstName?: string; userName?: string };
 
 /**
  * Telegram, as telegram-test-api emulates it on a socket of this machine: each call to a webhook has the secret registered for it, and a
@@ -54,7 +54,12 @@ export async function startTelegram() {
     /** Presses the button with `data` under a message, as a person. Resolves if the bot accepts the call, else rejects. */
     async press(
       token: string,
-      { chat, message, data, by = {} }: { chat: string; message: EmulatedMessage | number; data: string; by?: Person },
+      {
+        chat,
+        message,
+        data,
+        by = {},
+      }: { chat: string; message: EmulatedMessage | number; data: string; by?: TelegramPerson },
     ) {
       const client = server.getClient(token, { chatId: Number(chat), ...by });
       const query = client.makeCallbackQuery(data);
@@ -64,7 +69,10 @@ export async function startTelegram() {
       await server.addUserCallback({ ...query, message: placed } as never);
     },
     /** Writes an answer to a message, as a person. */
-    async reply(token: string, { chat, to, text, by = {} }: { chat: string; to: number; text: string; by?: Person }) {
+    async reply(
+      token: string,
+      { chat, to, text, by = {} }: { chat: string; to: number; text: string; by?: TelegramPerson },
+    ) {
       const client = server.getClient(token, { chatId: Number(chat), ...by });
       const message = client.makeMessage(text) as object;
       await server.addUserMessage({ ...message, reply_to_message: { message_id: to } } as never);

@@ -9,13 +9,13 @@ import { freePort } from "../../scripts/support/freePort.ts";
 import { settingsOn } from "./settings.ts";
 import { sharedThreads } from "./sharedThreads.ts";
 
-export type Beside = Awaited<ReturnType<typeof startBeside>>;
+export type SecondInstance = Awaited<ReturnType<typeof startSecondInstance>>;
 
 /**
  * Starts one more instance with every role in this process, on a database that has its tables: it takes over from a killed one, or works
  * in parallel. It costs a fifth of a process. `log` gets each line of its log.
  */
-export async function startBeside(
+export async function startSecondInstance(
   database: DatabaseUrls,
   environment: Record<string, string> = {},
   log?: (line: string) => void,
@@ -54,7 +54,7 @@ export async function knownAddress(): Promise<{ PORT: string; PUBLIC_URL: string
 /** Ends the leases of killed instances at once: their expiry is tested elsewhere. `sql`: the owner's connection. */
 export async function endLeasesOfDead(
   sql: { query(text: string, values: unknown[]): Promise<unknown> },
-  ...living: readonly Beside[]
+  ...living: readonly SecondInstance[]
 ): Promise<void> {
   const ids = living.map(({ instanceId }) => instanceId);
   await sql.query("update work.leases set expires_at = now() where holder <> all($1)", [ids]);

@@ -5,7 +5,7 @@ type DraftsService = StreamServices["drafts"];
 type CommandWrapper = (run: () => Promise<Handled<never>>) => Promise<Handled<never>>;
 
 /** Wraps every command to any stream in `around`; loading is unchanged. */
-export function aroundCommands<Services extends StreamServices>(services: Services, around: CommandWrapper): Services {
+export function wrapCommands<Services extends StreamServices>(services: Services, around: CommandWrapper): Services {
   const wrapped = Object.keys(streams).map((noun) => {
     const service = services[noun as keyof StreamServices] as unknown as DraftsService;
     const handle = (...command: Parameters<DraftsService["handle"]>) =>

@@ -6,13 +6,13 @@ import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { prepareDatabase } from "#src/platform/postgres/prepare.ts";
 import { type Config, loadConfig } from "#src/settings/config.ts";
 
-type Beside = { config: Config; urls: DatabaseUrls; logger: Logger };
+type OperatorContext = { config: Config; urls: DatabaseUrls; logger: Logger };
 
 /**
  * Runs an operator's command with the service's own settings: on its DATABASE_URL, or on the embedded server, which is used while the
  * service runs and otherwise started temporarily. Leaves the tables unchanged.
  */
-export async function besideDatabase<T>(run: (beside: Beside) => Promise<T>): Promise<T> {
+export async function withServiceDatabase<T>(run: (beside: OperatorContext) => Promise<T>): Promise<T> {
   const config = loadConfig();
   // Standard output is reserved for the answer.
   const logger = createLogger("warn", logTo(2));
@@ -27,9 +27,9 @@ export async function besideDatabase<T>(run: (beside: Beside) => Promise<T>): Pr
   }
 }
 
-/** Like `besideDatabase`, for a command that reads the service's data: migrates the tables first. */
-export const besideService = <T>(run: (composition: Composition) => Promise<T>): Promise<T> =>
-  besideDatabase(async ({ config, urls, logger }) => {
+/** Like `withServiceDatabase`, for a command that reads the service's data: migrates the tables first. */
+export const withComposition = <T>(run: (composition: Composition) => Promise<T>): Promise<T> =>
+  withServiceDatabase(async ({ config, urls, logger }) => {
     await prepareDatabase(urls);
     const composition = compose(config, urls, { logger });
     try {
