@@ -72,7 +72,7 @@ import { setImmediateTimers } from "./runtime/work/immediateTimers.ts";
 import type { Config } from "./settings/config.ts";
 
 /** Connection URLs of the service's PostgreSQL: the configured one, or the embedded one that was started. */
-/** Everything that commands, processes and routes depend on; each role of the service takes what it needs. */
+/** All objects that commands, processes and routes depend on; each role of the service uses some of them. */
 export type Composition = {
   database: Database;
   store: EventStore;
@@ -83,7 +83,7 @@ export type Composition = {
   deps: Dependencies;
   /** The channels to approvers, by type. Shared by processes and hooks. */
   channels: Channels;
-  /** Telegram's bots: what is known of them, and what is done with what they are told. */
+  /** Registry, clients and update handler of the Telegram bots. */
   telegram: BotAttendance;
   /** Requests to Slack, for whom answers are given to. */
   slack: SlackApi;
@@ -265,7 +265,10 @@ const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Bots): Omi
   telegram: telegramChannel({ bots }),
 });
 
-/** Client of the provider that supplies and validates domains' records and takes their mail in; undefined if the service does that. */
+/**
+ * Client of the provider that supplies and validates domains' records and receives their mail; undefined if the service does these things
+ * itself.
+ */
 function createSendingDomains(config: Config): SendingDomains | undefined {
   const { mailProvider, publicUrl, sendgridInboundSecret } = config;
   if (mailProvider !== "sendgrid") return undefined;

@@ -50,7 +50,10 @@ export type DecisionResult =
    */
   | { kind: "vote_counted"; approvals: ApprovalsSoFar; again: boolean }
   | { kind: "rejected" }
-  /** The request for changes is recorded, or was before. Nobody can decide about this version meanwhile. */
+  /**
+   * The request for changes is recorded, by this press or by an earlier one (`again`). Until it is answered or withdrawn, nobody can decide
+   * about this version.
+   */
   | { kind: "changes_requested"; view: CardedView; again: boolean }
   | { kind: "already_decided"; view: CardedView }
   | { kind: "changed" }
@@ -60,9 +63,9 @@ export type DecisionResult =
   /** No code was typed, or a wrong one; the link can still decide. */
   | { kind: "code_missing" }
   | { kind: "code_wrong"; triesLeft: number }
-  /** Only named people of a chat may decide, and a page does not know its visitor. */
+  /** Only named users of a chat may decide, and a page cannot tell who visits it. */
   | { kind: "in_chat_only" }
-  /** The workspace requires named approvers, and a link does not know its visitor. */
+  /** The workspace requires named approvers, and a link cannot tell who uses it. */
   | { kind: "sign_in_required" }
   | { kind: "unknown" };
 
@@ -72,7 +75,7 @@ export type DecisionResult =
 export type FetchedFile = { name: string; size: number; parts(): AsyncIterable<Buffer> };
 
 /**
- * Port of the approval pages: reads what they show and records what was pressed. All methods throw Unavailable
+ * Port of the approval pages: reads the data that the pages show, and records presses. All methods throw Unavailable
  * (src/eventStore/eventStore.ts).
  */
 export type ApprovalDecisions = {

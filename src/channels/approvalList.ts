@@ -16,12 +16,12 @@ export type ListedState =
 export type ListedDraft = {
   subject: string;
   to: readonly string[];
-  /** ISO time since which approvers have been asked; null if no longer known. */
+  /** ISO time of the first request to the approvers; null if no longer known. */
   since: string | null;
   state: ListedState;
 };
 
-/** The drafts that one mail asked about. Those that wait for a decision come first; each page shows a part. */
+/** The drafts that one mail listed: first the undecided ones. Each page shows a part of the list. */
 export type ApprovalList = {
   /** Number of drafts on it, and number of those that wait for a decision. */
   total: number;

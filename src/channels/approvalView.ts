@@ -29,9 +29,9 @@ export type AnsweredMessage = {
   /** ISO time of its acknowledgement. */
   receivedAt: string;
   subject: string;
-  /** Its text without the folded part. */
+  /** Text of the message, without the folded part. */
   newText: string;
-  /** Its quotations of earlier messages of the conversation, shown folded; "" if there are none. */
+  /** The message's quotations of earlier messages of the conversation, shown folded; "" if there are none. */
   quotedText: string;
   authentication: ShownAuthentication | null;
   attachments: readonly AttachmentFact[];
@@ -65,7 +65,7 @@ export type RecordedOutcome = {
 /** Sentence added to an outcome that is not final. */
 export const mayReopen = "It will be sent within seconds, unless the approval is undone.";
 
-/** If several approvals are required: how many, and those given so far. `by`: display name; `at`: ISO time. */
+/** Number of required approvals, if it is more than one, and the approvals given so far. `by`: display name; `at`: ISO time. */
 export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };
 
 /** A file of a draft or message. `size` in bytes; null if its bytes are missing. */
@@ -74,7 +74,7 @@ export type AttachmentFact = {
   size: number | null;
   /** The media type that its sender declared. */
   declaredType: string;
-  /** Its kind by its bytes, in a word or two; null if unknown. */
+  /** Kind of the file, detected from its bytes, in a word or two; null if unknown. */
   kind: string | null;
   /** A sentence; null if there is no warning. */
   warning: string | null;
@@ -104,7 +104,7 @@ export type ApprovalView = {
   /** The identity that would send it. */
   identity: { displayName: string; address: string };
   content: DraftContent;
-  /** Its plain text was derived from its HTML. */
+  /** True if the draft's plain text was derived from its HTML. */
   textDerived: boolean;
   /** Pictures that its HTML shows, as `data:` URLs by sha256; absent if pictures cannot be shown. */
   pictures?: ReadonlyMap<string, string>;
@@ -118,7 +118,10 @@ export type ApprovalView = {
   answers: AnsweredMessage | null;
   /** Every address that sent or received a message of this conversation. */
   participants: readonly string[];
-  /** Its Reply-To is not an address of this workspace, so replies are not seen here. Absent if it is, or if there is none. */
+  /**
+   * True if the draft's Reply-To is not an address of this workspace, so the service does not receive the replies. Absent if it is one, or
+   * if there is no Reply-To.
+   */
   repliesLeave?: boolean;
   /**
    * Additional sentences that cannot be derived from the view itself (approvalWarnings.ts), including the notes of the answered message.
@@ -128,9 +131,9 @@ export type ApprovalView = {
   hints: string[];
   /** Approving also sends, and the button says so. */
   sendsOnApproval: boolean;
-  /** Its identity or workspace requires human approval: no key and no rule can approve or send it. */
+  /** True if the draft's identity or workspace requires human approval: no key and no rule can approve or send the draft. */
   humanRequired: boolean;
-  /** Its workspace requires named approvers: links lead to the sign-in. */
+  /** True if the draft's workspace requires named approvers: links lead to the sign-in. */
   namedOnly: boolean;
   newerMessage: NewerMessage | null;
   /** Our newest mail that was queued after the answered message was received; null if there is none. `by`: display name. */

@@ -9,7 +9,7 @@ import type { DraftLetter } from "./letter.ts";
 /** Maximum number of characters of an example within a sentence. */
 const exampleLength = 100;
 
-/** Enough for a whole file name: its extension, at the end, tells what the file is. */
+/** Maximum number of characters shown of a file name: enough for all of it, because the extension at the end says what the file is. */
 const fileNameLength = 300;
 
 /** More addresses than an answer to a person usually has. */
@@ -38,7 +38,7 @@ const unverifiedSender: WarningRule = ({ answers }) =>
     ? `We could not verify that the message really comes from ${visibleLine(answers.fromEmail)}.`
     : undefined;
 
-/** All recipients are checked: one right address does not suppress the warning about the others. */
+/** Checks each recipient: one correct address does not suppress the warning about the others. */
 const notTheSender: WarningRule = ({ answers, content }) => {
   const others = answers ? content.to.filter((address) => !same(address, answers.fromEmail)) : [];
   if (!answers || others.length === 0) return undefined;

@@ -15,7 +15,7 @@ export type ChannelRequest = {
   tokens: Record<ApproverDecision, string>;
   /** Link to the page of each choice; each contains its own token. */
   links: Record<ApproverDecision, string>;
-  /** Code that the page behind these links asks for, if it does; it may be sent only in this request. */
+  /** Code that the page behind these links asks for; null or absent if it asks for none. The code may be sent in this request only. */
   confirmCode?: string | null;
   /** Workspace of the draft, and an id of this very request. */
   workspaceId: string;
@@ -44,7 +44,10 @@ export type Conclusion = Pick<ChannelRequest, "channel" | "workspaceId"> & {
   sentence: string;
 };
 
-/** A short text that asks nothing, one line each. Lines may quote others' words: made visible, but not escaped for any markup. */
+/**
+ * A short text without a question, one line each. Lines may quote other people's text: invisible characters are shown, but nothing is
+ * escaped for markup.
+ */
 export type ShortNotice = Pick<ChannelRequest, "channel"> & { lines: readonly string[] };
 
 /** One request about several drafts of a workspace, with one link to a page that lists them. */
@@ -54,7 +57,7 @@ export type BundleRequest = Pick<ChannelRequest, "channel" | "workspaceId" | "or
   /** The first few of them. */
   drafts: readonly { subject: string; to: readonly string[] }[];
   link: string;
-  /** All of them require human approval: no key and no rule can approve or send one. */
+  /** True if all of the drafts require human approval: no key and no rule can approve or send one. */
   humanRequired: boolean;
   /** Links lead to the sign-in: only members decide by them. */
   namedOnly: boolean;

@@ -30,7 +30,7 @@ const mostKept = 8;
 /** Characters: making a smaller letter, and finding its links, takes too little time to be worth caching. */
 const large = 10_000;
 
-/** The large letters made last: anyone with a link can open its page often, and many times at once. */
+/** Cache of the newest large letters, because anyone with a link can open its page often, and many times at once. */
 let kept: { of: LetterInput; letter: DraftLetter }[] = [];
 
 /** `textDerived`: the plain text was derived from the HTML, so there is nothing to compare. May return the same object again. */

@@ -71,8 +71,8 @@ export type Dependencies = StreamServices & {
 };
 
 /**
- * Who may create accounts. "open": anyone. "invited": people with an invitation. "closed": nobody, so that only people with an account can
- * be invited.
+ * People who may create accounts. "open": anyone. "invited": people with an invitation. "closed": nobody, so that only people with an
+ * account can be invited.
  */
 export type SignUp = "open" | "invited" | "closed";
 

@@ -160,8 +160,8 @@ export function createStreamServices(deps: {
         refusal = error;
       }
       if (events.length === 0 && !fresh) {
-        // An append detects an outdated state by itself. A refusal or an empty decision does not append, so it is made again with the
-        // newest state.
+        // An append detects an outdated state. A refusal or an empty decision appends nothing, so the decision is repeated with the newest
+        // state.
         folded = await load();
         fresh = true;
         continue;

@@ -23,7 +23,7 @@ export type Expected = {
   unlessMoved?: readonly Guard[];
 };
 
-/** Most appends expect a revision of their own stream and nothing else. */
+/** Allows a plain revision for an append that expects nothing else, as most appends do. */
 export const toExpected = (expected: number | Expected): Expected =>
   typeof expected === "number" ? { revision: expected } : expected;
 
@@ -129,7 +129,7 @@ export function toUnreadable(event: Recorded, error: unknown): Recorded {
 /** True for an event that could not be read. Its type is the stored one, which may have been renamed since. */
 export const isUnreadable = (event: Recorded): boolean => unreadable.has(event);
 
-/** Another append came first. `actualRevision`: the current revision of the stream. */
+/** Another append was first. `actualRevision`: the current revision of the stream. */
 export class StreamMoved extends Error {
   readonly stream: string;
   readonly expectedRevision: number;

@@ -6,7 +6,7 @@ import { type Batch, type EventStore, toUnreadable } from "./eventStore.ts";
 export function upcastReads(store: EventStore, known: Upcasters = upcasters): EventStore {
   const newest = (event: Recorded): Recorded => upcast(event, known);
 
-  /** An unreadable event ends no subscription: only those who need its data fail on it. */
+  /** Returns an unreadable event as it is, so that it ends no subscription: only readers of its data fail on it. */
   function upcastIfReadable(event: Recorded): Recorded {
     try {
       return newest(event);

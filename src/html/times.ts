@@ -24,7 +24,7 @@ export const when = (
   return html`<time datetime="${new Date(iso).toISOString()}" title="${readableTime(iso, exactness)}">${inZone(iso, zone, exactness)}</time>`;
 };
 
-/** As `when`, to the second. */
+/** Returns a time like `when` does, with seconds. */
 export const whenExactly = (reader: { zone: string }, iso: string | null | undefined): Markup | string =>
   when(reader, iso, { seconds: true });
 

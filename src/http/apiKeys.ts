@@ -54,7 +54,7 @@ export const apiKeyRoutes = (deps: HttpDependencies) => [
       const { id, position } = await createApiKey(deps, { workspaceId, name: body.name, scopes, key }, cause);
       await deps.readAfter(position, id);
       const row = await apiKeyById(deps.reads, workspaceId, id);
-      // Another caller revoked it meanwhile.
+      // Another caller revoked the key in between.
       if (!row) throw noSuchKey();
       return { ...row, key };
     },

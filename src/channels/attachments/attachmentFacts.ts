@@ -8,10 +8,7 @@ type DraftFile = { filename: string; content_type: string; sha256: string };
 
 type StoredBytes = Pick<Blobs, "size" | "part">;
 
-/**
- * Collects the facts about a draft's attachments, in order. Reads a beginning and an end of each, one file after the other, whatever
- * their size.
- */
+/** Collects the facts about a draft's attachments, in order. Reads only the first and last bytes of each file, one file after the other. */
 export async function attachmentFacts(blobs: StoredBytes, files: readonly DraftFile[]): Promise<AttachmentFact[]> {
   const facts: AttachmentFact[] = [];
   for (const { filename: name, content_type: declaredType, sha256 } of files) {

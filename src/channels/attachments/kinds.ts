@@ -7,9 +7,9 @@ export type FileKind = {
   readonly endings: readonly string[];
   readonly types: readonly string[];
   readonly danger?: FileDanger;
-  /** Its bytes are text: a file found to be another kind of text does not contradict it. */
+  /** True if the bytes are text: a file detected as another kind of text does not contradict the declared type. */
   readonly isText?: true;
-  /** Its bytes are always recognised: a file not found to be this kind is not of it. */
+  /** True if the bytes of this kind are always recognised: a file that is not recognised is of another kind. */
   readonly isAlwaysKnown?: true;
 };
 

@@ -12,7 +12,10 @@ export function textKind(beginning: Buffer): FileKind | undefined {
   return shortcutStart.test(first) ? shortcut : plainText;
 }
 
-/** Decodes UTF-16 if a byte order mark says so; otherwise one character per byte, which is enough to find markup and binary bytes. */
+/**
+ * Decodes UTF-16 if a byte order mark is present; otherwise maps each byte to one character, which suffices to detect markup and binary
+ * bytes.
+ */
 function decoded(bytes: Buffer): string {
   const [first, second] = bytes;
   const even = bytes.subarray(0, bytes.length - (bytes.length % 2));

@@ -7,7 +7,8 @@ const entryBytes = 46;
 const maxEntries = 10_000;
 
 /**
- * Returns the names in a ZIP archive, from the directory at its end; null if that is missing, damaged, or begins before the given bytes.
+ * Returns the file names of a ZIP archive, from the directory at its end. Null if the directory is missing, damaged, or not completely in
+ * the given bytes.
  */
 export function zipNames({ end, size }: FileEnd): string[] | null {
   const at = end.lastIndexOf(endOfDirectory, end.length - endBytes);

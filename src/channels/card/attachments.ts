@@ -3,7 +3,7 @@ import type { AttachmentFact } from "../approvalView.ts";
 
 /** An attachment, prepared for display. */
 export type Attachment = AttachmentFact & {
-  /** Its type and size in words. */
+  /** Type and size of the file, in words. */
   description: string;
 };
 

@@ -23,7 +23,7 @@ export type Changes = {
   text: ChangePiece[];
 };
 
-/** Limits: longer texts are compared by lines, because comparing by words would take long. */
+/** Limits of the comparison. Texts longer than `words` characters are compared by lines, because a comparison by words would take long. */
 const most = { words: 40_000, edits: 1_000, context: 60, island: 12 };
 
 /** `letter`: the version that is asked about now. */

@@ -22,8 +22,9 @@ export function earlierText(text: string): EarlierText {
 }
 
 /**
- * Returns a search for paragraphs in the texts, each given as its `words`. It continues after the last hit, where a quotation's next
- * paragraph usually is. After `maxSteps` it finds nothing more: senders write both texts, and could choose those that take longest.
+ * Returns a search for paragraphs in the texts; each paragraph is given as its `words`. The search continues after the last hit, where a
+ * quotation's next paragraph usually is. After `maxSteps` steps it finds nothing more, because senders write both texts and could choose
+ * slow ones.
  */
 export function searchIn(texts: readonly EarlierText[]): (paragraph: string) => boolean {
   let left = maxSteps;
@@ -37,7 +38,7 @@ export function searchIn(texts: readonly EarlierText[]): (paragraph: string) => 
       left -= (found === -1 ? text.words.length : found + paragraph.length) - at;
       if (found === -1) return false;
       if (text.words.startsWith(paragraph, found)) {
-        // The blank at its end is also the one before the next word.
+        // The blank after the last word is also the blank before the next word.
         last = { text, end: found + paragraph.length - 1 };
         return true;
       }

@@ -2,7 +2,7 @@ import { counted } from "#src/html/counted.ts";
 import { readableTime } from "#src/html/times.ts";
 import type { ApprovalView } from "../approvalView.ts";
 
-/** The time when others are asked. `left`: the time until then, from when the card was made, in words. */
+/** The time when the secondary channel is asked. `left`: the time between the making of the card and then, in words. */
 export type Escalation = { at: string; left: string; sentence: string };
 
 /** Null if no one else would be asked, and once that time has passed. */

@@ -46,8 +46,9 @@ const isFoldable = (text: string): boolean =>
   text.length <= maxText && text.split("\n", maxLines + 1).length <= maxLines;
 
 /**
- * Folds a message's quotations of earlier messages of its conversation, given newest first. A quotation with a paragraph that none of
- * them contains stays visible: it is the writer's own, or from elsewhere. So does one that takes too many steps to find.
+ * Folds a message's quotations of earlier messages of its conversation; the earlier messages are given newest first. A quotation stays
+ * visible if one of its paragraphs is in none of these messages, because the writer may have written it, or if the search takes too many
+ * steps.
  */
 export function foldQuotations(text: string | null, earlier: readonly EarlierText[]): FoldedMessage {
   const whole = text ?? "";
@@ -94,7 +95,7 @@ function paragraphsOf(quotation: string, depth = 0): string[] {
   });
 }
 
-/** Finds the last quotation of a letter, if its words are those that `foldQuote` folded in its text. */
+/** Finds the last quotation of a letter, if its words equal the text that `foldQuote` folded. */
 export function foldedQuotation(letter: readonly LetterPiece[], folded: string): LetterElement | undefined {
   if (folded === "") return undefined;
   const last = elementsIn(letter, "blockquote", { outermost: true }).at(-1);

@@ -51,13 +51,13 @@ export type ReviewCard = {
   /** Sentence saying who wrote it for whom, and what has to happen before it is sent. */
   lead: string;
   approve: string;
-  /** If several approvals are required: those given so far; null if one is enough. */
+  /** Approvals given so far, in words, if several approvals are required; null if one is enough. */
   approvals: string | null;
   /** Links lead to the sign-in: only members decide by them. */
   namedOnly: boolean;
   /** The conversation's own subject. */
   threadSubject: string;
-  /** Most important first. */
+  /** Warnings, the most important first. */
   warnings: string[];
   /** The same warnings, with the part of the card that each is about. */
   placedWarnings: ApprovalWarning[];

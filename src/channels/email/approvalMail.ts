@@ -21,7 +21,7 @@ export type ApprovalMail = {
   fields: CardField[];
   /** The draft's text; a second part if its two forms say different things. */
   parts: { label: string; text: CutText; folded: string | null }[];
-  /** Other facts about the draft, a sentence or a short list each. */
+  /** Further facts about the draft: a sentence or a short list each. */
   notes: { label: string; values: string[] }[];
   approve: { label: string; url: string };
   reject: { label: string; url: string };

@@ -10,10 +10,7 @@ type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "humanRequired" 
 
 const limits = { subject: 100, address: 100, recipients: 3 };
 
-/**
- * Renders one mail about several drafts. Its subject has only our own words; quotations are short, and no mail program makes links of
- * them.
- */
+/** Renders one mail about several drafts. The subject quotes nobody; quotations are short, and mail programs make no links of them. */
 export function renderBundleMail(bundle: Bundle): { subject: string; text: string; html: string } {
   const { count, link, humanRequired } = bundle;
   const subject = `${count} ${count === 1 ? "draft waits" : "drafts wait"} for your decision`;

@@ -16,7 +16,7 @@ export function cutNote({ left }: CutText): string | undefined {
 }
 
 /**
- * Makes web addresses that no mail program turns into links: a stranger's link must not be one tap away in our mail. The inserted
+ * Changes web addresses so that mail programs make no links of them: a stranger's link must not be one tap away in our mail. The inserted
  * separator has no width, so the text looks the same.
  */
 export function unlinked(text: string): string {

@@ -31,7 +31,7 @@ function valueAsText({ name, text, mark }: FieldValue): string {
   return mark === null ? address : `${address} (! ${mark})`;
 }
 
-/** Each line begins with a mark of its change, which quoted text cannot imitate. */
+/** Begins each line with a sign for its change, which quoted text cannot imitate. */
 function changes({ title, sentences, pieces, left }: NonNullable<ApprovalMail["changes"]>): string {
   const signs = { same: "  |", added: "  +", removed: "  -" };
   const lines = pieces.flatMap(({ kind, text }) =>

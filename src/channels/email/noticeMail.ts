@@ -1,11 +1,11 @@
 import { html } from "#src/html/html.ts";
 import { font, mailFrame, row } from "./mailFrame.ts";
 
-/** The words of a short mail by the service. They are escaped here, and no text is made into a link. */
+/** Texts of a short mail by the service. They are escaped here, and no part of them becomes a link. */
 export type NoticeWords = {
-  /** Also the heading. */
+  /** Subject, and heading of the text. */
   subject: string;
-  /** One paragraph each; a line break within one is kept. */
+  /** Paragraphs; line breaks within a paragraph are kept. */
   paragraphs: readonly string[];
   /** The single link. */
   button?: { label: string; url: string } | undefined;

@@ -4,8 +4,8 @@ import { mailAsHtml } from "./mailAsHtml.ts";
 import { mailAsText } from "./mailAsText.ts";
 
 /**
- * Renders the approval mail. Text and HTML say the same; the subject is one line. `confirmCode`: the code that the page asks for, if it
- * does.
+ * Renders the approval mail, with the same content as text and as HTML. `confirmCode`: the code that the page asks for; null if it asks for
+ * none.
  */
 export function renderApprovalMail(
   card: ReviewCard,

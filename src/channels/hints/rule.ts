@@ -6,7 +6,7 @@ import { shortLine } from "#src/html/visible.ts";
  */
 export type HintRule = { all: readonly RegExp[]; not?: RegExp };
 
-/** Builds a pattern of whole words in any language: `\b` knows only English letters. */
+/** Builds a pattern that matches whole words in any language: `\b` knows English letters only. */
 export const words = (source: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?:${source})(?![\\p{L}\\p{N}])`, "iu");
 
 /** Returns the first sentence that matches a rule, cut to the relevant part and safe to display; undefined if none does. */

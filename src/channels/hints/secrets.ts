@@ -6,7 +6,7 @@ const english =
 /** Words that ask the reader to hand something over. */
 const request =
   /\b(?:(?:please|kindly|must|need(?:s|ed)? (?:you )?to|have to|can you|could you|would you|will you|want you to|required? to|asked? (?:you )?to|urgently|immediately|just|simply|and|to|then|:) ?(?:also |now |first |to |re-?)?(?:send|give|provide|tell|confirm|verify|validate|enter|reply with|respond with|share|forward|supply|update|text|e-?mail|fax|submit|disclose|type|furnish|read out)\b|(?:send|give|tell|e-?mail|text|forward|fax) (?:it|them|me|us)\b|\blet (?:me|us) have\b|^(?:send|give|provide|confirm|verify|validate|enter|reply with|share|supply|update|submit|furnish) |(?:we|i) (?:will |shall |do |'ll )?(?:need|require|want) (?:\S{1,15} ){0,3}your|what(?:'s| is| are) (?:your|the))/i;
-/** Words that make it the reader's own, or a request that names it directly. */
+/** Words that make a secret the reader's own, or a request that names the secret. */
 const yours =
   /\b(?:your|the|you|me|us|full|complete|all|following|customer'?s?|company'?s?) (?:\S{1,18} ){0,6}(?:pass ?words?|passcodes?|pass ?phrases?|pins?\b|codes?|otp|login|log-?in|credentials|api[- ]keys?|tokens?|keys?|phrases?|credit card|card (?:numbers?|details)|cvv2?|cvc|social security|ssn|bank|account|mother's)/i;
 

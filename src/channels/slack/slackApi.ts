@@ -24,8 +24,8 @@ export type SlackApi = {
 const maxAnswerBytes = 64 * 1024;
 const usualTimeoutMs = 10_000;
 /**
- * Slack accepts about one message per second in a channel, and asks for a short pause beyond that. A longer pause is left to the next
- * attempt.
+ * Maximum length in milliseconds of a pause that is waited for here. Slack accepts about one message per second in a channel, and asks for
+ * a short pause after that; a longer pause is left to the next attempt.
  */
 const longestPauseMs = 5_000;
 const mostPauses = 3;

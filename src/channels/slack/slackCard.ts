@@ -67,7 +67,7 @@ export const concludedMessage = ({ sentence, threadSubject }: { sentence: string
   ]);
 };
 
-/** Makes a message that asks nothing. Its lines may quote others. */
+/** Makes a message without a question. Its lines may quote other people's text. */
 export function noticeMessage(lines: readonly string[]): SlackMessage {
   const text = neutral(lines.join("\n"));
   return messageOf([{ blocks: sections(text), text: escaped(text) }]);
@@ -82,10 +82,7 @@ const messageOf = (pieces: CardPiece[]): SlackMessage => ({
   unfurl_media: false,
 });
 
-/**
- * Groups pieces into messages of acceptable size. A long piece is divided among several; its text stays in the one it begins in and ends
- * with that.
- */
+/** Groups the pieces into messages of acceptable size. A piece that is too large is divided among several messages. */
 function pagesOf(pieces: CardPiece[]): CardPiece[][] {
   const pages: CardPiece[][] = [[]];
   let used = { blocks: 0, characters: 0 };

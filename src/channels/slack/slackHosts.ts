@@ -4,7 +4,7 @@ import { isAllowedHost } from "#src/platform/publicWeb/hosts.ts";
 export type SlackHosts = {
   /** `host` or `host:port`. */
   slackAllowedHosts: readonly string[];
-  /** Those of them that may use plain http and private addresses, as webhooks may. */
+  /** Allowed hosts that may use plain http and private addresses, as for webhooks. */
   webhookAllowedHosts: readonly string[];
 };
 

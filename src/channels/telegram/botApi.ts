@@ -42,7 +42,7 @@ const maxToastLength = 200;
 /** The only kinds of updates that bots request. */
 export const wantedUpdates = ["callback_query", "message"] as const;
 
-/** Longest pause that is reported to the caller; a longer one is cut to this. */
+/** Maximum number of seconds of a pause that is reported to the caller; a longer pause is reported as this one. */
 const longestPauseSeconds = 3_600;
 
 /** Maximum number of concurrent calls of Telegram to one bot's webhook. */
@@ -160,7 +160,7 @@ function answered({ errorCode, description, retryAfter, migrateToChatId }: Teleg
   const code = known.find(([pattern]) => pattern.test(String(description)))?.[1];
   if (code) return new TelegramFailure("refused", { code, status });
   if (status === 401 || status === 404) return new TelegramFailure("refused", { code: "no_bot", status });
-  // Another instance polls, or did so until a moment ago.
+  // Another instance polls for this bot, or has just stopped polling.
   if (status === 409) return new TelegramFailure("again", { code: "elsewhere", status });
   const isFinal = status >= 400 && status < 500;
   return new TelegramFailure(isFinal ? "refused" : "again", { code: "other", status });

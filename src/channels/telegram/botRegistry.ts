@@ -27,7 +27,7 @@ export type Prompt = {
 };
 
 /**
- * Operational rows about bots, shared by all instances: derived from the log, except what was registered and asked at Telegram. All
+ * Operational rows about bots, shared by all instances. They derive from the log, except the registrations and prompts at Telegram. All
  * methods throw Unavailable.
  */
 export type BotRegistry = {

@@ -15,7 +15,7 @@ export function readButton(data: string): { action: ButtonAction; token: string 
   return action && token !== undefined ? { action, token } : undefined;
 }
 
-/** Replaces the button that asks for a reason by one that does not. */
+/** Replaces the button that asks for a reason by one that rejects without a reason. */
 export const withoutReason = (keyboard: Keyboard): Keyboard =>
   keyboard.map((row) =>
     row.map((button) =>

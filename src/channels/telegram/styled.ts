@@ -9,7 +9,7 @@ export type MessageEntity = { type: string; offset: number; length: number; url?
 /** A message's text with the styles of its parts; offsets in UTF-16 units, as Telegram counts. */
 export type Styled = { text: string; entities: MessageEntity[] };
 
-/** Rows of buttons: those that report a press to us, and those that open a URL. */
+/** Rows of buttons. A button with `callback_data` reports its press to the service; a button with `url` opens that URL. */
 export type Keyboard = ({ text: string; callback_data: string } | { text: string; url: string })[][];
 
 /** UTF-16 units in a message at most. */

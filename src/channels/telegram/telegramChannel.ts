@@ -7,7 +7,7 @@ import { questionMessages } from "./questionMessages.ts";
 import { maxMessageLength, plain } from "./styled.ts";
 import { asFailure, type TelegramFailure } from "./telegramFailure.ts";
 
-/** A pause of up to this length that Telegram asks for is waited for here; a longer one is left to the next attempt. */
+/** Maximum length in milliseconds of a pause requested by Telegram that is waited for here; a longer pause is left to the next attempt. */
 const longestPauseMs = 3_000;
 
 /** Asks approvers in a Telegram chat; they decide by buttons (commands/approvals/telegram/). */
@@ -25,7 +25,7 @@ async function caught(work: () => Promise<ChannelAnswer>): Promise<ChannelAnswer
   }
 }
 
-/** After a 429 the request is retried when Telegram said; that does not count as a failed attempt. */
+/** After status 429 the request is retried at the time that Telegram gives; this does not count as a failed attempt. */
 function notReached({ kind, message, said }: TelegramFailure): ChannelAnswer {
   const inMs = said.retryAfterSeconds === undefined ? {} : { inMs: said.retryAfterSeconds * 1000 };
   return { reached: false, error: `Telegram: ${message}`, again: kind === "again", ...inMs };

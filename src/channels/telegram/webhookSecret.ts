@@ -21,7 +21,7 @@ export function webhookSecrets(keys: readonly [Buffer, ...Buffer[]]): WebhookSec
   };
 }
 
-/** Takes constant time, wherever the values differ and whatever their length. */
+/** Compares in constant time, whatever the values' lengths and differences. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -155,7 +155,7 @@ async function approve(deps: LinkDependencies, press: CodedPress, cause: Cause):
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
-/** Keeps the earliest guard of each stream: what was read first has to hold at the append. */
+/** Keeps the earliest guard of each stream: the state that was read first must still be current at the append. */
 const oncePerStream = (guards: readonly Guard[]): Guard[] => [
   ...new Map([...guards].reverse().map((guard) => [guard.stream, guard])).values(),
 ];
@@ -204,8 +204,8 @@ async function refused(
 }
 
 /**
- * True if only named users may decide in this chat: its button tokens are known to every member's client, so a
- * link made from them must only show the page.
+ * True if only named users may decide in this chat. The programs of all members know the button tokens, so a link made from a token must
+ * only show the page.
  */
 async function isForNamedUsers(deps: Dependencies, { draft, asked }: LinkedDraft): Promise<boolean> {
   if (asked.channel.type === "email") return false;

@@ -13,7 +13,7 @@ import { withCard } from "./cards.ts";
 import { addressOf, moveChat } from "./channelAddresses.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
-/** One of an identity's two channels. */
+/** The identity's first or second channel. */
 export type ChannelSlot = ApprovalRequest["channel"]["slot"];
 
 export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>

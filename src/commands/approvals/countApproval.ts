@@ -49,7 +49,7 @@ export async function countedApproval(
   return { identity, unlessMoved, voting: await toVote(deps, identity, { actor, channel: channel ?? null, votes }) };
 }
 
-/** Determines how an approval counts, and appends it. If a stream that it was judged by moves before the append, does both again. */
+/** Determines how an approval counts, and appends it. Repeats both if a stream that was read for this moves before the append. */
 export async function countApproval<T>(
   deps: Dependencies,
   approval: ApprovalToCount,

@@ -75,7 +75,7 @@ export function lastShownVersion(
   return asked ? { asked, because: [...new Set(because)] } : null;
 }
 
-/** Events after which a person has to decide. */
+/** Events after which an approver has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 
 /**

@@ -8,8 +8,8 @@ import { type ChannelSlot, channelOf } from "./askApprovers.ts";
 import { isStillChannelOf } from "./channelAddresses.ts";
 
 /**
- * When not to ask approvers. "before": if they were asked about this version at all. `namedAt`: if they were asked after this log position,
- * at which the channel was named.
+ * Condition under which approvers are not asked. "before": if they were already asked about this version. `namedAt`: if they were asked
+ * after this log position, at which the channel was named.
  */
 export type UnlessAsked = "before" | { namedAt: number };
 

@@ -4,7 +4,7 @@ import type { ApprovalView, BriefMail } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 
-/** Returns the other answers to the same message: mail queued meanwhile, and other pending drafts. */
+/** Returns the other answers to the same message: mail that was queued since, and other pending drafts. */
 export async function otherAnswersToMessage(
   deps: Pick<Dependencies, "reads" | "blobs">,
   row: ReadDraft,

@@ -16,14 +16,14 @@ export type CheckoutOutcome =
   | { kind: "expired" }
   /** Completed as far as known; its subscription is not recorded yet. */
   | { kind: "being_confirmed" }
-  /** Its subscription, as it is now. */
+  /** The checkout's subscription in its present state. */
   | {
       kind: "subscription";
       subscription: Pick<Subscription, "plan" | "interval" | "status" | "trialEnd" | "cancelAt" | "periodEnd">;
     }
   /** The workspace had a subscription already: this one was ended at once. */
   | { kind: "second" }
-  /** Its subscription has ended. */
+  /** The checkout's subscription has ended. */
   | { kind: "ended" };
 
 /** Returns true if the text looks like a checkout id of the payment processor, which is too long to guess. */

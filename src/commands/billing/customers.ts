@@ -87,8 +87,8 @@ export async function loadPayer(deps: Dependencies, workspaceId: string): Promis
 }
 
 /**
- * Records an opened checkout that replaces the previously known one (`replaces`: that one's session id). Returns false if another checkout
- * was recorded meanwhile; the caller must then expire its own.
+ * Records an opened checkout that replaces the previously known one (`replaces`: session id of that checkout). Returns false if another
+ * checkout was recorded in between; the caller must then expire the checkout that it opened.
  */
 export async function recordCheckout(
   deps: Dependencies,

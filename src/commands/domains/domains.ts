@@ -41,7 +41,7 @@ export async function createDomain(
   const command = { type: "AddDomain", domain, ...(registration && { registration }), at } as const;
   const { changed, position, state } = await deps.domains.handle(domainId, command, cause);
   if (changed) return { domainId, position };
-  // Another request completed the creation that this one had begun, perhaps with a different subdomain.
+  // Another request completed the creation that this request had begun, perhaps with a different subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
   for (const name of unused) await releaseName(deps, { domainId, name }, cause);
   throw justAdded();

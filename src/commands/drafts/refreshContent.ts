@@ -31,8 +31,8 @@ export async function refreshContent(
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await changeDraft(deps, { draftId, command }, cause);
-  // If nothing changed, either someone decided or queued the draft meanwhile (a queued draft keeps the approved hash), or another run made
-  // a version with this content.
+  // If nothing changed, an approver decided, or the draft was queued (a queued draft keeps the approved hash), or another run made a
+  // version with this content.
   return handled.changed || handled.state.version !== draft.version;
 }
 

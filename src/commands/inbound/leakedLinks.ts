@@ -21,8 +21,8 @@ import {
 } from "./readMail.ts";
 
 /**
- * Where a mail is filed. `threadIds`: its thread, and the threads that the mail merges into that thread. `opensThread`: true if the mail is
- * the thread's first.
+ * The thread in which a mail is filed. `threadIds`: that thread, and the threads that the mail merges into it. `opensThread`: true if the
+ * mail is the thread's first.
  */
 export type FilingTarget = { messageId: string; threadIds: readonly string[]; opensThread: boolean };
 

@@ -66,7 +66,7 @@ export async function takeSlot(
     try {
       return await takeInPlaceOf(vacated, unborn);
     } catch (error) {
-      // One of the holders that seemed abandoned was created after it was checked.
+      // One of the holders that seemed abandoned was created after this check.
       if (!(error instanceof StreamMoved) || !unborn.some(({ stream }) => stream === error.stream)) throw error;
       return takeOneLeftBehind(full);
     }

@@ -47,8 +47,8 @@ async function mailed(deps: Dependencies, notice: RuleNotice): Promise<NoticeOut
   const { identityId, threadId } = evaluated.subject;
   const attemptId = attemptOf(notice);
   const to = action.config.to as string;
-  // The mail may have been sent right before a crash. A provider that is itself the mailbox knows that at once; the logs of others lag
-  // behind.
+  // The mail may have been sent right before a crash. A provider that is itself the mailbox knows the outcome immediately; other providers'
+  // logs lag behind.
   const attempt = { attemptId, recipients: [to], since: new Date(0) };
   if (provider.isMailbox && (await provider.lookUp?.(attempt)) === "accepted") return { sent: true };
   const lines = await linesAbout(deps, { rule, evaluated, quoted });

@@ -130,8 +130,8 @@ async function chainOf(
 export type RunPart = "quick" | "notices";
 
 /**
- * Takes the actions of a run that were not taken yet, in order, and records each right after it was taken. Returns true if no action is
- * left for a later try.
+ * Takes the pending actions of a run in order, and records each right after it was taken. Returns true if no action is left for a later
+ * try.
  */
 export async function runActions(
   deps: Dependencies,

@@ -61,7 +61,7 @@ export async function queueSend(
       return await queueOnce(deps, { draftId, kind, intent }, once);
     } catch (error) {
       if (error instanceof StreamMoved && categoryOf(error.stream) === "identity") continue;
-      // Another send of this draft has claimed but not ended yet: its result is also the result of this send.
+      // Another send of this draft holds the claim and has not ended yet: its result is also the result of this send.
       if (!(error instanceof Rejected)) throw error;
       // The draft is pending again, so the key's send is judged like that of any pending draft.
       if (error.code === "approval_withdrawn" && kind === "api_key") continue;
@@ -145,7 +145,7 @@ async function judgeAndClaim(
   return { draft, identity, attempt };
 }
 
-/** Queues the claimed draft. An API key's send is an approval; the identity state that was judged says how it counts. */
+/** Queues the claimed draft. A send by API key is an approval; how it counts depends on the identity's state that was read. */
 async function queueClaimed(
   deps: Dependencies,
   { asked, claimed }: { asked: Required<AskedSend>; claimed: ClaimedSend },

@@ -5,7 +5,7 @@ import { releaseQuota } from "../plans/quotas.ts";
 import { commandThread } from "../threads/threads.ts";
 import type { SendAttempt } from "./claimSend.ts";
 
-/** What an unsent draft may still hold: a claim on its thread, and a quota reservation. */
+/** Things that an unsent draft may still have reserved: a claim on its thread, and a place in the quota. */
 type HeldBySend = { threadId: string; attemptId: string | null; reservation: Reservation | null };
 
 /** Releases what an unsent draft still holds: first its quota, then its claim. */

@@ -10,8 +10,8 @@ export type SnapshotLog = { info(what: object, sentence: string): void; warn(wha
 export type SnapshotOptions = { kept: Snapshots; rules: ReadonlyMap<string, string>; log: SnapshotLog };
 
 /**
- * What must have been folded since the last snapshot before the next is written: at least `fewestEvents`, and either `events` or `bytes`. A
- * shorter stream is read quickly without one.
+ * Minimum that must have been folded since the last snapshot before the next one is written: `fewestEvents` events, and either `events`
+ * events or `bytes` bytes. A shorter stream is read quickly without a snapshot.
  */
 const due = { fewestEvents: 32, events: 500, bytes: 1_000_000 };
 

@@ -27,7 +27,7 @@ function shortcutsOf({ store }: Pick<Dependencies, "store">): Shortcuts {
 }
 
 /**
- * Returns the thread that an id stands for now: the thread itself, or the one into which it was merged, through any number of merges.
+ * Returns the present thread of a thread id: the thread itself, or the thread into which it was merged, through any number of merges.
  * Caches the result for every thread on the way.
  */
 export async function survivorOf(deps: Pick<Dependencies, "threads" | "store">, threadId: string): Promise<Survivor> {

@@ -66,7 +66,7 @@ export async function absorbThread(deps: Dependencies, absorbedId: string, cause
   throw new Unavailable("two threads are still being merged: retry shortly");
 }
 
-/** Returns the thread that an id stands for now: the thread itself, or the one into which it was merged. */
+/** Returns the present thread of a thread id: the thread itself, or the thread into which it was merged. */
 export const loadThread = (deps: Dependencies, threadId: string): Promise<Survivor> => survivorOf(deps, threadId);
 
 /** Like loadThread, but first completes unfinished merges, so that the returned thread has all data of the threads merged into it. */

@@ -39,7 +39,7 @@ export function accountMail(deps: MailDeps, provider: MailProvider, { waits = sc
   return {
     async admit(kind, address) {
       const mailbox = `account ${kind} ${mailboxOf(address)}`;
-      // No workspace is involved, so each mailbox counts as a workspace of its own.
+      // No workspace is involved, so each mailbox counts as a separate workspace.
       const place = await deps.mailMeasure?.take({
         ...{ attemptId: deps.ids.uuid(), measure: "notices", mailbox, workspaceId: mailbox },
       });

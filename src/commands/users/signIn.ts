@@ -38,7 +38,7 @@ type SessionStart = {
   person: UserAccount;
   workspaceId?: string;
   earlier: Session | undefined;
-  /** How many passwords the person had had when their password was checked; absent if it was not checked. */
+  /** Number of passwords that the person had set when the password was checked; absent if it was not checked. */
   passwords?: number;
 };
 

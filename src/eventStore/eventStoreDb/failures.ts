@@ -23,7 +23,7 @@ type Persistence<T> = {
   what: string;
   timeoutMs: number;
   closed: AbortSignal;
-  /** One attempt, bounded by `budgetMs`. */
+  /** Makes one attempt, which may take `budgetMs` milliseconds. */
   attempt(budgetMs: number): Promise<T>;
   /** Returns the error to throw at once; undefined if the outcome is unknown and the same call is to be retried. */
   verdict(error: unknown): Error | undefined;

@@ -5,7 +5,7 @@ import { createWaiters } from "../waiters.ts";
 import { asCommandError, failureType } from "./failures.ts";
 import type { LeaderReads } from "./reads.ts";
 
-/** Knows where the log ends, and wakes the loops that wait for more. */
+/** Tracks the end of the log, and wakes the loops that wait for more events. */
 export type Watch = {
   /** Reports the position of a record that is in the log. */
   saw(position: number): void;
@@ -48,7 +48,7 @@ export function createWatch({ client, reads, log, closed }: WatchOptions): Watch
     const askedAt = performance.now();
     const found = await reads.head();
     waiters.failBeyond(found, askedAt);
-    // A wiped log ends before positions seen earlier: later answers are about the new one.
+    // A wiped log ends before positions that were seen earlier: answers from after the wipe are about the new log.
     if (raisedAt < askedAt) end = Math.min(end, found);
     saw(found);
   }

@@ -21,8 +21,9 @@ const maxEvents = 512;
 const maxBytes = 4_000_000;
 
 /**
- * Takes the requests of one commit from the front of the queue. They are judged together against the streams' revisions before it, so none
- * may depend on another: a stream is written once, and is not written if it also guards. Deferred requests keep their place at the front.
+ * Takes the requests of one commit from the front of the queue. The database judges all of them by the streams' revisions before the
+ * commit, so no request may depend on another one: each stream is written once, and a stream that is a guard is not written. Deferred
+ * requests stay at the front.
  */
 export function takeBatch(queue: AppendRequest[]): AppendRequest[] {
   const batch: AppendRequest[] = [];

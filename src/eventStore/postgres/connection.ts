@@ -11,8 +11,8 @@ export type ConnectionOptions = {
 /** One connection that is replaced when it breaks. */
 export type Connection = {
   /**
-   * Runs the work on the connection, opening one if there is none. A failure other than an SQL error closes the connection, as does an
-   * answer that takes longer than `patienceMs`.
+   * Runs the work on the connection, and opens one if there is none. Closes the connection after a failure other than an SQL error, and if
+   * an answer takes longer than `patienceMs`.
    */
   run<T>(patienceMs: number, work: (client: pg.Client) => Promise<T>): Promise<T>;
   close(): void;
@@ -63,7 +63,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 /** True if the server answered and the connection is usable: a FATAL error, or one without SQLSTATE, ends it. */
 const isAnswer = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === "ERROR";
 
-/** Closes the connection; with a query in progress its socket is closed at once. Does not wait for the server. */
+/** Closes the connection without waiting for the server; if a query is in progress, closes the socket immediately. */
 function discard(client: pg.Client): void {
   client.end().catch(() => {});
 }

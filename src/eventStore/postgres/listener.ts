@@ -60,7 +60,7 @@ export function createListener({
     else log.warn({ err: error }, "cannot watch the event log, retrying");
   });
 
-  /** Also ends a connection that was being opened when this was closed. */
+  /** Closes the subscriber, and also a connection that was being opened at that moment. */
   function end(): void {
     subscriber.close().catch(() => {});
   }

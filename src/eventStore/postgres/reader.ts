@@ -60,8 +60,8 @@ const readPage = `select ${columns}, bytes_so_far from (
 const planning = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off";
 
 /**
- * Bounds of a page of the log. It is cut after the event that makes it this large, so that five hundred of the largest events are not in
- * memory at once.
+ * Maximum number of events and bytes of a page of the log. The page ends after the event that exceeds `bytes`, so that memory never holds
+ * five hundred of the largest events.
  */
 const page = { events: 500, bytes: 2_000_000 };
 

@@ -6,7 +6,7 @@ import type { ComparedWord } from "./words.ts";
  */
 export type Optional = { words: ComparedWord[] } | { digits: string };
 
-/** A word of a version, or optional text between words. */
+/** Word of a version, or optional text between words. */
 export type ReadItem = ComparedWord | Optional;
 
 /** Maximum number of ways to read a text that are followed at once; without it the time would grow with the square of the text's length. */

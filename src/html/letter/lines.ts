@@ -14,7 +14,7 @@ export class Lines {
   #first: string | null = null;
   #linePrefix = "";
   #isBlankBefore = true;
-  /** A cell has begun in this line: a block that begins in it begins on this line. */
+  /** True if a cell has begun in this line: a block that begins in the cell then begins on this line. */
   #isInCell = false;
 
   /** Adds text within a line; `isPreformatted`: its blanks and line breaks stay. */
@@ -39,7 +39,7 @@ export class Lines {
     this.#end();
   }
 
-  /** Begins or ends a block, with this many line breaks before what follows. */
+  /** Begins or ends a block. `breaks`: number of line breaks before the next text. */
   block(breaks: 1 | 2): void {
     // A block next to a marker, or at the beginning of a cell, begins on the same line.
     if (this.#first !== null || this.#isInCell) return;

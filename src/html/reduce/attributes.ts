@@ -105,7 +105,7 @@ function undressed(
 
 const essential = new Set(["href", "src", "alt", "dir", "colspan"]);
 
-/** Keeps the first of several attributes with one name: programs disagree about which counts; in browsers the first does. */
+/** Keeps the first of several attributes with the same name. Programs disagree about which one counts; browsers use the first. */
 function firstOfEach(attributes: readonly Attribute[], tally: RemovalTally): Attribute[] {
   const names = new Set<string>();
   return attributes.filter(({ name }) => {

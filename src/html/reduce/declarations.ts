@@ -44,7 +44,7 @@ function declarationOf(source: string): Declaration {
   const colon = source.indexOf(":");
   const property = source.slice(0, colon < 0 ? 0 : colon).trim();
   if (!/^-?[a-z][a-z-]*$/i.test(property)) return { property: "other", value: "", important: false, source };
-  // A blank character that CSS does not count as blank makes programs ignore the whole declaration; in a font name it is a letter.
+  // A blank character that CSS does not accept makes programs ignore the whole declaration; in a font name it counts as a letter.
   if (property !== "font-family" && /[^\S \t\n\f\r]/.test(source)) {
     return { property: asciiLower(property), value: "", important: false, source };
   }

@@ -35,7 +35,7 @@ function isAgreed(html: string, secondOpinion: (reducedHtml: string) => void): b
  * Returns the distinct decoded sources of the pictures in HTML (`cid:`, `data:`, `https:` …), in order; empty for HTML that is refused.
  */
 export function picturesNamed(html: string): string[] {
-  // Most bodies have no pictures, and need not be parsed for them.
+  // Avoids parsing bodies without pictures, as most are.
   if (!/<ima?ge?/i.test(html)) return [];
   const named = new Set<string>();
   const reduced = reduceWith(html, (source) => {

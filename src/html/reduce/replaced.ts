@@ -18,7 +18,7 @@ export const goneWithContent = words(
   "head title style script link meta base basefont input textarea select option optgroup button datalist keygen progress meter iframe frame frameset object applet embed param svg math template audio video source track canvas noembed noframes xmp plaintext isindex command bgsound area",
 );
 
-/** Those of them that are never visible: words around them stay joined. */
+/** Dropped elements that are never visible: the words around them stay joined. */
 export const droppedInvisible = words(
   "head title style script link meta base basefont template param source track bgsound area",
 );

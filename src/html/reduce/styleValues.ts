@@ -3,8 +3,8 @@ import { colourOf } from "./colours.ts";
 import { isBoxLength, measured } from "./lengths.ts";
 
 /**
- * True if a value of such a property only affects the look, and hides nothing. `em` in px. Sizes and colours of text depend on the
- * surroundings: styles.ts judges those.
+ * True if the value of a look property only changes the look, and hides nothing. `em` in px. Sizes and colours of text depend on the
+ * surroundings, so styles.ts judges them.
  */
 export function isPlainValue(property: string, value: string, em: number): boolean {
   const side = /^(margin|padding|border)-(?:top|right|bottom|left)$/.exec(property);

@@ -63,7 +63,7 @@ export function readTokens(html: string, handler: TokenHandler): void {
         if (source) handler.text(source, source, false);
       },
       ontextentity(codePoint, end) {
-        // Some references decode to two characters: the second one has no source of its own.
+        // Some character references decode to two characters: the second character has no separate source.
         const source = end === at ? "" : html.slice(html.lastIndexOf("&", end - 1), end);
         at = end;
         handler.text(source, String.fromCodePoint(codePoint), true);

@@ -15,7 +15,7 @@ export type Opening = {
   source: string | undefined;
 };
 
-/** Writes the reduced form, and keeps words separate that had something between them. */
+/** Writes the reduced form. Words stay separate if something between them was removed. */
 export class Writer {
   readonly #parts: string[] = [];
   #length = 0;

@@ -51,7 +51,7 @@ ${frame(formatted.pageHtml, "The letter as most mail programs show it")}
 ${differs ? html`<h3>Plain-text version</h3>${writing(plain)}` : more("Plain-text version", writing(plain))}`;
 }
 
-/** Few links are shown unfolded; many would separate the text from the decision. */
+/** Shows a few links unfolded; many links would separate the text from the decision. */
 const linkList = (links: Link[]): Markup | false =>
   links.length > 0 &&
   html`<details${(links.length <= 3 || links[0]?.names !== null) && html` open`}><summary>${links.length === 1 ? "1 link" : `${links.length} links`} in it</summary>

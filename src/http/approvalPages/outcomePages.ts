@@ -175,7 +175,7 @@ export const inChatOnlyPage = (): string =>
     sentences: ["Nothing was decided. Only the users listed for the chat can decide, with the buttons there."],
   });
 
-/** The draft's page in the console, which asks for the sign-in and comes back to it. */
+/** Path of the draft's page in the console. The console asks for the sign-in first, and returns to this page. */
 export const consolePathOf = ({ draftId }: Pick<CardedView, "draftId">): string => `/review?draft=${draftId}`;
 
 /** Shown if the workspace requires named approvers. */

@@ -9,7 +9,7 @@ const maxTotalBytes = 25 * megabyte;
 const mediaType =
   /^(?!multipart\/)[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
 
-/** One path segment without characters that hide or reorder its file extension. */
+/** Matches one path segment without characters that hide or reorder its file extension. */
 const filenamePattern = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
 
 export type GivenAttachment = {

@@ -19,7 +19,7 @@ const again = {
   invitation: ["/sign-in", "To sign in"],
 } as const;
 
-/** How a link is looked up and shown. */
+/** Describes how a link is looked up and shown. */
 export type ShownLinkPage = {
   kind: keyof typeof again;
   find: (token: string) => Promise<LinkTarget>;

@@ -233,7 +233,7 @@ export function refusalPage(error: unknown, request: Request, options: AuthOptio
 function refusalReply(error: unknown, request: Request, { logger }: AuthOptions): Reply {
   const refused = asRefusal(error);
   const reply = errorReply(refused, { requestId: String(request.id) });
-  // Too many simultaneous password hashes are overload, not a fault: not logged.
+  // Too many simultaneous password hashes mean overload, not a fault, so they are not logged.
   const isNews = (reply.status ?? 500) >= 500 && !(refused instanceof TooManyHashes);
   if (isNews) logger.error({ err: refused }, "a request to sign in or sign up failed");
   return reply;

@@ -21,7 +21,7 @@ export type Handover =
   | { is: "not handed over"; at: string; message: string }
   | { is: "accepted"; at: string; started: HandoverStart | null; response: string | null; refused: readonly string[] }
   | { is: "refused"; at: string; started: HandoverStart | null; message: string; isFinal: boolean }
-  /** Nobody knows whether the provider accepted it. */
+  /** It is unknown if the provider accepted the mail. */
   | { is: "unknown"; at: string; started: HandoverStart | null; message: string };
 
 /** A delivery report after the provider accepted the mail. */
@@ -69,7 +69,7 @@ export type DraftLife = {
   madeBecause: EditReason | null;
   /** Since when this version has had no approval (or, for an ended version, from when until its end); null if the history does not say. */
   waitingSince: string | null;
-  /** All recipients, bcc included; null if the content was not loaded. */
+  /** All recipients, including bcc; null if the content was not loaded. */
   recipients: readonly string[] | null;
   /** Approval requests about all versions, in order; null if the history does not say. */
   questions: readonly DecisionRequest[] | null;

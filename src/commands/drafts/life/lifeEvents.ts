@@ -13,7 +13,7 @@ export type HistoryEvent =
 /** Fields that no history shows: secrets with which a guessed token could be tested, blob keys, and fences of workers. */
 type HiddenFields = "tokens" | "tokenSha256" | "confirmCode" | "listSha256" | "contentBlob" | "fence" | "instanceId";
 
-/** Event data as a history shows it. `content`: present for events that have a content; null if that was not loaded. */
+/** Event data as shown in a history. `content`: present for events that have a content; null if the content was not loaded. */
 type ShownData<Data> = Omit<Data, HiddenFields> &
   (Data extends { content: unknown } ? { content: DraftContent | null } : unknown);
 

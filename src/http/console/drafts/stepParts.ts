@@ -1,7 +1,7 @@
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import type { Phrase } from "#src/commands/drafts/life/phrases.ts";
 
-/** One labelled value of an event. */
+/** A labelled value of an event. */
 export type Fact = { label: string; value: Phrase[] };
 
 /** The description of an event. `texts`: longer texts that people wrote. */

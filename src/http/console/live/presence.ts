@@ -33,7 +33,7 @@ const select = `
   where workspace_id = $1 and draft_id = $2 and user_id <> $3 and seen_at > clock_timestamp() - make_interval(secs => $4)
   order by name, user_id limit 20`;
 
-/** Also deletes rows of people who have left. */
+/** Also deletes the rows of people who no longer view the draft. */
 const upsert = `
   with left_behind as (
     delete from work.presence where (draft_id, user_id) in (
