@@ -18,8 +18,8 @@ import type { Tail } from "./framework/tail.ts";
 /** Dependencies of the routes. */
 export type HttpDependencies = Dependencies & {
   /**
-   * Read your writes: resolves when the read models of the answer (default: those of the main group) have reached the position of a write.
-   * If they lag too long, throws an Unavailable that says that the write is recorded, and under which id.
+   * Waits until the caller can read its own write: until the read models of the answer (default: those of the main group) have reached the
+   * write's position. If they lag too long, throws an Unavailable that says that the write is recorded, and under which id.
    */
   readAfter(position: number, id?: string, of?: readonly ReadModel[]): Promise<void>;
   /** Throws NotReadable if one of these read models cannot be read now. */

@@ -40,7 +40,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     onError: warn("cannot delete expired rate-limit counts"),
   });
   const closing = new AbortController();
-  // Each open stream adds a listener.
+  // Each open stream adds a listener, so their number is not limited.
   setMaxListeners(0, closing.signal);
   const { webhookDeliveries } = options;
   const checks = readiness(options, options.parts);

@@ -40,7 +40,7 @@ export function webhookRoutes(deps: HttpDependencies) {
   async function shownAfter(position: number, workspaceId: string, id: string) {
     await deps.readAfter(position, id);
     const webhook = await webhookById(deps.reads, workspaceId, id);
-    // Another caller deleted it meanwhile.
+    // Another caller deleted the webhook in between.
     if (!webhook) throw new Rejected("not_found", "no such resource");
     return webhook;
   }

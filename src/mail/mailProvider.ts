@@ -63,12 +63,12 @@ export type HandOverOutcome =
    * The code `provider_credentials` means that it refuses our credentials.
    */
   | { kind: "refused"; retryable: boolean; code: string; message: string; retryAfterSeconds?: number }
-  /** Nothing of the mail was written: a retry is safe. */
+  /** The mail was not written, not even in part: a retry is safe. */
   | { kind: "not_handed_over"; message: string }
   /** The provider may have accepted it or not. The service never sends it again. */
   | { kind: "unknown"; message: string };
 
-/** True if the mail may still be sent. The check may take a moment; nothing is written meanwhile. */
+/** Returns true if the mail may still be sent. The check may take a moment, in which nothing is written. */
 export type MayStillSend = () => boolean | Promise<boolean>;
 
 /**
@@ -105,7 +105,10 @@ export type MailProvider = {
   whenRoom?(name: string): Promise<void>;
   /** Opens no more connections: callers that wait get NoRoom. Open connections continue. */
   letNobodyIn?(): void;
-  /** Looks up an attempt in the provider's own log, if it keeps one; undefined: nothing is known there (no proof of absence). */
+  /**
+   * Looks up an attempt in the provider's log, if the provider has one; undefined: no entry (which does not prove that the mail was not
+   * sent).
+   */
   lookUp?(attempt: AttemptToFind): Promise<"accepted" | "refused" | undefined>;
   /**
    * Checks only our credentials, for providers where connecting does not show that. Throws CredentialsRefused, or Unavailable if there is

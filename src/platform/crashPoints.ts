@@ -44,6 +44,6 @@ export function armCrashPoint(spec: string): void {
 export function crashPoint(point: CrashPoint): void {
   if (armed?.point !== point || --armed.passesLeft > 0) return;
   process.kill(process.pid, "SIGKILL");
-  // The signal may take a moment to arrive: nothing may happen meanwhile.
+  // Blocks the thread until the signal arrives, so that nothing happens before it.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }

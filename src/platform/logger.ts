@@ -24,7 +24,7 @@ export function createLogger(level: string, destination: DestinationStream = log
 
 /** Destination on standard output (1) or standard error (2): readable text on a terminal, JSON lines otherwise. */
 export const logTo = (fd: 1 | 2): DestinationStream =>
-  // Each line overwrites a progress line.
+  // The carriage return makes each log line overwrite a progress line.
   isatty(fd) ? readable(fd, { customPrettifiers: { time: (time) => `\r\x1b[K[${time}]` } }) : pino.destination(fd);
 
 /** Destination with one readable line per entry, errors with their stack below. */

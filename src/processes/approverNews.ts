@@ -10,7 +10,7 @@ import { retryAfterMs } from "./notificationRetries.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { ProcessContext, Timer } from "./process.ts";
 
-/** One mail to one approver about one event. `text`: paragraphs separated by an empty line. */
+/** A mail to one approver about one event. `text`: paragraphs separated by an empty line. */
 export type ApproverNews = {
   /**
    * Default: outcome. Mail about loosened approval settings is sent with this kind too, so that neither quota nor a pause withholds it from

@@ -10,7 +10,7 @@ import type { Process } from "./process.ts";
  */
 const atOnce = 256;
 
-/** Milliseconds until a large mail that found no room in memory is tried again. It does not occupy a check meanwhile. */
+/** Milliseconds until a large mail that found no room in memory is tried again. No check is occupied in that time. */
 const pauseMs = 1_000;
 
 /**

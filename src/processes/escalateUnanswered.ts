@@ -9,14 +9,14 @@ import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const timer = "escalate";
 /**
- * Name of a timer that is due at once after settings changed. The name differs from that of the escalation's timer, so that a concurrent
- * run with the old settings does not cancel it.
+ * Name of a timer that is due immediately after settings changed. It differs from the name of the escalation's timer, so that a concurrent
+ * run with the old settings does not cancel this one.
  */
 const settingsChanged = "settings changed";
 
-/** Events after which a person has to decide. */
+/** Events after which an approver has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
-/** Events after which the approvers, who waited for changes, have to decide again. */
+/** Events after which approvers who waited for changes have to decide again. */
 const waitEnds = ["ChangesRequestWithdrawn", "ChangesReminded"];
 
 const timeOf = (event: Recorded | undefined): number => Date.parse(event?.metadata.at as string);

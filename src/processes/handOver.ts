@@ -78,7 +78,7 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
   async function beginOnce(sending: Sending, told: HandOverContext): Promise<BeginResult> {
     const { draft } = sending;
     const { cause, signal } = told;
-    // This is checked again below. The early check keeps a draft that cannot be sent yet from taking a connection.
+    // The same check is repeated below. This early one keeps a draft that cannot be sent now from taking a connection.
     const { no } = await unlessAborted(signal, checkDraftSendable(deps, { moment: "connected", ...sending }, cause));
     if (no) return begunBy(no);
     const connection = await connectUnlessAborted(signal);
@@ -98,7 +98,7 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
       return started;
     } catch (error) {
       connection.discard();
-      // Another run just started or closed the attempt.
+      // Another run has just started or closed the attempt.
       if (error instanceof Rejected && error.code === "send_in_progress") return "went on";
       throw error;
     }

@@ -11,7 +11,7 @@ import type { LaterTimer, Process, ProcessContext } from "./process.ts";
  */
 const cutOffAfterMs = 5_000;
 
-/** What is noted on the thread about a draft, and the draft's revision that the note is about. */
+/** A note on the thread about a draft, and the draft's revision that the note is about. */
 type Note = { outcome: DraftOutcome; draftRevision: number };
 
 /**

@@ -48,7 +48,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitForModels | undefined> {
     const { state: draft, position } = await deps.drafts.load(draftId);
-    // While the approver waits for changes, nobody is asked.
+    // Nobody is asked while an approver waits for changes.
     if (openChangesRequest(draft) !== null) return undefined;
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
       return undefined;

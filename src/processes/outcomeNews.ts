@@ -2,16 +2,16 @@ import { shortLine } from "#src/html/visible.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Actor, Recorded } from "#streams/event.ts";
 
-/** What approvers are mailed about how a draft ended. */
+/** News for approvers about how a draft ended. */
 export type OutcomeNews = {
   /** Fixed text, without anything that tenants or customers wrote. */
   subject: string;
   sentences: string[];
-  /** Versions; the approvers who were asked about one of them get the mail. */
+  /** Versions of the draft: approvers who were asked about one of them get the mail. */
   versions: number[];
   /**
-   * Who gets no mail: the person who decided and saw the result (`address`) and, if `primary`, the primary channel's approver, who is asked
-   * again instead.
+   * Approvers who get no mail: the person who decided and saw the result (`address`) and, if `primary`, the primary channel's approver, who
+   * is asked again instead.
    */
   except: { address: string | null; primary?: true };
 };

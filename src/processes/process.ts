@@ -42,8 +42,8 @@ export type ProcessContext = {
 };
 
 /**
- * What existed in an event's workspace when the event happened; true if unknown. `furtherChannels`: an identity has or had an approval
- * channel other than one mailbox, that is, a chat or a second channel.
+ * Things that existed in an event's workspace when the event happened; true if unknown. `furtherChannels`: an identity has or had an
+ * approval channel other than one mailbox, that is, a chat or a second channel.
  */
 export type Listeners = { rules: boolean; webhooks: boolean; furtherChannels: boolean };
 
@@ -103,8 +103,8 @@ export type Process = {
    */
   looksAt?: "event" | "key";
   /**
-   * Where a new process starts to read the log; default: at its beginning. A process that notifies people starts now, because old events
-   * are no news.
+   * Position at which a new process starts to read the log; default: the beginning. A process that notifies people starts at the end,
+   * because old events are no news.
    */
   begins?: "with the log" | "now";
   /**
@@ -121,9 +121,9 @@ export type Process = {
   ownerConcurrency?: number;
   onTimer?: (timer: Timer, context: ProcessContext) => HandlerResult;
   /**
-   * What happens to an event or timer that fails too often. Default: it is parked with its error, listed, and retried by the operator (`npm
+   * Treatment of an event or timer that fails too often. Default: it is parked with its error, listed, and retried by the operator (`npm
    * run processes`). "never": it is retried for ever, with growing pauses (filing). A function: the rule's last resort, which runs before
-   * the item is parked.
+   * it is parked.
    */
   givingUp?: "never" | ((event: Recorded | Timer, given: { key: string; cause: Cause; error: Error }) => Promise<void>);
 };

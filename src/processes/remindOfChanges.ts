@@ -35,7 +35,7 @@ export function remindOfChanges(deps: Dependencies, outlets: Outlets): Process {
     await timers.set({ key: draftId, name: timer, dueAt, payload: { requestId: event.id } });
   }
 
-  /** Does nothing if the request was answered or withdrawn, or another one followed. */
+  /** Does nothing if the request was answered or withdrawn, or if a newer request exists. */
   async function onDue(draftId: string, requestId: unknown, { cause }: ProcessContext): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
     if (openChangesRequest(draft) === null || (await newestRequest(deps, draftId))?.id !== requestId) return;

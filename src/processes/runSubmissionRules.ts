@@ -198,7 +198,7 @@ export function createSubmissionRules(deps: Dependencies, outlets: Outlets, besi
       await decideSubmission(deps, { subject, mode, because: reason }, cause);
       return mode;
     } catch (error) {
-      // The draft was decided or edited meanwhile, or human approval became required; that state is kept.
+      // The draft was decided or edited in between, or human approval became required: that state is kept.
       if (error instanceof Rejected) return null;
       throw error;
     }

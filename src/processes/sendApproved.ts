@@ -58,7 +58,7 @@ export function sendApproved(deps: Dependencies): Process {
     const { cause } = acting;
     if (resolved.includes(error.code)) return againIfStillMeant(draftId, acting);
     if (wantsPeople.includes(error.code)) return askPerson(draftId, error.message, cause);
-    // Any other refusal leaves the draft approved and shows the reason, so that the approver or a change of plan can resolve it.
+    // After any other refusal the draft stays approved and shows the reason, so that the approver or a change of plan can resolve it.
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;

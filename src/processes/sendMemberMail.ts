@@ -10,7 +10,7 @@ import { retryAfterMs } from "./notificationRetries.ts";
 import type { ProcessContext } from "./process.ts";
 
 /**
- * One mail about the members of a workspace. `eventId`: identifies the event and the try that the mail belongs to, and determines the
+ * A mail about the members of a workspace. `eventId`: identifies the event and the try that the mail belongs to, and determines the
  * Message-ID.
  */
 export type MemberMail = {

@@ -6,8 +6,8 @@ import type { Acting } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
 /**
- * Milliseconds before the first look-up in the provider's log. Each later one follows after half of the time passed so far, because the log
- * has a delay and look-ups are limited.
+ * Milliseconds before the first look-up in the provider's log. Each later look-up follows after half of the time passed so far, because the
+ * log has a delay and look-ups are limited.
  */
 const lookAfterMs = 5_000;
 /** Clock difference in milliseconds that is allowed for: the provider's time of acceptance may be before the recorded start. */

@@ -24,7 +24,7 @@ export type DescribedSetting = {
   /** The allowed values. */
   takes: string;
   unit?: string;
-  /** As written in `.env`, or in words. */
+  /** Default value as written in `.env`, or a description. */
   default: string;
   meaning: string;
 };

@@ -34,7 +34,10 @@ export const noVersion = (field: string, version: number): Rejected =>
 
 export const etagOfDraft = (draft: WireDraft): number => draft.version;
 
-/** Refusals after which a reader may need newer read models: stale_draft ends the draft; the other two mean that it has a new version. */
+/**
+ * Error codes after which the caller needs newer read models: stale_draft ends the draft; the other two mean that the draft has a new
+ * version.
+ */
 const recordedRefusals = ["stale_draft", "content_changed", "version_mismatch"];
 
 /** Waits after a refusal until the caller can read the draft and the newer message that the refusal names. */

@@ -24,8 +24,8 @@ export type Following = {
 };
 
 /**
- * The event feed as an endless stream of server-sent events, from a position on. Reads a page after the previous one was taken, so that
- * slow clients cost no memory. Ends when the service closes; a client that reconnects with Last-Event-ID misses nothing.
+ * Streams the event feed as server-sent events from a position on, without end. Reads a page only after the client has taken the previous
+ * one, so that slow clients use no memory. Ends when the service closes; a client that reconnects with Last-Event-ID misses nothing.
  */
 export const eventStream = (deps: HttpDependencies, following: Following): Readable =>
   endlessStream([deps.closing, following.replaced], (over) => frames(deps, following, over));

@@ -56,7 +56,7 @@ function followEvents(deps: HttpDependencies) {
     async ({ workspaceId, principal, query, lastEventId, signal }) => {
       const types = typesOf(query.types);
       const after = givenPlace(lastEventId, query.after) ?? (await feedEnd(deps.reads, workspaceId));
-      // The key was revoked meanwhile: a stream would never be closed, and its place would stay taken.
+      // The key was revoked in between: without this check the stream would never be closed, and would use one of the key's places forever.
       if (signal.aborted) throw unauthorized();
       const holders = holdersOf({ id: principal.id, workspaceId });
       return reply({

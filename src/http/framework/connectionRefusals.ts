@@ -53,7 +53,10 @@ function endUnsent(response: ServerResponse): void {
   response.emit("close");
 }
 
-/** Writes the last bytes and closes the connection a second later: a client that keeps its side open could hold it forever otherwise. */
+/**
+ * Writes the last bytes and closes the connection a second later: otherwise a client that does not close its side could keep the connection
+ * open forever.
+ */
 export function endSoon(socket: Duplex, last = ""): void {
   ended.add(socket);
   socket.end(last);

@@ -8,8 +8,8 @@ import type { Reply } from "./reply.ts";
 import { send } from "./send.ts";
 
 /**
- * One kind of request: how its sender is identified and how its refusals look. REST, the console, /auth, MCP and the pages behind links are
- * doors; `admit` and `answer` check a request in the same order at each.
+ * A kind of request: how its sender is identified, and how refusals are shown. REST, the console, /auth, MCP and the pages behind links are
+ * doors; `admit` and `answer` check requests in the same order at each of them.
  */
 export type Door<Who> = {
   /** Throws if a page of another site sends the request. */
@@ -73,8 +73,8 @@ export async function admit<Who>({ request, response }: Exchange, door: Door<Who
 }
 
 /**
- * Admits a request, does its work and sends the answer; if the right ended meanwhile, it answers a refusal instead. The work resolves with
- * undefined if it has answered by itself. Resolves with false if the next door should handle the request.
+ * Admits a request, does its work and sends the answer; sends a refusal if the sender's right ended in between. The work resolves with
+ * undefined if it has sent the answer itself. Resolves with false if the next door should handle the request.
  */
 export async function answer<Who>(
   { request, response }: Exchange,

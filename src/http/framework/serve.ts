@@ -61,8 +61,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   return async (request, response) => {
     await answer({ request, response }, door, async (admitted) => {
       const upload = options.uploads.begin(senderOf(admitted), Number(request.headers["content-length"] ?? 0));
-      // The memory is given back when the work ends, not when the answer is sent: otherwise a client that does not read an earlier answer
-      // on the connection would keep it reserved.
+      // Frees the memory when the work ends, not when the answer is sent: otherwise a client that does not read an earlier answer on the
+      // connection would keep it reserved.
       try {
         const body = bodyOnce(request, route, { upload, paceMs: options.paceMs ?? usualPaceMs });
         return documented(await respond({ ...admitted, route, key: admitted.who, body }), request);

@@ -28,8 +28,8 @@ export type ListenOptions = {
 /** Connections above the limit that are answered with 503 at one moment; any more are closed without an answer. */
 const toldAtOnce = 100;
 /**
- * Most connections waiting to be accepted. A client that finds no room retries after 1, 3, 7 or 15 seconds. The operating system's limit
- * applies too.
+ * Maximum number of connections that wait to be accepted. A client that is turned away retries after 1, 3, 7 or 15 seconds. The operating
+ * system's limit applies too.
  */
 const backlog = 4_096;
 const anyNumber: ConnectionLimits = {
@@ -60,7 +60,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       });
     },
   );
-  // Otherwise Node, when closing, would also cut off answers that a slow client is still reading.
+  // Without this, closing the server would also cut off answers that a slow client is still reading.
   server.closeIdleConnections = () => {};
   if (Number.isFinite(limits.inAll)) server.maxConnections = limits.inAll + toldAtOnce;
   server.on("drop", (dropped) => limits.onRefused?.("connections", dropped?.remoteAddress ?? ""));

@@ -1,6 +1,6 @@
 /**
- * Wakes requests that wait for something new in a workspace. One look-up serves all waiting requests of this instance, and is made only
- * when the read models' checkpoint has advanced.
+ * Wakes requests that wait for news in a workspace. One look-up serves all waiting requests of this instance, and is made only when the
+ * read models' checkpoint has advanced.
  */
 export type Tail<Seen> = {
   /**

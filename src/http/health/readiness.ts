@@ -8,7 +8,7 @@ export type Trouble = string | { ready: string } | undefined;
 /** Parts by name; each returns its trouble. */
 export type Parts = { readonly [name: string]: () => Trouble | Promise<Trouble> };
 
-/** The checks of /readyz. Their names are known even if one fails or does not answer. */
+/** Makes the checks of /readyz. The names of all checks are listed even if a check fails or does not answer. */
 export function readiness(
   { database, store }: { database: Pick<Database, "query">; store: Pick<EventStore, "head"> },
   parts: Parts,

@@ -4,7 +4,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createMessageReader } from "#src/mail/in/messageBody.ts";
 import { addressOf } from "../framework/rateLimits/unauthenticatedLimits.ts";
 
-/** Maximum number of bytes of bodies that a hook keeps in memory at once, and of those from one address. */
+/** Maximum number of bytes that the bodies of a hook may occupy in memory at once: in total, and from one address. */
 const usualHeld = { maxBufferedBytes: 64 * 1024 * 1024, maxBytesOfHolder: 32 * 1024 * 1024 };
 /** Milliseconds in which a body must arrive. */
 const patienceMs = 20_000;

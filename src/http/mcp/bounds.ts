@@ -1,6 +1,6 @@
 /**
- * Upper limits for a tool's result, in characters. Every part has a limit of its own, so that the total stays below these whatever mails
- * contain; a test checks the largest possible result.
+ * Maximum number of characters in a tool's result. Each part has a separate limit, so that the total stays below this one whatever the
+ * mails contain; a test checks the largest possible result.
  */
 export const maxText = 64_000;
 /** For the structured content, as JSON. */

@@ -8,7 +8,7 @@ export type McpRequest = {
   request: Request;
   /** Aborted when the key is revoked. */
   signal: AbortSignal;
-  /** Ends the request at once: another request has taken its place. */
+  /** Ends the request immediately, because another request has taken its place. */
   end(): void;
   /** Counts a call; throws Rejected rate_limited. */
   count(limit: LimitClass): Promise<void>;

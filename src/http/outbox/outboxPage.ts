@@ -17,7 +17,7 @@ const listed = (mail: CaughtMail): Markup => html`<li><a href="/outbox/${mail.id
 <span class="excerpt">${visibleLine(mail.text).slice(0, 140)}</span>
 <time datetime="${mail.at.toISOString()}">${readableTime(mail.at.toISOString())}</time></a></li>`;
 
-/** One mail as its recipient would see it, with its envelope and headers. */
+/** Renders a mail as its recipient would see it, with its envelope and headers. */
 export const mailPage = (mail: CaughtMail): Markup =>
   layout(
     subjectOf(mail),

@@ -62,7 +62,10 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
   };
 }
 
-/** The other reply that answered the message meanwhile; null for a draft that is being sent or was sent, which is the answer itself. */
+/**
+ * Returns the other reply to the message, if one was queued since; null for a draft that is being sent or was sent, because that draft is
+ * the answer.
+ */
 function answeredOf({ status, answered_meanwhile: answered }: ReadDraft): WireDraft["answered_meanwhile"] {
   if (answered === null || status === "sending" || status === "sent") return null;
   return { ...answered, at: timestamp(new Date(answered.at)) };

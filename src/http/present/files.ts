@@ -38,7 +38,7 @@ export function attachmentNamed(filename: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${utf8}`;
 }
 
-/** One path segment without characters that hide or reorder its ending. */
+/** Returns the name as one path segment without characters that hide or reorder its extension. */
 function safeName(filename: string): string {
   const name = filename
     .toWellFormed()

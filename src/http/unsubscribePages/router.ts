@@ -36,7 +36,7 @@ export function unsubscribePages(options: UnsubscribePagesOptions): Router {
 async function pressed(options: UnsubscribePagesOptions, request: Request, link: UnsubscribeLink): Promise<Reply> {
   const { nonce } = (request.body ?? {}) as { nonce?: unknown };
   const shown = { nonce: typeof nonce === "string" ? nonce : "", nowMs: options.clock.now().getTime() };
-  // The nonce names the action that the page's button showed: it is done even if another person changed the state meanwhile.
+  // The nonce names the action on the page's button. That action is carried out even if another person changed the state in between.
   const to = (["stop", "resume", "renew"] as const).find(
     (change) => checkNonce(options.nonceKey, boundTo(request, change), shown) === "good",
   );

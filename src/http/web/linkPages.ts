@@ -32,7 +32,7 @@ type LinkOptions = {
   onError?: ((error: unknown, request: Request) => void) | undefined;
 };
 
-/** The link does not exist or shows nothing to this caller: both get the same page. */
+/** Thrown if a link does not exist, or shows nothing to this caller: both get the same page. */
 export class UnknownLink extends Error {
   override readonly name = "UnknownLink";
 }

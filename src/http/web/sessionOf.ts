@@ -16,6 +16,6 @@ export async function sessionOf(
   if (!found?.due) return found;
   const rotated = await sessions.rotate(found.id);
   if (rotated) cookie.give(response, rotated.token);
-  // Another request has just rotated or ended the session: work registered under the old id would outlive it.
+  // Another request has just replaced or ended the session's token: work registered under the old id would outlive the session.
   return rotated?.session ?? sessions.find(token!, { quietly });
 }

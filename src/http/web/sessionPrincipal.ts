@@ -12,8 +12,8 @@ import { NoWorkspace, SignedOut } from "./refusals.ts";
 import { sessionOf } from "./sessionOf.ts";
 
 /**
- * Resolves with the current rights of a session in its workspace, read from streams, so that removing or disabling a member takes effect at
- * once. Undefined if it has none.
+ * Resolves with the session's current rights in its workspace, read from streams, so that removing or disabling a member takes effect
+ * immediately. Undefined if the session has no rights there.
  */
 export type PrincipalOf = (
   session: Pick<Session, "id" | "userId" | "workspaceId" | "passwordAt">,

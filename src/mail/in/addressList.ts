@@ -35,7 +35,7 @@ export function readAddresses(value: string): Mailbox[] {
   for (const [token] of value.matchAll(tokens)) {
     if (token === "," || token === ";") close(token);
     else if (token === ":") {
-      // These words name a group, unless they are part of an address.
+      // The words name a group, unless they are part of an address.
       if (item.angle === null) item.words = [];
     } else if (token.startsWith("<")) {
       // An empty pair of brackets before another one is not an address.

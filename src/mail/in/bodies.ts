@@ -11,7 +11,7 @@ import { isBlankText, linesMissingIn, saysMoreThan } from "./text/words.ts";
 /** The text of a mail as it is displayed. */
 export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
 
-/** One part of a mail's text, in one form or in several (multipart/alternative). */
+/** A part of a mail's text, in one form or in several (multipart/alternative). */
 type BodyPiece = { plain: string[]; html: string[]; calendars: string[] };
 
 const maxHtmlChars = 1024 * 1024;
@@ -93,8 +93,8 @@ const escapedText = (text: string): string =>
 const shownOfHidden = 300;
 
 /**
- * Notes words that the mail contains but its reader does not see, unless the visible text says them too, as with a second layout for
- * small screens.
+ * Returns notes on words that the mail contains but its reader does not see, unless the visible text contains the same words, as with a
+ * second layout for small screens.
  */
 function notesOnHidden({ hidden, veiled, text }: MailText): string[] {
   if (hidden.length + veiled.length === 0) return [];

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/** The raw header of a mail, and where its body begins. Values are unfolded; their encoded words are not decoded. */
+/** Raw header fields of a mail, and the offset of its body. Values are unfolded; encoded words are not decoded. */
 export type HeaderFields = {
   /** Number of occurrences of the field. */
   count(name: string): number;
@@ -64,7 +64,7 @@ export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): Heade
   };
 }
 
-/** Returns where the body begins, as `readHeaderFields` finds it. Costs one byte search, whatever the number of lines. */
+/** Returns the offset of the body, the same as `readHeaderFields` does, by one byte search whatever the number of lines. */
 export function startOfBody(raw: Buffer): number {
   const header = raw.subarray(0, maxHeaderBytes);
   for (const empty of ["\n", "\r\n"]) if (header.toString("latin1", 0, empty.length) === empty) return empty.length;

@@ -49,7 +49,7 @@ export function createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHold
       buffer = Buffer.allocUnsafe(0);
     }
 
-    // One growing buffer: a list of chunks of a few bytes each would take many times their size.
+    // Grows the one buffer: a list of chunks of a few bytes each would use many times their size.
     function grow(needed: number): boolean {
       const capacity = Math.min(maxBytes, Math.max(firstBytes, needed, buffer.length * 2));
       const taken = heldBytes.take(holder, capacity - buffer.length);

@@ -5,7 +5,7 @@ export type Recipient =
   /** The operator: every mail server must accept mail for this address. */
   | { kind: "postmaster" };
 
-/** One received mail with all recipients it was accepted for: at least one. */
+/** A received mail with all recipients for which it was accepted: at least one. */
 export type MailTransaction = {
   /** `address`: the envelope recipient as the sender wrote it. Several may belong to one identity. */
   recipients: readonly { recipient: Recipient; address: string }[];

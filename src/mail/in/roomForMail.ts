@@ -35,7 +35,7 @@ export function workspacesWithoutRoom(
 }
 
 /**
- * Returns the maximum that each holder may hold if `limit` is shared: the part that small holders do not use is divided among the others.
+ * Returns the maximum that each holder may occupy if `limit` is shared: the part that small holders do not use is divided among the others.
  */
 function fairShare(held: readonly number[], limit: number): number {
   const ascending = held.toSorted((one, other) => one - other);

@@ -1,6 +1,6 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 
-/** Both forms of one mail as sent, signature included. Pages that show a draft show these. `html` is null for a plain text draft. */
+/** Both forms of a mail as sent, including the signature. Pages that show a draft show these. `html` is null for a plain text draft. */
 export type ComposedBodies = { text: string; html: string | null };
 
 type Written = Pick<DraftContent, "body_text" | "body_html" | "signature_text" | "signature_html">;

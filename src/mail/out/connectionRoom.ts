@@ -136,7 +136,9 @@ export function createConnectionRoom(
     setTimeout(look, slowAfterMs / 2).unref();
   }
 
-  /** Waits for a place and takes it for the connection that `open` starts. A caller that cannot come back waits until `patientUntil`. */
+  /**
+   * Waits for a free place and takes it for the connection that `open` starts. A caller that cannot retry later waits until `patientUntil`.
+   */
   function enter<C>(
     open: () => Promise<OpenedConnection<C>>,
     { comesBack, patientUntil }: { comesBack: boolean; patientUntil: number },

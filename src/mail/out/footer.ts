@@ -4,8 +4,8 @@ import { visibleLine } from "#src/html/visible.ts";
 type Bodies = { text: string; html: string };
 
 /**
- * Adds a line to both bodies of a notification mail that says why it came and how to unsubscribe. The HTML may be a whole document or a
- * part of one.
+ * Adds a line to both bodies of a notification mail: why the recipient gets the mail, and how to unsubscribe. The HTML may be a whole
+ * document or a part of one.
  */
 export function withFooter(bodies: Bodies, { to, stopUrl }: { to: string; stopUrl: string }): Bodies {
   const address = visibleLine(to);

@@ -157,12 +157,12 @@ async function compose(options: MailComposerOptions): Promise<Buffer> {
   return mime;
 }
 
-// nodemailer takes an object for one address, whatever is in it; it would parse a string as a list.
+// nodemailer takes an object as one address, whatever it contains; it would parse a string as a list.
 const bare = (address: string) => ({ name: "", address: sendableAddress(address) ?? address });
 
 const unixLines = (text: string): string => text.replace(/\r\n?/g, "\n");
 
-/** A word too long for a line can only be folded as encoded words. */
+/** Encodes words that are too long for a line: only encoded words can be folded. */
 const subjectHeader = (subject: string): Pick<MailComposerOptions, "subject" | "headers"> =>
   /\S{200}/.test(subject)
     ? { headers: { Subject: { prepared: true, foldLines: true, value: encodeWord(subject, "B", 52) } } }
@@ -210,7 +210,7 @@ function attached(
 ): Part {
   const content = bytes.get(sha256);
   if (!content) throw new Unrenderable(`the bytes of attachment ${sha256} are missing`);
-  // These types may not be base64, and any other encoding might change their bytes in transit.
+  // The types message and multipart must not be base64-encoded (RFC 2045, 6.4), and any other encoding might change their bytes in transit.
   const contentType = /^\s*(message|multipart)\//i.test(content_type) ? "application/octet-stream" : content_type;
   return { filename, content, contentType, contentDisposition: "attachment", contentTransferEncoding: "base64" };
 }

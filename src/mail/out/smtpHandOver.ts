@@ -92,8 +92,8 @@ function contentOf(mime: Buffer, hooks: ContentHooks) {
   const stream = new Readable({
     read() {
       if (begun) give();
-      // One turn later: an answer that arrived in one piece with the 354 is seen before anything is written, and does not answer this
-      // mail.
+      // Waits one turn of the event loop: an answer that arrived together with the 354 is then seen before anything is written, and is not
+      // taken for the answer to this mail.
       else
         setImmediate(async () => {
           // The connection may have been lost while waiting: then the stream is destroyed, and nothing is begun.

@@ -18,7 +18,7 @@ export type SmtpTimeouts = {
   readyMs: number;
   /** MAIL, RCPT and DATA together, up to the server's go-ahead; per recipient, because a relay may look each one up elsewhere. */
   envelopeMs: number;
-  /** Longest time without a byte of content accepted. */
+  /** Maximum number of milliseconds in which the relay accepts no byte of the content. */
   contentMs: number;
   /** From the final dot to the answer. Long (RFC 5321, 4.5.3.2.6): giving up early turns a good outcome into an unknown one. */
   answerMs: number;

@@ -3,7 +3,7 @@ import { isMadeHere } from "#src/mail/in/messageIds.ts";
 /** The reference headers of an answer, by which Gmail, Outlook and Apple Mail show both messages in one conversation. */
 export type ThreadHeaders = { in_reply_to: string | null; references: string[] };
 
-/** Enough for every mail program, and far below the limits of relays. */
+/** Maximum number of ids in References: enough for every mail program, and far below the limits of relays. */
 const maxReferences = 50;
 
 // Printable ASCII without a space: a header cannot carry anything else unchanged. 900 leaves room in a line of 998.

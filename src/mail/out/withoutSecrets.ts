@@ -11,7 +11,7 @@ export function createSecretHider(secrets: readonly string[]): HideSecrets {
   const forms = secrets
     .filter((secret) => secret.length >= shortest)
     .flatMap((secret) => [secret, base64(secret), encodeURIComponent(secret)])
-    // Longest first: one form may contain another.
+    // The longest form is first, because one form may contain another.
     .sort((a, b) => b.length - a.length);
   return (words) => forms.reduce((rest, form) => rest.replaceAll(form, "****"), words);
 }

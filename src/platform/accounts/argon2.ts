@@ -5,7 +5,7 @@ import { type PasswordHasher, TooManyHashes } from "./passwords.ts";
 /** Memory in KiB, passes, lanes: OWASP's minimum for Argon2id. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Hashes computed at once by one instance: each takes 19 MB. */
+/** Maximum number of hashes that one instance computes at once: each uses 19 MB. */
 const mostAtOnce = 4;
 /** Waiting hashes, at most: a second or two of work. */
 const longestLine = 40;

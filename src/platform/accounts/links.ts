@@ -56,9 +56,6 @@ export type Links = {
   take<About = unknown>(kind: LinkKind, token: string): Promise<LinkContent<About>>;
   /** Makes all links of this kind and subject invalid. */
   withdraw(kind: LinkKind, subject: string): Promise<void>;
-  /**
-   * Makes all of these tokens that are links invalid, because a third party may have read them. Returns those that are, or ever were,
-   * links.
-   */
+  /** Invalidates the tokens that are links, because a third party may have read them. Returns the tokens that are, or ever were, links. */
   withdrawLeaked(tokens: readonly string[]): Promise<string[]>;
 };

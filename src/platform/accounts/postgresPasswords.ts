@@ -2,7 +2,7 @@ import type { Clock } from "#src/platform/clock.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import { normalised, type PasswordHasher, type Passwords } from "./passwords.ts";
 
-/** Longest input, in characters, that is hashed: no password is longer, and longer input costs no more. */
+/** Maximum number of characters that are hashed: no password is longer, so longer input costs no more. */
 const longestGiven = 1_024;
 
 /** Stores password hashes in PostgreSQL. */
@@ -46,5 +46,5 @@ const put = `
 
 const select = "select hash from work.passwords where user_id = $1::uuid";
 
-/** Does not overwrite a password that was set meanwhile. */
+/** Replaces the hash, unless another password was set in between. */
 const renew = "update work.passwords set hash = $2 where user_id = $1 and hash = $3";

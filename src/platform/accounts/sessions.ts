@@ -1,4 +1,4 @@
-/** One sign-in of a person in one browser. */
+/** Session of a person in one browser. */
 export type Session = {
   /** Changes whenever the person's rights change: everything running under an earlier id is then ended. */
   id: string;

@@ -17,7 +17,7 @@ export type SweptStore = {
   readUpTo(): Promise<number>;
   /** Returns some blobs that were not put since `before`, in the order of their hashes, after `after` (exclusive); none at the end. */
   untouched(before: string, after: string): Promise<StoredBlob[]>;
-  /** Removes those that have still not been put since `before`, and returns them. */
+  /** Removes the blobs that still have not been put since `before`, and returns them. */
   remove(hashes: readonly string[], before: string): Promise<StoredBlob[]>;
 };
 
@@ -78,7 +78,7 @@ export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgre
  * removed.
  */
 async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore): Promise<void> {
-  // In this order, because events appended meanwhile may be read meanwhile.
+  // The log is read first, because more events may be appended while the blobs are listed.
   const read = await swept.readUpTo();
   const head = await store.head();
   if (head < read)

@@ -4,7 +4,7 @@ import type { Lookup, Resolver } from "./resolver.ts";
 export type NodeResolverOptions = {
   /** `address` or `address:port`; undefined means the system's servers. */
   servers?: readonly string[] | undefined;
-  /** Milliseconds until a server that does not answer is asked again (default 1,500). */
+  /** Milliseconds after which a DNS server that does not answer is queried again (default 1,500). */
   timeoutMs?: number;
   /** Attempts per server (default 2). */
   tries?: number;

@@ -123,7 +123,7 @@ async function reachableBinaries(runAs: RunAs | undefined): Promise<string> {
     await cp(native, unfinished, { recursive: true, verbatimSymlinks: true });
     // An installation made under a strict umask is readable only by its owner.
     await promisify(execFile)("chmod", ["-R", "a+rX", unfinished]);
-    // Another process may have finished the same copy meanwhile: then its copy stays.
+    // Another process may have finished the same copy in between: that copy is then used.
     await rename(unfinished, copy).catch(() => rm(unfinished, { recursive: true, force: true }));
   }
   return join(copy, "bin");

@@ -137,7 +137,7 @@ async function requirePassing(place: ServerDirectories): Promise<void> {
     throw startFailure(place, said);
 }
 
-/** Returns the server that runs on `place`; undefined if none does, whatever files a killed one left. */
+/** Returns the server that runs on `place`; undefined if none runs there, even if a killed server left its files. */
 export async function readPostmaster(place: ServerDirectories): Promise<Postmaster | undefined> {
   const lines = (await readLock(place)).split("\n");
   const pid = Number(lines[0]);

@@ -50,7 +50,7 @@ export type QueueDepths = {
   oldestReadySeconds: ReadonlyMap<string, number>;
   lanesRunning: ReadonlyMap<string, number>;
   lanesSetAside: ReadonlyMap<string, number>;
-  /** Events and timers that processes gave up on. */
+  /** Number of events and timers that processes parked, by process. */
   parked: ReadonlyMap<string, number>;
   draftsSending: number;
   draftsPending: number;

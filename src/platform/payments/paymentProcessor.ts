@@ -65,7 +65,7 @@ export type CheckoutRequest = {
 
 /** An event reported by the processor. Only a hint: the current state is queried (subscriptionsOf). */
 export type ProcessorEvent = {
-  /** Same id in every repetition. */
+  /** Id of the event, the same in every repetition. */
   id: string;
   /** The processor's event type, for example `customer.subscription.updated`. */
   type: string;
@@ -99,7 +99,7 @@ export type PaymentProcessor = {
    * which may have been changed, never had such a customer.
    */
   subscriptionsOf(customerId: string): Promise<ProcessorSubscription[] | "customer_deleted" | "customer_unknown">;
-  /** Ends the subscription at once and refunds its payments. A repeated call changes nothing more. */
+  /** Ends the subscription immediately and refunds its payments. A repeated call changes nothing. */
   cancelAndRefund(subscriptionId: string): Promise<void>;
   /** Parses a call to our webhook. Undefined if its signature is not the processor's or too old, or the body is no event. */
   eventIn(call: { body: Buffer; signature: string | undefined }): ProcessorEvent | undefined;

@@ -39,7 +39,7 @@ export function createSharedClock({ own, sql, log, everyMs = 10_000 }: SharedClo
     const tookMs = own.monotonic() - asked;
     const most = rows[0]!.now.getTime() - askedAt;
     const least = most - tookMs;
-    // Both clocks have whole milliseconds.
+    // Both clocks count whole milliseconds, so a difference of 1 ms is within the bounds.
     if (offsetMs >= least - 1 && offsetMs <= most + 1) return;
     const before = offsetMs;
     offsetMs = Math.round((least + most) / 2);

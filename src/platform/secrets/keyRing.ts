@@ -20,7 +20,7 @@ export type KeyRing = {
 /** Seals a sealed secret with the first key, for the same owner. */
 export type Reseal = (sealed: string, owner: SealedFor) => string;
 
-/** This ring cannot open a sealed secret. The message reveals nothing of it. */
+/** Thrown if this ring cannot open a sealed secret. The message reveals nothing of the secret. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
 }

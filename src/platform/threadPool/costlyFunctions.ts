@@ -13,9 +13,12 @@ export type CostlyFunction<Input, Result> = {
   load(): Promise<(input: Input) => Result>;
   /** Returns the number of characters that it works on. */
   size(input: Input): number;
-  /** Size up to which even the worst input takes 10 ms: it runs at once, on the event loop. */
+  /** Maximum size of an input that takes at most 10 ms in the worst case: it is processed immediately, on the event loop. */
   smallSize: number;
-  /** Size above which it may take longer than a first attempt: it goes to the slow lane, and the other thread stays free for quick jobs. */
+  /**
+   * Maximum size of an input for the quick lane. A larger one may take longer than a first attempt: it goes to the slow lane, and the other
+   * thread stays free for quick jobs.
+   */
   quickSize: number;
 };
 

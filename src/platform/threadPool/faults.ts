@@ -1,6 +1,6 @@
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
-/** Too much work is waiting. Worth a retry. `retryAfter`: seconds. */
+/** Thrown if too much work is waiting. A retry may help. `retryAfter`: seconds. */
 export class TooMuchWork extends Unavailable {
   override readonly name = "TooMuchWork";
   readonly retryAfter = 5;

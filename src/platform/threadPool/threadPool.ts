@@ -11,7 +11,7 @@ export type PoolJob = ThreadTask extends infer Task ? (Task extends unknown ? Om
 export type PoolJobOptions = {
   /** Owner of the work: an identity for mail, a workspace for requests. Owners take turns. */
   turn: string;
-  /** True if the job is known to take long: it goes to the slow lane at once, as a large mail does. */
+  /** True if the job is known to take long, for example a large mail: it goes to the slow lane immediately. */
   slow?: boolean;
   /** Milliseconds that it waits for a thread at most; unlimited if absent. */
   waitMs?: number;

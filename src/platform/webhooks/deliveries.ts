@@ -7,7 +7,7 @@ import type { Page, Window } from "#projections/page.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
 
-/** One attempt. `response_status` null: there was no answer, and `error` says why. */
+/** An attempt to deliver. `response_status` null: there was no answer, and `error` says why. */
 export type WebhookAttempt = {
   /** ISO 8601. */
   at: string;
@@ -17,7 +17,7 @@ export type WebhookAttempt = {
 };
 
 export type NewDelivery = {
-  /** Same id for the same event and webhook, so adding it again changes nothing. */
+  /** Id of the delivery, the same for the same event and webhook, so adding it again changes nothing. */
   id: string;
   webhook_id: string;
   workspace_id: string;
@@ -72,7 +72,7 @@ export type WebhookDeliveries = {
   settle(id: string, attempt: WebhookAttempt, verdict: AttemptResult): Promise<void>;
   /** Cancels all pending deliveries of a webhook. */
   cancel(webhookId: string, reason: string): Promise<void>;
-  /** Retries at once, whatever the earlier outcome. False if this workspace's webhook has no such delivery. */
+  /** Retries immediately, whatever the earlier outcome. False if this workspace's webhook has no such delivery. */
   retry(workspaceId: string, webhookId: string, id: string): Promise<boolean>;
   find(workspaceId: string, webhookId: string, id: string): Promise<ShownDelivery | undefined>;
   /** Newest first. */

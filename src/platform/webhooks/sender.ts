@@ -1,7 +1,7 @@
 /** One delivery as sent. */
 export type WebhookPost = {
   url: string;
-  /** Same id with every attempt. */
+  /** Id of the delivery, the same in every attempt. */
   id: string;
   /** JSON text as signed and sent. */
   body: string;

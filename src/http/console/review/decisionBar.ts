@@ -13,7 +13,7 @@ type Decision = {
   chosen: SelectedDraft;
   card: ReviewCard;
   options: SelectedDraftOptions;
-  /** Its key moves to the button instead of approving: there is a warning to read, or others have to approve too. */
+  /** True if the approve key only moves the focus to the button: there is a warning to read, or other approvers are required too. */
   needsConfirmation: boolean;
 };
 

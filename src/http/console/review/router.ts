@@ -82,8 +82,8 @@ async function withdrawRequest(deps: ConsoleDependencies, visit: PageContext): P
 }
 
 /**
- * Throws version_mismatch if the draft has another version than the one shown, or another content hash, if the form names one: rejecting
- * through the route takes neither.
+ * Throws version_mismatch if the draft has another version, or another content hash than the one in the form. The route to reject takes
+ * neither, so this function checks them.
  */
 async function requireShown(
   deps: ConsoleDependencies,

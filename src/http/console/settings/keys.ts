@@ -49,7 +49,7 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
   ),
 ];
 
-/** All keys of the workspace. One request suffices, because a workspace has at most one page of keys. */
+/** Returns all keys of the workspace. One request suffices, because a workspace has at most one page of keys. */
 const keysOf = async (visit: PageContext): Promise<ShownKey[]> =>
   (await visit.ask("GET /v1/api-keys", { query: { limit: 100 } })).data;
 

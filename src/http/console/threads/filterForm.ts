@@ -4,7 +4,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { ThreadsView } from "./threadsView.ts";
 import { priorityWords, statusWords } from "./threadWords.ts";
 
-/** All filters of the list. The URL uses the API's names, so that a search can be bookmarked. */
+/** Renders all filters of the list. The URL uses the API's names, so that a search can be bookmarked. */
 export function filterForm({ filters, identities, refused }: ThreadsView): Markup {
   const at = (name: string) => ({ name, value: filters[name] ?? "", error: errorAt(refused, name) });
   const usesMore = Object.entries(filters).some(

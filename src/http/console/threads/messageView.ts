@@ -21,7 +21,7 @@ export type MessageView = {
   /** Authentication of a received message; null for a sent one. */
   proof: SenderProof | null;
   attachments: (Attachment & { id: string })[];
-  /** Its HTML, if requested. */
+  /** The message's HTML, if requested. */
   asHtml: Sanitised | null;
 };
 

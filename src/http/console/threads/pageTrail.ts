@@ -1,6 +1,6 @@
 /**
- * Links to older pages of a list and back: each page's URL has its cursor and those of the pages before it. The API makes and checks the
- * cursors.
+ * Links to the older and newer pages of a list. Each page's URL contains its cursor and those of the pages before it. The API creates and
+ * checks the cursors.
  */
 const cursorName = "cursor";
 const trailName = "trail";

@@ -127,7 +127,7 @@ const addressesOf =
     return `${path}?${new URLSearchParams([...kept, [wish, messageId]])}#message-${messageId}`;
   };
 
-/** Unfolds the newest message and those that the URL asks for. */
+/** Returns which messages are unfolded: the newest, and those that the URL names. */
 async function wishesOf(
   deps: ConsoleDependencies,
   { query, principal }: PageContext,

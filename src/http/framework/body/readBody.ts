@@ -13,7 +13,8 @@ import type { Upload } from "./uploads.ts";
 export const atOnceBytes = 256 * 1024;
 
 /**
- * Maximum number of chunks kept before they are joined. Unjoined, a body that arrives byte by byte would take some hundred times its size.
+ * Maximum number of chunks that are stored before they are joined. Unjoined, a body that arrives byte by byte would use some hundred times
+ * its size.
  */
 const mostChunks = 1_000;
 

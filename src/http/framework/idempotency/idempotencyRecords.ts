@@ -40,7 +40,7 @@ export type AnswerRecords = {
   secretOf(post: IdempotentPost, operation: string, sealed: Buffer): Promise<Buffer | undefined>;
   /** Stores the answer of a run. Returns false if another run has taken over. */
   keep(post: IdempotentPost, answer: Answer): Promise<boolean>;
-  /** Ends a run that has no answer to keep: the next request under the key runs at once. False if another run has taken over. */
+  /** Ends a run without a stored answer: the next request under the key then runs immediately. False if another run has taken over. */
   release(post: IdempotentPost): Promise<boolean>;
 };
 

@@ -1,4 +1,4 @@
-/** One request in progress. */
+/** A request in progress. */
 export type RequestInFlight = {
   readonly keyId: string;
   /** Aborted when its key is revoked. */
@@ -22,9 +22,7 @@ export type RequestsInFlight = {
 
 type Running = RequestInFlight & { revoke(): void; excepted: boolean };
 
-/**
- * Milliseconds for which a revocation is kept in memory. Later requests are refused by the look-up of their key or session.
- */
+/** Milliseconds for which a revocation is kept in memory. Later requests are refused when their key or session is looked up. */
 const rememberedMs = 86_400_000;
 
 /** `now`: monotonic milliseconds. */

@@ -41,8 +41,8 @@ export const peoplesScopes = {
 export type Scope = KeyScope | keyof typeof peoplesScopes;
 
 /**
- * Scopes that a new key gets only if they are listed: each lets its holder extend the rights of others, or read who the members are.
- * `first`: true if a workspace's first key gets it anyway.
+ * Scopes that a new key gets only if they are listed: each of them lets its holder extend the rights of others, or read the list of
+ * members. `first`: true if a workspace's first key gets the scope anyway.
  */
 const byNameOnly: Partial<Record<KeyScope, { first: boolean }>> = {
   "write:approvals": { first: true },
@@ -54,7 +54,7 @@ const byNameOnly: Partial<Record<KeyScope, { first: boolean }>> = {
 /** Names of these scopes, for the documentation. */
 export const namedScopes = Object.keys(byNameOnly) as KeyScope[];
 
-/** Scopes of a new key if none are listed: those of its creator, without the ones that must be listed. */
+/** Returns the scopes of a new key if none are listed: those of the creator's key, except the ones that must be listed. */
 export const defaultScopes = (makers: readonly string[]): KeyScope[] =>
   allScopes.filter((scope) => makers.includes(scope) && byNameOnly[scope] === undefined);
 

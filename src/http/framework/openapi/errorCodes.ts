@@ -4,7 +4,7 @@ import type { Route } from "../route.ts";
 /** An error that a route may answer. `conflict`: set for invalid_request with status 409, says when it occurs. */
 export type DocumentedError = { code: ErrorCode; status: number; conflict?: string };
 
-/** All errors of a route: those it declares, and those common to routes of its kind. */
+/** Returns all errors of a route: the declared ones, and those common to routes of its kind. */
 export function errorsOf(route: Route): DocumentedError[] {
   const { conflict } = route.options;
   const own = [...new Set(codesOf(route))].map((code) => ({ code, status: statuses[code] }));

@@ -32,7 +32,7 @@ export function exampleOf(schema: Json, schemas: Schemas, name = ""): unknown {
   }
 }
 
-/** True for a schema that only lists required fields, as `{required: [...]}` in a union does; it says nothing about the value. */
+/** True for a schema that only lists required fields, like `{required: [...]}` in a union; such a schema says nothing about the value. */
 const onlyRequires = (schema: Json): boolean => Object.keys(schema).join() === "required";
 
 function object(schema: Json, schemas: Schemas): Json {

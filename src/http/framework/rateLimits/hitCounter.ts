@@ -8,7 +8,7 @@ export type Hits = { hits: number; resetsAt: Date };
 /** Counts hits per key in windows that begin with the first hit; exact across instances. Throws Unavailable. */
 export type HitCounter = { hit(key: string): Promise<Hits> };
 
-/** A counter that can take a hit back. For limits on failures: the hit is counted before the outcome is known. */
+/** A counter that can undo a hit, for limits on failures: the hit is counted before the outcome is known. */
 export type ForgivingCounter = HitCounter & { forgive(key: string): Promise<void> };
 
 type Waiting = { key: string; resolve(hits: Hits): void; reject(error: unknown): void };

@@ -8,7 +8,7 @@ import { addressOf } from "./unauthenticatedLimits.ts";
 /** Requests a minute by class; a class that is "off" or absent is not limited. */
 export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefined };
 
-/** All keys of a workspace together have this many times the rate of one key. */
+/** Rate of all keys of a workspace together, as a multiple of the rate of one key. */
 export const keysPerWorkspace = 5;
 
 export type CountedRequest = { request: Request; response: Response; key: KeyPrincipal | undefined };

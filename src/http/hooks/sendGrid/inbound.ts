@@ -15,7 +15,8 @@ export type SendGridInboundOptions = {
   /** If set, posts must be signed too. */
   publicKey: string | undefined;
   /**
-   * True if SendGrid delivers mail here, or may: without a configured secret posts get 503, so that SendGrid keeps them until one is set.
+   * True if SendGrid is expected to deliver mail here. Without a configured secret its posts get 503, so that SendGrid keeps the mail until
+   * a secret is set.
    */
   isExpected: boolean;
   /** True if the disk is too full to accept mail. */

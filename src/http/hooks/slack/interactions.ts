@@ -179,7 +179,7 @@ async function decide(
     async after() {
       const view = await options.find(token).catch(() => undefined);
       const sentence = sentenceOf(result, press, view);
-      // Others must still approve with these buttons, or this person may decide again.
+      // Other approvers still need these buttons, or this person may decide again.
       if (keepsButtons(result)) return options.replies.tell(responseUrl, { sentence });
       await options.replies.conclude(responseUrl, { sentence, threadSubject: view?.threadSubject ?? "" });
     },

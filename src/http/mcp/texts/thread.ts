@@ -85,7 +85,7 @@ const answering = (thread: WireThread, newestMessageId: string | null): string =
     ? "It has no received message yet."
     : `To answer it: submit_draft with thread_id ${thread.id}, identity_id ${thread.identity_id}, based_on_message_id ${newestMessageId} (newest_message_id).`;
 
-/** Selects and shortens messages: the newest has the most room, and what it does not use is available to older ones. */
+/** Selects and shortens messages: the newest may have the most characters, and older ones may use those that it leaves free. */
 function shownMessages(messages: readonly WireMessage[]): MessageShown[] {
   const byId = new Map(messages.map((message) => [message.rfc_message_id, message]));
   const texts = earlierTexts(messages);

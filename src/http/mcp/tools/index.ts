@@ -7,7 +7,7 @@ import { reply } from "./reply.ts";
 import { waitForDecision } from "./waitForDecision.ts";
 import { whoami } from "./whoami.ts";
 
-/** All tools. None approves: only people do. */
+/** All tools. No tool approves: only people approve. */
 export const tools: readonly Tool[] = [
   ...[whoami, listThreads, readThread, readAttachment],
   ...[submitDraft, reviseDraft, getDraft, waitForDecision, sendDraft, reply],

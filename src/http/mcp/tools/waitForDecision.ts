@@ -42,8 +42,8 @@ const isUndecided = ({ status, newer_message_id, changes_requested }: WireDraft)
   status === "pending" && newer_message_id === null && changes_requested === null;
 
 /**
- * Resolves with the draft when it is decided, at the timeout, or when another request takes its place. Holds no database connection
- * meanwhile.
+ * Resolves with the draft when it is decided, at the timeout, or when another request takes this one's place. Holds no database connection
+ * while it waits.
  */
 async function decided(
   call: ToolCall<{ draft_id: string; timeout_seconds: number }>,

@@ -56,7 +56,7 @@ function asUnknown(error: unknown): undefined {
   if (!(error instanceof TaskFault)) throw error;
 }
 
-/** Wraps a resolver with a total time limit. Only time with a look-up under way counts: time spent on other mails does not. */
+/** Wraps a resolver with a limit on the total time of its look-ups. Time spent on other mails does not count. */
 function withOwnTimeout(
   resolver: Resolver,
   { clock, timeMs }: { clock: Pick<Clock, "monotonic">; timeMs: number },

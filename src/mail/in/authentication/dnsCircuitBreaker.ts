@@ -12,8 +12,8 @@ const failures = 3;
 const maxZones = 10_000;
 
 /**
- * Circuit breaker for DNS: if the servers of a registered domain do not answer, further queries for it fail at once for a minute. Any
- * answer, whatever it says, closes the breaker.
+ * Circuit breaker for DNS: if the servers of a registered domain do not answer, further queries for that domain fail immediately for a
+ * minute. Any answer, positive or negative, closes the breaker.
  */
 export function dnsCircuitBreaker(resolver: Resolver, clock: Pick<Clock, "monotonic">): Resolver {
   const silent = new LRUCache<string, { failures: number; at: number }>({ max: maxZones });

@@ -5,13 +5,13 @@ import type { DnsAnswer, DnsQuestion, Findings, ReceivedMail, ResultOrQuestions,
 
 export type MailVerifier = {
   /**
-   * Returns undefined if the checks could not be completed, whatever the mail does to the verifier. Each look-up of `resolver` must end
-   * in bounded time. Never rejects because of the mail.
+   * Checks the mail. Returns undefined if the checks could not be completed. Each look-up of `resolver` must end in bounded time. Never
+   * rejects because of the mail's content.
    */
   verify(mail: ReceivedMail, resolver: Resolver): Promise<Findings | undefined>;
 };
 
-/** SPF makes its queries one after the other; no honest record needs this many rounds. */
+/** Maximum number of rounds of DNS look-ups. SPF needs its queries one after the other; no honest record needs this many. */
 const maxRounds = 40;
 
 /** Findings for an overloaded header. Such a mail never proves anything. */
@@ -82,7 +82,7 @@ function firstOfSpf({ envelopeFrom, remote }: SmtpSender): DnsQuestion[] {
 }
 
 const isDomain = /^([a-z0-9_-]+\.)+[a-z][a-z0-9-]*$/;
-/** Longest DNS name, in characters. */
+/** Maximum number of characters of a DNS name. */
 const longestName = 253;
 
 /** Repeats the work, each time with the DNS answers it lacked, until it has a result. */

@@ -128,7 +128,7 @@ function dkimResult({ status, signingHeaders, algo }: any): DkimResult {
   return status.underSized || /sha1$/i.test(algo) ? "neutral" : "pass";
 }
 
-/** Names of the fields that are really signed: of those in `h=` the library keeps one per occurrence found in the mail. */
+/** Returns the names of the signed fields: of the fields in `h=`, the library keeps one for each occurrence in the mail. */
 const signedFields = ({ signingHeaders }: any): string[] => signingHeaders.keys.toLowerCase().split(/:\s*/);
 
 /**

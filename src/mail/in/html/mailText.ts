@@ -89,7 +89,7 @@ export function readMailHtml(html: string): MailText {
     for (let begun = cell; begun && begun.line === undefined; begun = begun.around) begun.line = line;
   }
 
-  /** A cell begins on the line of its row, whatever blocks it begins with. */
+  /** A cell starts on the line of its row, whatever block is at its start. */
   function breakLine(count: 1 | 2): void {
     const { cell, look } = top();
     if (!isHidden(look) && !(cell && cell.line === undefined)) lines.breakLine(count);

@@ -59,7 +59,7 @@ export type RunPlaces = readonly number[];
 
 /** Runs in a mail that may be tokens of approval links. The caller looks them up; nothing is queried here. */
 export type MailRuns = {
-  /** Distinct runs, up to a limit. Those of the bodies come first. */
+  /** Distinct runs, up to a limit. Runs from the bodies are first. */
   found: string[];
   /** Places of the runs in the bodies, by index in `found`. */
   places: { text: RunPlaces; html: RunPlaces; extracted: RunPlaces };

@@ -32,7 +32,7 @@ export function decodeWords(value: string): string {
   return written.join("") + value.slice(end);
 }
 
-/** Decodes the words, those of one charset together. */
+/** Decodes words; adjacent words of one charset are decoded together. */
 function decoded(words: readonly EncodedWord[]): string[] {
   const groups: { charset: string; bytes: Buffer[] }[] = [];
   for (const { charset, bytes } of words) {

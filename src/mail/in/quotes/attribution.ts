@@ -1,4 +1,4 @@
-/** Longest line that can introduce a quotation. */
+/** Maximum number of characters of a line that introduces a quotation. */
 const maxLength = 300;
 /** Line length above which a mail program breaks lines. */
 const usualWidth = 70;

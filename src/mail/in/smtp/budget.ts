@@ -54,7 +54,7 @@ export function createBudget(
   return {
     fits(sender, identity, messages) {
       const spent = current(`${sender} ${identity}`);
-      // One byte more: a full window accepts nothing.
+      // Asks for one more byte, because a full window accepts nothing.
       const over = isOver(spent, { messages, bytes: 1 });
       if (over) tell(sender, identity, spent);
       return !over;

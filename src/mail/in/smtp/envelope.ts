@@ -13,8 +13,8 @@ export type Envelopes = {
   /** Called at RCPT. Throws Reply 550 if no identity has the address, 452 over the budget, 451 if the workspace has no room. */
   add(recipient: NamedRecipient, envelope: SessionEnvelope): Promise<void>;
   /**
-   * Called after the final dot, when recipients may be gone: looks up each identity once more. One reply covers all recipients, so if
-   * only some are gone, the sender is asked to retry and learns at RCPT which. Throws Reply 550, 451.
+   * Called after the final dot: looks up each recipient's identity once more, because it may have been deleted since. One reply covers all
+   * recipients, so if only some are gone, the sender is asked to retry and learns at RCPT which. Throws Reply 550, 451.
    */
   lookAgain(taken: readonly NamedRecipient[]): Promise<MailTransaction["recipients"]>;
   /**

@@ -2,7 +2,7 @@ import { createTally } from "#src/platform/tally.ts";
 
 /** Bytes held at this moment, per holder and in total. */
 export type HeldBytes = {
-  /** Counts this many more bytes for the holder. If a limit forbids that, counts none and returns the limit's name. */
+  /** Counts `bytes` more for the holder. If a limit forbids that, counts nothing and returns the limit's name. */
   take(holder: string | undefined, bytes: number): "taken" | "no_room" | "no_room_for_holder";
   giveBack(holder: string | undefined, bytes: number): void;
 };

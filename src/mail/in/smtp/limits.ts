@@ -4,7 +4,7 @@ import type { ContentPace } from "./pace.ts";
 export type PublicLimits = ContentPace & {
   /** Concurrent connections. */
   connections: number;
-  /** Longest session in milliseconds; a mail under way at the end is still finished. */
+  /** Maximum length of a session in milliseconds; a mail that is being received then is still completed. */
   sessionMs: number;
   /** Bytes of mail being received or stored, over all its connections. */
   bytesInFlight: number;

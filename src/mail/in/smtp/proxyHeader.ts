@@ -9,7 +9,7 @@ type ProxiedClient = string | undefined;
  */
 type HeaderProgress = { client: ProxiedClient; length: number } | "needs more";
 
-/** Longest line of version 1, including its line end. */
+/** Maximum number of bytes of a version 1 line, including its line end. */
 const longestLine = 107;
 /** First bytes of version 2, which no line protocol can begin with. */
 const signature = Buffer.from("0d0a0d0a000d0a515549540a", "hex");

@@ -15,7 +15,7 @@ export type SessionPeers = {
   whileReceiving<T>(id: string, work: () => Promise<T>): Promise<T>;
   namedNobody(id: string): void;
   tooSlow(id: string): void;
-  /** Ends all sessions; one that is receiving a mail ends as soon as the mail is stored. */
+  /** Ends all sessions; a session that is receiving a mail ends when the mail is stored. */
   close(): void;
 };
 

@@ -3,8 +3,8 @@ const marks = /^>(?: ?>)*/;
 const signatureLine = "-- ";
 
 /**
- * Joins lines that a mail program has broken (RFC 3676): a line that ends in a blank continues in the next one of the same quotation
- * depth. A blank line ends a paragraph, and so does the line above a signature. `delSp`: the blank was added for the break.
+ * Joins lines that a mail program has broken (RFC 3676): a line that ends in a blank continues in the next line of the same quotation
+ * depth. A blank line ends a paragraph, and so does the line above a signature. `delSp`: true if the mail program added that blank.
  */
 export function unflowed(text: string, { delSp }: { delSp: boolean }): string {
   const lines: string[] = [];

@@ -17,10 +17,10 @@ export function saysMoreThan(text: string, other: string): boolean {
 
 /** Matches what is not prose: link targets, and descriptions of pictures. */
 const besides = /\[(?:https?:|mailto:|tel:|image\b)[^\]]*\]|\bhttps?:\/\/\S+/gi;
-/** Minimum number of words in a line that counts; shorter lines are labels and greetings. */
+/** Minimum number of words of a line that is compared; shorter lines are labels and greetings. */
 const fewestWords = 3;
 
-/** Returns the lines of a text that another one lacks: the lines in which most pairs of adjacent words do not occur in the other text. */
+/** Returns the lines of `text` that `other` lacks: the lines in which most pairs of adjacent words do not occur in `other`. */
 export function linesMissingIn(other: string, text: string): string[] {
   const known = new Set(pairsOf(other.slice(0, readLength)));
   return text

@@ -4,7 +4,7 @@ export type QuotaName = "notices" | "approvals";
 /** Maximum number of mails per hour for each quota: to one mailbox from all workspaces, and from one workspace to all mailboxes. */
 export type NotificationQuotaLimits = Readonly<Record<QuotaName, { mailbox: number; workspace: number }>>;
 
-/** One mail about to be sent. A repetition of the same attempt counts once. `mailbox`: see mailboxOf. */
+/** A mail to be sent. A repetition of the same attempt counts once. `mailbox`: see mailboxOf. */
 export type CountedMail = { attemptId: string; measure: QuotaName; mailbox: string; workspaceId: string };
 
 /** `isNew`: this call counted the mail, no earlier one. `inMs`: milliseconds until a place is free, if no other mail takes it. */

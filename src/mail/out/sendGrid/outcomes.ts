@@ -2,7 +2,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { HandOverOutcome } from "#src/mail/mailProvider.ts";
 import type { ApiAnswer } from "./wire.ts";
 
-/** Longest wait that an answer can impose, in seconds. */
+/** Maximum number of seconds that an answer can make the service wait. */
 const longestWait = 86_400;
 
 /**

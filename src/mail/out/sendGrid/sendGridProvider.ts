@@ -97,7 +97,7 @@ export function createSendGridProvider(options: SendGridOptions): MailProvider {
     return outcome ?? unwritable;
   }
 
-  /** Last step, with everything slow done: asks whether the mail may be sent, and writes it at once. */
+  /** Last step, after all slow ones: checks that the mail may still be sent, and writes it immediately. */
   async function give(
     socket: Socket,
     { path, body }: { path: string; body: Buffer },

@@ -7,7 +7,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 export type WireTimeouts = {
   /** From the name's resolution to an encrypted connection. */
   readyMs: number;
-  /** Longest time without a byte written or read, until the request is written. */
+  /** Maximum number of milliseconds without a byte written or read, until the request is written. */
   idleMs: number;
   /** From the last byte of the request to the end of the answer. Long: giving up early turns a good outcome into an unknown one. */
   answerMs: number;
@@ -38,7 +38,7 @@ export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">)
       reject(new Unavailable(`SendGrid cannot be reached: ${reason}`));
     };
     const timer = setTimeout(() => fail(`not ready within ${readyMs} ms`), readyMs);
-    // This listener stays: an error on an idle connection would otherwise end the process.
+    // The listener is never removed: without it an error on an idle connection would end the process.
     socket.on("error", (error) => fail(codeOf(error)));
     socket.once("close", () => fail("connection closed"));
     socket.once(tls ? "secureConnect" : "connect", () => {

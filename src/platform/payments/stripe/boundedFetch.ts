@@ -32,7 +32,7 @@ export const boundedFetch =
       return value === null ? [] : [[name, value]];
     });
     const body = answer.ok || saysWhatFailed(text) ? text : JSON.stringify({ error: { type: "api_error" } });
-    // Such a failure counts as a server error, whatever its status.
+    // An answer without a readable error counts as a server error, whatever its status.
     const status = body === text ? answer.status : Math.max(answer.status, 500);
     return new Response(body, { status: status === 204 || status === 304 ? 502 : status, headers: known });
   };

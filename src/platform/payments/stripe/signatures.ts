@@ -14,7 +14,7 @@ export function signedContent(
     try {
       return Stripe.webhooks.constructEvent(body, signature, secret, toleranceSeconds, undefined, nowMs);
     } catch {
-      // This secret did not sign it.
+      // The event was not signed with this secret: try the next one.
     }
   }
   return undefined;
