@@ -17,10 +17,13 @@ import { type StoppableServer, startStoppableServer } from "#test/support/stoppa
 import { approvalLink, type Client, createClient, until } from "../scripts/support/client.ts";
 
 const customer = "ada@customer.example";
-/** How long each caller pauses between two requests. */
+/** Milliseconds between two requests of a caller. */
 const pauseMs = inFull ? 60 : 700;
 const draftsPressed = inFull ? 3 : 2;
-/** An outage lasts until everybody has been told, which a busy machine takes its time for; the press that counts comes after it. */
+/**
+ * Milliseconds in which the decisive press must succeed. An outage lasts until every caller has been answered, which takes long on a busy
+ * machine; this press follows after it.
+ */
 const pressedWithinMs = 300_000;
 
 const settings = {
@@ -34,10 +37,10 @@ const settings = {
 type Answer = { status: number; retryAfter: string | null; body: string };
 type Seen = Record<"read" | "write" | "page" | "ready" | "alive" | "mail", Answer[]>;
 
-/** What a caller of every kind is answered, again and again, while something happens. */
+/** Callers of every kind, which repeat their requests during a fault and record the answers. */
 class Callers {
   readonly seen: Seen = { read: [], write: [], page: [], ready: [], alive: [], mail: [] };
-  /** Subjects of mails that were told 250, and ids of drafts that were told 201. */
+  /** Subjects of the mails that were answered 250, and ids of the drafts that were answered 201. */
   readonly mails: string[] = [];
   readonly drafts: string[] = [];
   readonly #world: World;
@@ -106,18 +109,18 @@ async function asked(url: string, init: RequestInit = {}): Promise<Answer> {
   };
 }
 
-/** In a process of its own, or in this one: then mocha tells what would have ended the process. */
+/** The service, in a separate process or in this one; in this process mocha reports errors that would end the process. */
 type Service = Pick<TestService, "url" | "smtpPort" | "stop"> & Partial<Pick<TestService, "exitCode">>;
 
-/** A service with an approver asked about some drafts, ready for something bad to happen. */
+/** A service with drafts about which an approver was asked, before a fault. */
 class World {
   readonly service: Service;
   readonly apiKey: string;
   readonly client: Client;
   identity!: { id: string; email_address: string };
-  /** What a draft answers. */
+  /** Ids of the message that each draft answers. */
   basis!: { thread_id: string; identity_id: string; based_on_message_id: string };
-  /** An approval link that nobody presses. */
+  /** An approval link that no approver presses. */
   link!: string;
 
   constructor(service: World["service"], apiKey: string) {
@@ -163,13 +166,13 @@ class World {
     }
   }
 
-  /** Lets `happen` while callers of every kind ask and approvers press; then everything must be as it was promised. */
+  /** Runs `happen` while callers of every kind send requests and approvers press; then checks every promise that was made. */
   async survive(happen: () => Promise<void>): Promise<void> {
     const drafts = await Promise.all(Array.from({ length: draftsPressed }, () => this.#asked()));
     const callers = new Callers(this);
     await sleep(300);
     const pressing = Promise.all(drafts.map(({ draft }, index) => sleep(150 * index).then(() => this.#press(draft))));
-    // Told of below, once what happened is over.
+    // A failure of the presses is reported below, after the fault.
     pressing.catch(() => {});
     try {
       await happen();
@@ -189,7 +192,7 @@ class World {
     for (const { id, text } of drafts) await this.#endsOnce(id, text);
   }
 
-  /** An approver who is told to try again does. */
+  /** Presses the link, and repeats the press if the answer asks for a retry. */
   async #press(link: string): Promise<void> {
     const told: string[] = [];
     const count = async (): Promise<boolean> => {
@@ -197,7 +200,7 @@ class World {
       const unreached = (error: unknown) => ({ status: 0, page: `<h1>${error}</h1>` });
       const { status, page } = await this.client.press(link, "approve").catch(unreached);
       told.push(`${status} ${/<h1[^>]*>([^<]*)/.exec(page)?.[1]} after ${Math.round(performance.now() - since)} ms`);
-      // After 2 s a busy machine's hand-over is cut off, and what is not known to have left is not tried again.
+      // On a busy machine the hand-over is interrupted after 2 s, and a mail whose outcome is unknown is not sent again.
       return status === 200 || /Already approved|Approved, but it could not be delivered/.test(page);
     };
     await until("the press to count", count, pressedWithinMs).catch((error) => {
@@ -205,7 +208,7 @@ class World {
     });
   }
 
-  /** Sent, and there once; or not known to be sent, and there once at most. */
+  /** Expects that the draft is sent and its mail exists once; or that its outcome is unknown and its mail exists at most once. */
   async #endsOnce(id: string, text: string): Promise<void> {
     const draft = await until(`draft ${id} to end`, async () => {
       const { body } = await this.client.api(`GET /v1/drafts/${id}`);
@@ -276,7 +279,7 @@ describe("outages of PostgreSQL", function () {
     let server: StoppableServer;
     let world: World;
 
-    // On the same data, without the service that would start it again.
+    // Starts PostgreSQL on the same data, without the service that would restart it.
     before(async () => {
       await service.stop();
       server = await startStoppableServer(dataDir);
@@ -294,8 +297,8 @@ describe("outages of PostgreSQL", function () {
     });
 
     /**
-     * Those who come while the server is away are told so before it is back: nobody waits for it. `waits`: but who hands over a mail. Called when it
-     * is away; `comeBack` is called when they have been told.
+     * Expects that all callers are answered while the server is away, and that none waits until it is back; with `waits`, SMTP senders may
+     * wait. Called when the server is away; `comeBack` is called when all callers were answered.
      */
     async function expectEverybodyNotices(comeBack: () => Promise<void>, { waits = false } = {}): Promise<void> {
       const callers = new Callers(world);
@@ -308,9 +311,9 @@ describe("outages of PostgreSQL", function () {
         .finally(() => callers.stop());
       expectOnlyPromisedAnswers(seen);
       for (const kind of ["read", "write", "page"] as const) expect(seen[kind][0]!.status, kind).to.equal(503);
-      // Who hands over a mail is let wait some seconds: one that was stored after all is told 250.
+      // An SMTP sender may wait some seconds: a mail that was stored after all is answered 250.
       expect(seen.mail[0]!.status).to.be.oneOf(waits ? [250, 451] : [451]);
-      // What was found out is told for a second, and the read models may still be catching up with what was before.
+      // The readiness check caches its result for a second, and the read models may still be catching up with earlier events.
       const notReady = seen.ready.filter(({ status }) => status === 503);
       expect(notReady.flatMap(({ body }) => JSON.parse(body).not_ready)).to.include("database");
     }
@@ -346,13 +349,13 @@ describe("outages of PostgreSQL", function () {
       });
     });
 
-    /** The postmaster, so that it starts no other, and all its children, which are not asked to go away. Answers their ids. */
+    /** Suspends the postmaster, so that it starts no further backends, and all its children. Returns their process ids. */
     async function stopProcesses(): Promise<number[]> {
       const pid = await server.pid();
       process.kill(pid, "SIGSTOP");
       await until("the postmaster to stop", async () => (await readFile(`/proc/${pid}/stat`, "utf8")).includes(") T "));
       const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
-      // One that ends meanwhile stays until the postmaster has heard of it: none of the ids is another's.
+      // A child that ends now stays a zombie until the postmaster reads its exit, so none of the ids is reused.
       const stopped = [pid, ...children.trim().split(" ").map(Number)];
       for (const each of stopped) process.kill(each, "SIGSTOP");
       return stopped;

@@ -162,7 +162,7 @@ describe("the handling of a command", () => {
       expect([await holds(marks.missing, begunAt), asked.splice(0)]).to.deep.equal([false, [3_101, 2_601]]);
       expect(await holds(marks.tooOld, begunAt)).to.equal(false);
       asked.splice(0);
-      // Where it is not known when the operation began, nothing is left out; a page that its bytes cut short leaves no gap.
+      // If the beginning of the operation is unknown, no event is skipped; a page that is shortened by its bytes leaves no gap.
       store.readPage = (stream, { from, events }) =>
         log.readPage(stream, { from, events: Math.min(events, 7), bytes: 1e9 });
       expect([

@@ -4,7 +4,7 @@ import { Rejected } from "#streams/decider.ts";
 
 const email = "anna.lindqvist@harbour-logistics.example";
 
-/** Why it is refused; undefined if it is not. */
+/** Returns why the password is refused; undefined if it is accepted. */
 function reasonOf(password: string): string | undefined {
   try {
     requireGoodPassword(password, { email });
@@ -75,7 +75,7 @@ describe("a password", () => {
     const own = (length: number) => `my own words: ${of(length - 14)}`;
     expect(reasonOf(own(256))).to.equal(undefined);
     expect(reasonOf(own(257))).to.include("12 to 256");
-    // Eleven characters as they are typed, more as they are compared; and the other way round.
+    // This password has eleven characters as typed and more as compared; the next one is the reverse.
     expect(reasonOf("\ufb03 kvzjmwhdp")).to.equal(undefined);
     expect(reasonOf(`${"u\u0308".repeat(6)}kvzjm`)).to.include("12 to 256");
     expect(reasonOf("\ufdfa".repeat(20))).to.include("12 to 256");

@@ -4,7 +4,7 @@
  */
 export type ContractRow = {
   id: string;
-  /** What the contract says there, shortened. */
+  /** Text of the contract's row, shortened. */
   says: string;
   /** Why no test proves it yet, where it is left to a later part of the product. */
   later?: string;

@@ -4,10 +4,13 @@ import { keepAppendsAtomic } from "#src/eventStore/atomicBatches.ts";
 import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
 
-/** How the log is brought: so many events a batch (0: only the position moves on). */
+/** Sizes of the batches in which the log delivers the events (0: only the position moves). */
 type Cuts = readonly number[];
 
-/** What comes of these events, cut so, and of what is read after them; each batch is consumed before the next is asked for. */
+/**
+ * Returns the batches that result from these events, delivered in such batches, and from the events read after them. Each batch is consumed
+ * before the next one is requested.
+ */
 async function read(events: readonly Recorded[], cuts: Cuts): Promise<Batch[]> {
   async function* brought(): AsyncGenerator<Batch> {
     let at = 0;
@@ -51,7 +54,7 @@ describe("The events of one append", () => {
       fc.record({ size: fc.integer({ min: 1, max: 5 }), stream: fc.nat(2), told: fc.constantFrom(true, true, false) }),
       { minLength: 1, maxLength: 12 },
     );
-    // Above 0: a batch that brings nothing comes only where nothing is on its way.
+    // At least 1: an empty batch is delivered only if no event is on its way.
     const cuts = fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(appends, cuts, async (sizes, brought) => {

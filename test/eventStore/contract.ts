@@ -6,7 +6,7 @@ import { readContract } from "./contract/read.ts";
 import { subscribeContract } from "./contract/subscribe.ts";
 import type { LogUnderTest } from "./contract/underTest.ts";
 
-/** What every adapter of the event store port does. One log serves the whole suite. */
+/** Requirements for every adapter of the event store port. One log serves the whole suite. */
 export function eventStoreContract(name: string, makeLog: () => Promise<LogUnderTest>): void {
   describe(`${name}: the event store's contract`, () => {
     let log: LogUnderTest | undefined;

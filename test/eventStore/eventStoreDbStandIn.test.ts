@@ -4,7 +4,7 @@ import { maxAppendSize } from "#test/support/eventStoreDbStandIn/log.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { errorOf } from "./contract/support.ts";
 
-/** What the stand-in stands in for: the same things were seen on a real server under this client. */
+/** The behaviour that the stand-in imitates: the same results were observed on a real server with this client. */
 describe("EventStoreDB stand-in, seen by the bare client", () => {
   let server: EventStoreDbStandIn;
   let client: EventStoreDBClient;

@@ -42,7 +42,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", () => {
     await liveSubscriptions();
     const stream = newStream("draft");
     const bursts = upTo(3).map(() => newEvents(burstOf));
-    // A burst may take a busy machine longer than the store here waits for an answer.
+    // On a busy machine a burst may take longer than this store's default timeout.
     const patient = createEventStoreDbStore({ connectionString: server.url, timeoutMs: 60_000 });
     for (const [index, burst] of bursts.entries()) await patient.append(stream, index * burstOf - 1, burst);
     await patient.close();

@@ -7,7 +7,7 @@ import { approvalLink, type Client, createClient, until } from "../../scripts/su
 
 const customer = "ada@customer.example";
 
-/** As operators start it: from its settings alone, in a process of its own. */
+/** Starts the service as operators do: in a separate process, from its settings alone. */
 describe("The service as a process on EventStoreDB", () => {
   const server = new EventStoreDbStandIn();
   const ring = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
@@ -26,7 +26,7 @@ describe("The service as a process on EventStoreDB", () => {
   const start = (): Promise<TestService> =>
     startService({ database, env: { EVENT_STORE_URL: server.url, SECRETS_KEYS: ring } });
 
-  /** A customer's mail comes in, a draft answers it, and its approver is asked. */
+  /** Delivers a customer's mail, submits a draft that answers it, and waits until the approver was asked. */
   async function asked(client: Client, identity: any) {
     const subject = `Order ${randomUUID()}`;
     await client.mail({ from: customer, to: identity.email_address, subject, text: "Where is it?" });
@@ -44,7 +44,7 @@ describe("The service as a process on EventStoreDB", () => {
     return { id, text, link: approvalLink(asking, "approve") };
   }
 
-  /** The approver presses, and the answer leaves. */
+  /** Approves through the link, and waits until the reply is sent. */
   async function answered(client: Client, { id, link }: { id: string; link: string }): Promise<void> {
     await client.press(link, "approve");
     await until("sent", async () => (await client.ask(`GET /v1/drafts/${id}`)).status === "sent");
@@ -65,7 +65,7 @@ describe("The service as a process on EventStoreDB", () => {
 
     service = await start();
     const again = createClient({ ...service, apiKey });
-    // It listens on another port now.
+    // The restarted service listens on another port.
     await answered(again, { id, link: link.replace(/^https?:\/\/[^/]+/, service.url) });
     for (const to of ["approver@example.com", customer]) expect(await copies(again, { to, text }), to).to.equal(1);
   });

@@ -24,11 +24,11 @@ import { approvalLink, type Client, createClient, type OutboxMail, until } from 
 
 const customer = "ada@customer.example";
 
-/** The service on a log in EventStoreDB, and the same parts once more to look with. */
+/** The service on an event log in EventStoreDB, and a second set of the same parts for the test to read with. */
 class World {
   database!: TestDatabase;
   service!: SecondInstance;
-  /** What the service logs. */
+  /** Lines that the service logs. */
   readonly lines: string[] = [];
   composition!: Composition;
   client!: Client;
@@ -72,7 +72,7 @@ class World {
     return createClient({ ...this.service, apiKey: key });
   }
 
-  /** How far each read model and each process says that it is. */
+  /** Returns the position that each read model and each process reports. */
   async checkpoints(): Promise<Map<string, number>> {
     const { rows } = await this.composition.database.query<{ name: string; position: number }>(
       "select name, position from work.checkpoints union all select name, planned from work.planned",
@@ -87,7 +87,7 @@ class World {
   }
 }
 
-/** A customer's question on its thread, and a draft about it whose approver has been asked. */
+/** Delivers a customer's question, and submits a draft about it whose approver was asked. */
 async function draftAsked(world: World, identity: any, subject = `Order ${randomUUID()}`) {
   const { client } = world;
   await patiently(() => client.mail({ from: customer, to: identity.email_address, subject, text: "Where is it?" }));
@@ -102,7 +102,7 @@ async function submit({ client }: World, identity: any, { id }: { id: string }) 
   const { messages } = await patiently(() => client.ask(`GET /v1/threads/${id}`));
   const newest = messages.findLast((message: any) => message.direction === "inbound");
   const text = `Here it is: ${randomUUID()}`;
-  // One that was answered 503 may have been recorded all the same: asked again under its key, it is no second draft.
+  // A submission that was answered 503 may have been recorded: repeated under its key, it makes no second draft.
   const key = { "idempotency-key": randomUUID() };
   const about = { thread_id: id, identity_id: identity.id, based_on_message_id: newest.id, body_text: text };
   const draft = await patiently(() => client.ask("POST /v1/drafts", about, key));
@@ -117,7 +117,7 @@ const outbox = (client: Client): Promise<OutboxMail[]> => client.outbox();
 const sentCopies = async (client: Client, text: string): Promise<number> =>
   (await outbox(client)).filter((mail) => mail.to.includes(customer) && mail.text.includes(text)).length;
 
-/** Says what happened to one that does not, and to its attempts. */
+/** Waits until the draft has the wanted status. Otherwise fails with the history of the draft and its attempts. */
 async function reaches(world: World, { id, timeoutMs }: { id: string; timeoutMs?: number }, wanted: string) {
   const look = async () => (await world.client.api(`GET /v1/drafts/${id}`)).body.status === wanted;
   await until(`draft ${id} to be ${wanted}`, look, timeoutMs).catch(async (error: Error) => {
@@ -130,7 +130,7 @@ async function reaches(world: World, { id, timeoutMs }: { id: string; timeoutMs?
   });
 }
 
-/** A caller that is told to try again later does. */
+/** Repeats a request that is answered with the advice to retry. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -153,7 +153,7 @@ async function expectReadModelsEqualAReplay({ composition }: World): Promise<voi
 
 type Log = { url: string; interfere(): void; close(): void };
 
-/** `more`: what this log alone lets try, on the same service. */
+/** `more`: tests that only this log allows, on the same service. */
 function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => World) => void): void {
   describe(`The whole service on ${name}`, () => {
     let log: Log;
@@ -236,10 +236,10 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       if (inFull) await expectReadModelsEqualAReplay(world);
       const { store, database } = world.composition;
       const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(300_000) };
-      // In a sample every other one is rebuilt, so that one comparison shows the followed and the rebuilt.
+      // In a sample every second read model is rebuilt, so that one comparison covers followed and rebuilt ones.
       for (const projection of projections.filter((_, n) => inFull || n % 2 === 0)) await rebuild(replay, projection);
       await draftAsked(world, identity);
-      // After the trouble they are compared, the rebuilt and the followed: in a sample that once.
+      // The read models are compared again after the faults; a sample compares them only then.
       if (inFull || !more) await expectReadModelsEqualAReplay(world);
     });
 
@@ -257,7 +257,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       const swept = postgresSweep(database.owner);
       log.interfere();
       expect(await sweepBlobs({ store, blobs: deps.blobs, swept })).to.deep.equal({ blobs: 1, bytes: 36 });
-      // As another process sees it: what was just stored here is remembered for a moment.
+      // Reads through another object, as another process would, because this instance caches new blobs for a moment.
       expect(await postgresBlobs(database).get(nobodys)).to.equal(undefined);
       const [{ id }] = (await world.client.ask("GET /v1/inbound")).data;
       expect((await world.client.api(`GET /v1/inbound/${id}/raw`)).status).to.equal(200);
@@ -289,7 +289,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       let inUse = 0;
       const writer = async (n: number): Promise<number> => {
         for (let written = 0; ; written++, inUse++) {
-          // Of a request that was under way, the answer may be read after the DELETE's; what it wrote is looked at below.
+          // The answer to a request in progress may arrive after the answer to DELETE; its events are checked below.
           const begunLate = answered;
           const { status: code } = await doomed.api(`PATCH /v1/identities/${identity.id}`, {
             display_name: `${n} ${written}`,
@@ -303,7 +303,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       const { status: code, body } = await world.client.api(`DELETE /v1/api-keys/${keyId}`);
       answered = true;
       const head = await world.composition.store.head();
-      // 503: a request of the key did not end in time, on a busy machine. The key is gone all the same.
+      // 503 means that a request under the key did not end in time on a busy machine. The key is revoked nevertheless.
       expect(code === 503 ? body.recorded : code, JSON.stringify(body)).to.be.oneOf([200, 204, true]);
       const written = (await Promise.all(writers)).reduce((a, b) => a + b);
       expect(written, "the key was in use").to.be.greaterThan(0);
@@ -354,7 +354,7 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
 
     it("each process of the service has one subscription, which wakes the planner and every read model", async () => {
       await world.client.identity();
-      // The service's, and that of this test if it has followed the log too.
+      // The service's subscription, and this test's if it has followed the log too.
       expect(server.calls.subscriptions.size).to.be.within(1, 2);
     });
 
@@ -372,10 +372,11 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
         () => server.writeForeign(20),
       ];
       let made = 0;
-      // Each comes a few times, in a sample about once, and then no more: a busy machine would not get anything done between two of them.
+      // Each fault happens a few times (about once in a sample), and then no more: between two faults a busy machine would otherwise make
+      // no progress.
       const most = inFull ? 3 * troubles.length : troubles.length + 1;
-      // An append that is never answered takes its caller 5 s. Troubles that come faster than appends meet them would pile up until
-      // every append hangs, and no claim is ever young enough to be used: so the next one comes when the last one was met.
+      // An append that gets no answer takes its caller 5 s. Faults that are armed faster than appends meet them would pile up until every
+      // append hangs and no claim is young enough to be used. So the next fault is armed after the last one was met.
       const trouble = setInterval(() => {
         if (appendFaults.length === 0 && made < most) troubles[made++ % troubles.length]!();
       }, 250);
@@ -384,13 +385,13 @@ function inTrouble(server: EventStoreDbStandIn, theWorld: () => World): void {
           const asked = await draftAsked(world, identity);
           await patiently(async () => {
             const { status: code } = await world.client.press(approvalLink(asked.asking, "approve"), "approve");
-            // No button any more: a press that was answered 503 had been recorded all the same.
+            // The page has no button any more: a press that was answered 503 had been recorded.
             if (code === 0 && (await world.client.ask(`GET /v1/drafts/${asked.draft.id}`)).status !== "pending") return;
             if (code !== 200) throw new Error(`the press was answered 503 or ${code}`.replace("503", " 503 "));
           });
           return asked;
         };
-        // Round after round, until each trouble has come at least once.
+        // Repeats rounds until each fault has happened at least once.
         do {
           const all = await Promise.all(Array.from({ length: inFull ? 6 : 3 }, approve));
           for (const { draft } of all) await reaches(world, { ...draft, timeoutMs: 200_000 }, "sent");

@@ -5,7 +5,10 @@ import { expect } from "chai";
 import { prepareServiceUser, usersOverHttp } from "#src/eventStore/eventStoreDb/serviceUser.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 
-/** On the stand-in, which knows streams, and an HTTP server that knows users as EventStoreDB does. That a server heeds the rights is not tested here. */
+/**
+ * Runs on the stand-in, which implements streams, and on an HTTP server that implements users as EventStoreDB does. It is not tested here
+ * that a real server enforces the rights.
+ */
 describe("the service's user on EventStoreDB", () => {
   const log = new EventStoreDbStandIn();
   let http: Server;

@@ -13,7 +13,7 @@ import { errorOf } from "./contract/support.ts";
 const categories = ["draft", "thread", "inbox"];
 const pageSize = 100;
 
-/** A log that grows, with holes between positions, and counts the pages that are read of it. */
+/** A growing log with gaps between positions, which counts the pages that are read. */
 function growingLog() {
   const events: Recorded[] = [];
   const waiters = createWaiters();
@@ -22,7 +22,7 @@ function growingLog() {
     events,
     head: 0,
     pagesRead: 0,
-    /** The next reads fail with it. */
+    /** Error with which the next reads fail. */
     failure: undefined as Error | undefined,
     grow(count: number): void {
       for (let n = 0; n < count; n++) {
@@ -60,7 +60,7 @@ function growingLog() {
 
 type Log = ReturnType<typeof growingLog>;
 
-/** Follows the log as a consumer does that takes so many turns of the event loop for each batch. */
+/** Follows the log like a consumer that needs `turns` turns of the event loop for each batch. */
 function follow(
   { paged }: Log,
   {
@@ -162,7 +162,7 @@ describe("subscriptions that page the log", () => {
           world,
           readers.map(({ followed }) => followed),
         );
-        // A page that is full to the end of the log is followed by an empty one, which says so.
+        // A full page that ends at the log's end is followed by an empty page, which says so.
         await until("every reader knows that it is at the end", () =>
           readers.every(({ start, followed }) => followed.caughtUp || start === world.log.head),
         );

@@ -15,7 +15,7 @@ describe("the logger", () => {
   }
   const apiKey = `svc_live_${"aB3".repeat(10)}xy`;
   const token = "q".repeat(43);
-  /** As a cloud's database takes it in the place of a password. */
+  /** An access token, as a cloud's database accepts it in place of a password. */
   const accessToken = "eyJ0".repeat(600);
 
   const secrets: Record<string, string> = {

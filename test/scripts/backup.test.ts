@@ -26,7 +26,7 @@ async function ask<Row extends pg.QueryResultRow>(url: string, sql: string): Pro
   );
 }
 
-/** The service's answer to its first API key. */
+/** Returns the status with which the service answers its first API key. */
 async function statusOf(urls: DatabaseUrls, apiKey: string): Promise<number> {
   const service = await startSecondInstance(urls);
   try {
@@ -92,7 +92,7 @@ describe("a database restored from a backup", () => {
   });
 });
 
-/** A whole installation of PostgreSQL, so that server and pg_dump have one version. */
+/** Directory of a complete PostgreSQL installation, in which server and pg_dump have the same version. */
 const debian = "/usr/lib/postgresql";
 const installed = [
   ...(process.env.PATH ?? "").split(delimiter),
@@ -139,7 +139,7 @@ const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's program
     serviceUrl: urlOf("service", name),
   });
 
-  /** Row counts of every table of the service. */
+  /** Counts the rows of every table of the service. */
   async function counts(name: string): Promise<Record<string, number>> {
     const url = urlOf("owner", name);
     const tables = await ask<{ name: string }>(

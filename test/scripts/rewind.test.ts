@@ -9,7 +9,7 @@ import { webhook } from "../processes/webhookWorld.ts";
 
 const allowed = { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" };
 
-/** Only the tables of what is under way are put back: the log and the read models, which catch up by themselves, stay as they are. */
+/** Restores only the tables of work in progress: the log and the read models, which catch up by themselves, stay. */
 describe("npm run processes -- rewind", () => {
   let service: InProcess;
   let worker: SecondInstance | undefined;

@@ -9,7 +9,7 @@ import { until } from "#test/support/inProcess.ts";
 import { runPrefix } from "../../scripts/support/removeRun.ts";
 
 const module = new URL("../../scripts/support/runDirectory.ts", import.meta.url).href;
-/** Makes a directory for its run, says where, and goes on. */
+/** A program that makes the directory of its run, sends its path, and keeps running. */
 const program = `import { makeRunDirectory } from ${JSON.stringify(module)}; process.send(await makeRunDirectory()); setInterval(() => {}, 60_000);`;
 
 describe("the directory of a run", () => {
@@ -24,7 +24,7 @@ describe("the directory of a run", () => {
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  /** A run of its own in `folder`: its process, and its directory. */
+  /** Starts a separate run in `folder`. Returns its process and its directory. */
   async function start(): Promise<{ child: ChildProcess; directory: string }> {
     const child = spawn(
       process.execPath,
@@ -65,7 +65,7 @@ describe("the directory of a run", () => {
     expect([directory, ...others].filter(existsSync)).to.deep.equal([directory, ...others]);
   });
 
-  /** As a killed run leaves it: with a socket at which nobody listens. */
+  /** Makes the directory of a killed run: with a socket on which no process listens. */
   async function left(name: string): Promise<string> {
     const directory = join(folder, `${runPrefix}${name}`);
     await mkdir(directory);

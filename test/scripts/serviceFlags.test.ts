@@ -30,7 +30,7 @@ describe("the flags of Node for the service", () => {
   });
 });
 
-/** Prints how many megabytes of what is new the main thread comes to hold, and then a thread that is given 6 for it. */
+/** Prints how many megabytes of new objects the main thread may hold, and then a thread whose limit is 6. */
 const ofBoth = `
 const { isMainThread, parentPort, Worker } = require("node:worker_threads");
 const { getHeapSpaceStatistics } = require("node:v8");

@@ -52,7 +52,7 @@ describe("npm run workspace", () => {
     return { code, out, err };
   }
   const inThisProcess = (...args: string[]) => runHere("workspace", args, environment());
-  /** As a process of its own once for each way in which it can end; the rest shows the same in this one. */
+  /** Each way in which the command can end runs once in a separate process; the other cases run in this process. */
   const run = inFull ? asProcess : inThisProcess;
   const answerOf = ({ code, out, err }: Awaited<ReturnType<typeof asProcess>>) => {
     expect(code, err).to.equal(0);
@@ -84,7 +84,7 @@ describe("npm run workspace", () => {
     const { workspace_id, api_key } = await json("create", "--name", "Beside", "--plan", "pro", "--beta");
     await until(async () => (await me(api_key)).status !== 401);
     expect((await me(api_key)).body).to.include({ id: workspace_id, name: "Beside", plan: "pro", beta_override: true });
-    // It is a first key: it has what no other key is given unasked, and can give it.
+    // The key is a first key: it has the scopes that other keys get only if they are listed, and can give them.
     const named = await fetch(`${service.url}/v1/api-keys`, {
       method: "POST",
       headers: { Authorization: `Bearer ${api_key}`, "Content-Type": "application/json" },
@@ -99,11 +99,11 @@ describe("npm run workspace", () => {
   });
 
   it("npm run workspace waits until a service that is catching up knows of the change", async () => {
-    // The role of the command, which alone sees its statements.
+    // The watcher has the command's role, because only that role sees the command's statements.
     const [holder, watcher] = [new pg.Client(database.ownerUrl), new pg.Client(database.serviceUrl)];
     await Promise.all([holder.connect(), watcher.connect()]);
     try {
-      // Nobody writes the read models any more.
+      // The locks keep every instance from writing the read models.
       await holder.query("begin; select 1 from work.checkpoints for update");
       const made = json("create", "--name", "Later");
       const waits = `select 1 from pg_stat_activity where datname = current_database()

@@ -11,7 +11,7 @@ import { settingDescriptions } from "#src/settings/settings.ts";
 
 const ring = newRingKey("k1");
 
-/** What the start says of these settings. */
+/** Returns the sentence with which the start refuses these settings. */
 function refusal(environment: Record<string, string>): string {
   try {
     loadConfig({ SECRETS_KEYS: ring, ...environment });
@@ -106,7 +106,7 @@ describe("the configuration", () => {
       DATABASE_URL: "postgres://u:p@h/d",
     });
     expect(config.publicUrl).to.equal("http://localhost:9000");
-    // Another domain than that of tenants.
+    // A domain that differs from the tenants' domain.
     expect(config.approvalsFrom).to.equal("approvals@countersign.localhost");
     expect(config.databaseOwnerUrl).to.equal("postgres://u:p@h/d");
   });
@@ -171,7 +171,7 @@ describe("the configuration", () => {
     const compose = await readFile("docker-compose.yml", "utf8");
     const [, set = ""] = /\n {4}environment:\n([\s\S]*?)\n {4}\w/.exec(compose) ?? [];
     const handedOn = [...set.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
-    // Of the embedded PostgreSQL, or for one machine alone, or for tests; and every instance there does everything.
+    // Settings of the embedded PostgreSQL, for a single machine, or for tests; with Compose every instance has all roles.
     const useless = ["DATA_DIR", "SMTP_IN_MIN_FREE_MB", "DEV_PROVEN_DOMAINS", "CRASH_AT", "ROLES", "STRIPE_API_BASE"];
     expect(handedOn).to.have.members(names.filter((name) => !useless.includes(name)));
   });
@@ -187,7 +187,7 @@ describe("the configuration", () => {
     );
     expect([...services.keys()]).to.include.members(["countersign", "proxy", "mail", "eventstore-user", "eventstore"]);
     const having = (words: string) => [...services].filter(([, said]) => said.includes(words)).map(([name]) => name);
-    // A port of the machine, or a name, can be had once.
+    // A port or a container name can be used only once on a machine.
     expect([having("\n    ports:"), having("container_name:")]).to.deep.equal([["proxy", "mail"], []]);
     expect(having("://admin:")).to.deep.equal(["eventstore-user"]);
     expect(having("ADMIN_PASSWORD")).to.have.members(["eventstore-user", "eventstore", "certificates"]);
@@ -199,7 +199,7 @@ describe("the configuration", () => {
     expect(await readFile("scripts/compose/Caddyfile", "utf8"))
       .to.match(/dynamic a countersign 8080/)
       .and.to.match(/@inside path \/metrics \/readyz\n\s+respond @inside 404/);
-    // Compose starts no container that is read-only and has a config which is written in the file itself.
+    // Compose cannot start a read-only container with a config that is written in the Compose file itself.
     const inline = [...compose.matchAll(/\n {2}(\w+):\n {4}content:/g)].map(([, name]) => name);
     const readOnly = having("read_only: true").map((name) => services.get(name)!);
     expect(readOnly).to.have.length.greaterThan(2);

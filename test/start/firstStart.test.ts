@@ -28,7 +28,7 @@ describe("the first workspace", () => {
   it("one of two instances that start at once makes the first workspace, and shows its key", async () => {
     const app = await startInProcess();
     try {
-      // Neither has seen any yet.
+      // Neither instance has seen a workspace yet.
       const deps = {
         ...app.deps,
         reads: { ...app.deps.reads, ofAll: { query: async () => ({ rows: [], rowCount: 0 }) } },

@@ -19,7 +19,7 @@ import { nodeArguments } from "../../scripts/support/childProcess.ts";
 const living = nodeArguments("test/support/livingProcess.ts");
 const command = (...args: string[]) => [process.execPath, ...living, ...args];
 
-/** A child and what it has said; `said` waits for a word. */
+/** Starts a child and records its output; `said` waits for a text in it. */
 function start([program, ...args]: string[]) {
   const child = spawn(program!, args, { stdio: ["ignore", "pipe", "inherit"] });
   const words: string[] = [];
@@ -55,7 +55,7 @@ describe("the life of the process", () => {
     await said("started");
     child.kill("SIGTERM");
     await said("draining");
-    // Longer than two signals count as one.
+    // Longer than the time within which two signals count as one.
     await sleep(700);
     child.kill("SIGTERM");
     expect(await end(child)).to.equal(1);
@@ -101,7 +101,7 @@ describe("the life of the process", () => {
     const exited = once(child, "exit");
     child.kill("SIGKILL");
     await exited;
-    // Longer than it takes to notice.
+    // Longer than the child needs to notice its parent's end.
     await sleep(700);
     expect(isAlive(pid)).to.equal(true);
     process.kill(pid, "SIGTERM");
@@ -110,7 +110,7 @@ describe("the life of the process", () => {
 });
 
 describe("the service as a process", () => {
-  /** Made by the first start, used by the next. */
+  /** Data directory that the first start creates and the next one uses. */
   let dataDir: string;
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "countersign-lifecycle-"));
@@ -208,7 +208,7 @@ async function runSql(url: string, sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-/** Its parent is gone: the last of it may be reaped a moment later. */
+/** Waits until the process is gone: its parent has ended, so it may be reaped a moment later. */
 async function reaped(pid: number): Promise<void> {
   for (let waits = 0; waits < 1_200 && isAlive(pid); waits++) await sleep(50);
   expect(isAlive(pid)).to.equal(false);

@@ -18,7 +18,7 @@ import { freePort } from "../../scripts/support/freePort.ts";
 
 type Line = { msg: string; step?: string; reason?: string };
 
-/** How a store on a loopback port behaves that is no help. */
+/** Ways in which a store on a loopback port fails to help. */
 const stores: Record<string, (socket: Socket) => void> = {
   "accepts and never answers": () => {},
   "answers rubbish": (socket) => void socket.write("rubbish\r\n".repeat(100)),
@@ -51,7 +51,7 @@ describe("a stop while the service starts", () => {
     return (server.address() as { port: number }).port;
   }
 
-  /** Starts the service, asks for its end when it is at the step for `afterMs`, and returns what it wrote and how it ended. */
+  /** Starts the service, stops it `afterMs` after it has reached the step, and returns its output and how it ended. */
   async function stoppedAt(step: string, { env, afterMs }: { env: Record<string, string>; afterMs: number }) {
     const child = spawn(process.execPath, commandArguments("start"), {
       cwd: tmpdir(),

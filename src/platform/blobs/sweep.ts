@@ -78,7 +78,7 @@ export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgre
  * removed.
  */
 async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore): Promise<void> {
-  // The log is read first, because more events may be appended while the blobs are listed.
+  // Reads the swept position before the head, because more events may be appended and swept in between.
   const read = await swept.readUpTo();
   const head = await store.head();
   if (head < read)

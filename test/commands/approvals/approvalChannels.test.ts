@@ -10,9 +10,9 @@ describe("an approver's mailbox", () => {
   const deps = {
     settings: { sandboxDomain: null, approvalsFrom: "Approvals@mail.firm.example" },
     reads: emptyReads,
-    // No domain is anybody's.
+    // No workspace owns a domain here.
     ...createStreamServices({ store: createMemoryEventStore(), clock: systemClock, ids: systemIds }),
-    // Only what the rule under test asks for.
+    // Contains only the dependencies that the tested rule uses.
   } as unknown as Dependencies;
 
   it("an approver's mailbox is not the address that approval mail comes from, in whatever case", async () => {

@@ -3,7 +3,7 @@ import type { Channel } from "#src/channels/channel.ts";
 import { isBundled } from "#src/commands/approvals/bundles.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 
-/** What a mailbox has open, as the read model answers: it is asked to count no further than it has to. */
+/** Dependencies whose read model reports `open` open requests of the mailbox, and fails if it is asked to count further than necessary. */
 const depsWith = (open: number, settings: object = {}) =>
   ({
     settings,

@@ -30,7 +30,7 @@ const slack = (webhook_url: string, more: Record<string, string> = {}) => ({
   config: { webhook_url, ...more },
 });
 
-/** What a question asked through this channel is bound to. */
+/** Returns the address to which a request through this channel is bound. */
 const boundTo = (channel: ApprovalChannel) =>
   ({ slot: "primary", type: channel.type, address: addressOf(channel) }) as const;
 

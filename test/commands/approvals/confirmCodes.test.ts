@@ -24,7 +24,7 @@ describe("the code of an approval mail", () => {
     expect([...counts.keys()].every((code) => /^\d{4}$/.test(code))).to.equal(true);
     expect([counts.size, new Set(counts.values())]).to.deep.equal([10_000, new Set([6])]);
     expect([counts.has("0000"), counts.has("0042")]).to.deep.equal([true, true]);
-    // What is left of two bytes would favour the low codes: it is drawn again.
+    // The highest values of two bytes would favour the low codes, so such a value is drawn again.
     drawn = 65_535;
     draws = 0;
     ids.random = () => Buffer.from(draws++ === 0 ? [255, 255] : [0, 7]);

@@ -10,7 +10,7 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 
 let count = 0;
-/** An event as the log has it, with no more in it than the test says. */
+/** Makes an event as stored in the log, with only the data that the test gives. */
 const event = (type: DraftEvent["type"], data: object = {}): Recorded<DraftEvent> =>
   ({ type, data, metadata: { at: `2026-11-20T09:0${count++ % 10}:00.000Z` } }) as never;
 

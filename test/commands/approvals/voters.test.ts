@@ -12,7 +12,7 @@ const ann = (email: string): Actor => ({ kind: "session", id: "user-ann", name: 
 const link = (address: string) =>
   [{ kind: "email_link", id: address } as Actor, { slot: "primary", type: "email", address } as const] as const;
 
-/** Ann has an account with each of these addresses in turn. */
+/** Makes Ann's account, which has each of these addresses in turn. */
 async function annOf(...addresses: string[]) {
   const { node } = await createSendWorld({ people: false });
   for (const [index, email] of addresses.entries()) {
@@ -79,10 +79,10 @@ describe("the identity of a voter", () => {
     expect(await lapsed()).to.deep.equal(["session:user-cyd", "session:nobody"]);
     await node.users.handle("user-ann", { type: "DisableUser" }, cause);
     expect(await lapsed()).to.include("session:user-ann");
-    // Nor are they counted among those who could give an approval that is missing.
+    // Lapsed voters are not counted among the members who could give a missing approval either.
     expect(await memberVoters(node, workspaceId)).to.deep.equal(["mailbox:user-bob@example.com"]);
     const change = { workspaceId, memberId: "member-user-bob", role: "admin" as const };
-    // Nobody of these has a session.
+    // None of these members has a session.
     Object.assign(node, { accounts: { sessions: { renew: async () => [] } } });
     const byOperator = { ...cause, actor: { kind: "operator" as const, id: "operator" } };
     await changeRole(node, { ...change, memberId: "member-user-ann", role: "owner" }, byOperator);

@@ -10,7 +10,10 @@ import { wrapCommands } from "#test/support/wrapCommands.ts";
 
 class CutOff extends Error {}
 
-/** A run that ends for good at its n-th command, right before or right after that stands in the log. Answers how many it came to. */
+/**
+ * Dependencies of a run that ends for good at its n-th command, right before or right after the command is recorded in the log. Counts the
+ * commands.
+ */
 function cutOffAt(deps: Dependencies, n: number, when: "before" | "after"): Dependencies {
   let commands = 0;
   return wrapCommands(deps, async (run) => {
@@ -55,7 +58,7 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () =>
     return (deps: Dependencies, cause: Cause) => replyEmail(deps, { ...request, basedOnMessageId: null }, cause);
   }
 
-  /** Cuts a first run off, repeats it, and answers what the repetition did; null where the first one came to its end. */
+  /** Interrupts a first run and repeats it. Returns the result of the repetition; null if the first run reached its end. */
   async function repeated(
     run: (deps: Dependencies, cause: Cause) => Promise<DirectlySent>,
     n: number,
@@ -71,7 +74,7 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () =>
     return run(service.deps, { ...cause, repeated: true });
   }
 
-  /** What the mails that left say, one text for each. */
+  /** Returns the texts of the sent mails. */
   const textsThatLeft = async () => {
     const texts: string[] = [];
     for await (const caught of service.outbox.after(0)) texts.push(caught.text.trim());
@@ -95,7 +98,7 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () =>
         const text = `${what.replace(" ", "")}-${n}-${when}-${randomUUID()}`;
         runs.push({ text, run: await prepared(text), n, when });
       }
-      // At once: each waits until what its first run held is given back.
+      // All repetitions run concurrently: each waits until the reservations of its first run are released.
       const ended = await Promise.all(
         runs.map(async ({ text, run, n, when }) => ({ text, sent: await repeated(run, n, when) })),
       );
@@ -130,7 +133,7 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", () =>
       const text = `nokey-${n}-${randomUUID()}`;
       const run = sending(text);
       let caught: unknown;
-      // The run goes on after its cut: it is what it did that has to be taken back.
+      // The interrupted run continues here, so its reservations have to be released.
       let commands = 0;
       const cutting = wrapCommands(service.deps, (handle) => {
         if (++commands === n) throw new CutOff();

@@ -3,13 +3,13 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { authenticateMail } from "#src/processes/authenticateMail.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 
-/** What a thread's state says of its first mail. */
+/** The part of a thread's state that lists its mails without a recorded check. */
 type State = { unauthenticated: Record<string, true> };
 const awaiting: State = { unauthenticated: { 1: true } };
 const notAwaiting: State = { unauthenticated: {} };
 
 describe("the room for authenticating mails", () => {
-  /** Mails whose senders' DNS is silent until `stop`. */
+  /** Makes mails whose senders' DNS servers do not answer until `stop`. */
   function world(sizeBytes: number, { kept, loaded = awaiting }: { kept?: State; loaded?: State } = {}) {
     let stop = (): void => {};
     const silence = new Promise<never>((_, reject) => (stop = () => reject(new Error("stopped"))));

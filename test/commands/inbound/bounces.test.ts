@@ -9,7 +9,7 @@ import { mailReceived } from "#test/support/examples/index.ts";
 const first = "<1@customer.example>";
 const stranger = "<rewritten@relay.example>";
 
-/** A bounce belongs where the mail of ours is that it reports, else where its References say. */
+/** A bounce belongs to the thread of the mail that it reports, if that mail is ours; otherwise to the thread that its References name. */
 describe("a bounce [d5 threading]", () => {
   const ownId = (world: SendWorld, of: Partial<{ identityId: string; threadId: string; attemptId: string }> = {}) =>
     world.node.messageIds.mint({
@@ -19,7 +19,7 @@ describe("a bounce [d5 threading]", () => {
 
   type Mailed = { number: number; references: string[] } & Partial<Omit<MailHeaders, "references">>;
 
-  /** Files a mail; answers what was decided about it. */
+  /** Files a mail and returns the filing decision. */
   async function file(world: SendWorld, { number, references, ...different }: Mailed): Promise<FilingDecision> {
     const rawSha256 = await world.blobs.put(Buffer.from(`mail ${number}`));
     const mail = mailReceived({ number, references, identityId, workspaceId, rawSha256 });

@@ -23,7 +23,7 @@ describe("the filing index of threads", () => {
       steps += 1;
       return get(id);
     };
-    // The newest into the one before it, that into the one before it, and so on.
+    // Merges each thread into the one before it, the newest first.
     for (let n = count; n > 1; n--) {
       learnDecisions(chains, decision(n, { threadId: `t${n - 1}`, opensThread: false, absorbs: [`t${n}`] }));
     }
@@ -38,7 +38,7 @@ describe("the filing index of threads", () => {
     const opened = { type: "FilingDecided", data: decision(60, {}) } as const;
     await log.append(`filing-${identityId}`, before.length - 1, [{ ...opened, id: node.ids.uuid(), metadata }]);
     const chains = createChains();
-    // What the index says of a thread that it has not seen.
+    // Returns the index's row for a thread that the index does not contain.
     const unseen = (threadId: string) => ({ thread_id: threadId, survivor_id: threadId, opened_number: 0 });
     const query = async (sql: string, [ids]: unknown[] = []) => ({
       rows: sql.includes("unnest($1::uuid[])") ? (ids as string[]).map(unseen) : [],

@@ -23,14 +23,14 @@ const expire = (world: SendWorld, retention: Retention, node = world.node) =>
   expireMail(node, { workspaceId, identityId, retention }, cause);
 const release = (world: SendWorld) => releaseHeld(world.node, { workspaceId, identityIds: [identityId] }, cause);
 
-/** Received and filed while the identity is disabled: a marker each. */
+/** Receives and files mails while the identity is disabled: each becomes a marker of held mail. */
 async function hold(world: SendWorld, ...numbers: number[]): Promise<void> {
   await setStatus(world, "disabled");
   for (const number of numbers) await receive(world, [{ number, names: [1] }]);
   await fileInbox(world.node, identityId, cause);
 }
 
-/** Received and filed while nothing can be read. */
+/** Receives and files mails while no mail can be parsed: each is quarantined. */
 async function quarantine(world: SendWorld, ...numbers: number[]): Promise<void> {
   const { parser } = world.node;
   const { parse } = parser;

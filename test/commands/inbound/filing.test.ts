@@ -61,7 +61,7 @@ describe("filing", () => {
               if (!(error instanceof Crashed || error instanceof Unavailable)) throw error;
             });
             reached = faulty.faulty.appends >= at;
-            // The one that failed goes on with what it remembers, or another takes its place.
+            // The failed instance continues with its cached state, or another instance takes over.
             await fileInbox(how === "crash" ? world.createNode() : faulty, identityId, cause);
             await expectFiled(world, mails);
           }
@@ -71,7 +71,7 @@ describe("filing", () => {
 
   it("filing reads mail that the index does not have yet once, however many pages there are", async () => {
     const world = await createSendWorld({ deliveries: 1, inboundCap: 1_000_000 });
-    // Nothing is in the index here. Many of them carry one Message-ID, and all name the first.
+    // The index is empty here. Many of the mails have the same Message-ID, and all of them name the first mail.
     const count = sized(300, 10_000);
     const mails = Array.from({ length: count }, (_, n) => ({ number: n % 2 ? 2 : n + 2, names: [1] }));
     await receive(world, mails, { alike: false });
@@ -79,7 +79,7 @@ describe("filing", () => {
     await fileInbox(deps, identityId, cause);
     const { revision, state } = await world.createNode().filings.load(identityId);
     expect(state.filedUpTo).to.equal(count);
-    // Once to learn from, never once for each page.
+    // The stream is read once for its state, and not once for each page.
     expect(read()).to.be.below(1.5 * revision);
     expect((await world.state.thread()).newestNumber).to.equal(count + 1);
   });

@@ -8,8 +8,8 @@ import { cause, identityId, type SendWorld, workspaceId } from "#test/processes/
 import { mailReceived } from "#test/support/examples/index.ts";
 
 /**
- * A mail that names others, by number; mail 1 is there before. `reports`: it is a bounce, of these, which are not ours; `answered`: what the
- * reported mail names.
+ * A mail that names others by number; mail 1 exists before. `reports`: the mail is a bounce that reports these mails, which are not ours;
+ * `answered`: mails that the reported mail names.
  */
 export type Sent = { number: number; names: number[]; reports?: number[] | undefined; answered?: number[] | undefined };
 
@@ -29,11 +29,14 @@ export const graph = fc
   )
   .chain((sent) => {
     const mails = sent.map((mail, index): Sent => ({ ...mail, number: index + 2 }));
-    // Some come again, and they come in any order.
+    // Delivers some mails twice, in any order.
     return fc.shuffledSubarray([...mails, ...mails.slice(0, 3)], { minLength: mails.length });
   });
 
-/** `alike`: mails of one number are the same message again (they are, by default), else others under one Message-ID. */
+/**
+ * Receives the mails. `alike`: mails with the same number are the same message again (default); if false, they are different messages with
+ * the same Message-ID.
+ */
 export async function receive(world: SendWorld, mails: readonly Sent[], { alike = true } = {}): Promise<void> {
   for (const [index, { number, names, reports, answered = [] }] of mails.entries()) {
     const rawSha256 = await world.node.blobs.put(Buffer.from(`mail ${number}`));
@@ -48,7 +51,7 @@ export async function receive(world: SendWorld, mails: readonly Sent[], { alike 
   }
 }
 
-/** What the mails say belongs together, by number, smallest first. */
+/** Returns the groups of mails that name each other, by number, the smallest number first. */
 function expectedPartition(mails: readonly Sent[]): number[][] {
   const parent = new Map<number, number>();
   const root = (n: number): number => {
@@ -57,7 +60,7 @@ function expectedPartition(mails: readonly Sent[]): number[][] {
   };
   for (const { number, names, reports, answered = [] } of mails) {
     const named = reports ? [...names, ...answered] : names;
-    // A bounce goes by what it reports only where it names nothing else, and then by the first.
+    // A bounce joins the thread of a mail that it reports only if it names no mail itself; the first reported mail counts.
     for (const name of named.length > 0 ? named : (reports ?? []).slice(0, 1)) parent.set(root(name), root(number));
   }
   const groups = new Map<number, number[]>();
@@ -93,7 +96,10 @@ export async function expectFiled(world: SendWorld, mails: readonly Sent[]): Pro
   await expectSurvivorsKnow(world, groups, bounces);
 }
 
-/** A survivor is the thread opened first, and knows the newest word of all it absorbed. A bounce is nobody's word. */
+/**
+ * Expects each survivor to be the thread that was opened first, and to know the newest human mail of all threads that it absorbed. A bounce
+ * is no human mail.
+ */
 async function expectSurvivorsKnow(
   world: SendWorld,
   groups: Map<string, number[]>,
@@ -121,7 +127,7 @@ async function survivor(world: SendWorld, threadId: string): Promise<string> {
   return state.mergedInto === null ? threadId : survivor(world, state.mergedInto);
 }
 
-/** An instance that counts how many events of filing streams it reads. */
+/** Makes an instance that counts the events of filing streams that it reads. */
 export function countingReads(world: SendWorld) {
   let events = 0;
   const node = world.createNode();

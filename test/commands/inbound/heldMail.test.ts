@@ -92,7 +92,7 @@ describe("held mail", () => {
     await setStatus(world, "disabled");
     await world.acknowledge(2, ["<1@customer.example>"]);
     await setStatus(world, "active");
-    // Acknowledged and not filed yet: the send waits for its marker, or for its message.
+    // The mail is acknowledged and not filed yet: the send waits for its marker or its message.
     const [outcome] = await Promise.allSettled([
       queueSend(world.node, { draftId, kind: "api_key" }, cause),
       world.drain(),
@@ -109,7 +109,7 @@ describe("held mail", () => {
       { seed, numRuns: runs },
     );
 
-  /** Receives and files them, some while the identity is disabled; then it is active again. */
+  /** Receives and files the mails, some of them while the identity is disabled; afterwards the identity is active. */
   async function fileSome(world: SendWorld, mails: readonly Sent[], held: readonly boolean[]): Promise<void> {
     for (const [index, mail] of mails.entries()) {
       await setStatus(world, held[index] ? "disabled" : "active");
@@ -201,7 +201,7 @@ describe("held mail", () => {
     await deps.filings.load(identityId);
     const folded = read();
     await release(world, deps as never);
-    // A page of held mail is read with what lies behind it: 200 events of the stream at most.
+    // Each page of held mail reads at most 200 further events of the stream.
     expect(read() - folded).to.be.below((count / 50 + 1) * 200);
     const releases = dataOf(world, "FilingDecided").filter(({ releases }) => releases !== undefined);
     expect(releases.map(({ releases }) => releases.number)).to.deep.equal(
@@ -217,7 +217,7 @@ describe("held mail", () => {
     await fileInbox(world.node, identityId, cause);
     await setStatus(world, "active");
     const [, , , last] = dataOf(world, "MailReceived");
-    // A filer that was cut off had counted the last one.
+    // An interrupted filer had counted the last mail.
     await countInbound(world.node, { workspaceId, deliveryIds: [last.deliveryId] }, cause);
     expect(await release(world)).to.equal(true);
     const of = () => dataOf(world, "FilingDecided").flatMap(({ releases }) => releases?.number ?? []);

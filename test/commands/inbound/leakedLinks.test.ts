@@ -39,7 +39,7 @@ describe("approval links in a mail", () => {
     },
   });
 
-  /** Read models that have reached a position, or never do; `waitedMs` after the mail came. */
+  /** Makes read models that have reached a position, or never will, `waitedMs` after the mail arrived. */
   function world(reached: number, waitedMs: number) {
     const positions: number[] = [];
     const projected = async (position: number): Promise<boolean> => {

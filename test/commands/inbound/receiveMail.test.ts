@@ -18,7 +18,7 @@ import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
 const [ours, theirs] = ["workspace-a", "workspace-b"];
 
-/** On streams alone: no read model was ever written to. */
+/** Uses streams only: the read models are empty. */
 describe("the recipients of received mail", () => {
   let store: ReturnType<typeof createMemoryEventStore>;
   let deps: Dependencies;

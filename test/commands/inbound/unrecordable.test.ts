@@ -16,7 +16,7 @@ type Refused = (event: NewEvent, stream: string) => Error | undefined;
 
 const tooLarge = new InvalidAppend("the data has 700000 bytes");
 
-/** An instance whose store refuses appends that hold such an event, and what its log of errors says. */
+/** Makes an instance whose store refuses appends that contain such an event, and returns its log of errors. */
 function refusing(world: SendWorld, refused: Refused, fault?: StoreFault) {
   const alarms: { delivery: string }[] = [];
   const { faulty } = world.createNode(fault);
@@ -37,7 +37,7 @@ function refusing(world: SendWorld, refused: Refused, fault?: StoreFault) {
 
 const id = (number: number) => `<${number}@customer.example>`;
 
-/** The message of this mail as it is, not its marker. */
+/** Matches the message of this mail, not its marker. */
 const messageOf =
   (number: number): Refused =>
   ({ type, data }) =>
@@ -183,7 +183,7 @@ describe("a mail that cannot be recorded", () => {
     await file(deps);
     expect(messages(world).at(-1)).to.deep.equal({ number: 4, threadId: world.threadId(), quarantined: true });
     expect((await world.node.threads.load(other)).state.mergedInto).to.equal(world.threadId());
-    // What cannot be told to the survivor takes no send.
+    // A thread whose data cannot be added to the survivor accepts no send.
     expect((await world.node.threads.load(broken)).state.mergedInto).to.equal(world.threadId());
     expect((await world.state.thread()).absorbed).to.deep.equal({ [other]: true });
   });
@@ -229,7 +229,7 @@ describe("a mail that cannot be recorded", () => {
     };
     await receive(world, [{ number: 2, names: [1] }]);
     await triedInVain(2);
-    // Many who try at the same moment have tried once.
+    // Concurrent tries count as one try.
     pauseMs = 0;
     await triedInVain(20);
     await file(deps);
@@ -254,7 +254,7 @@ describe("a mail that cannot be recorded", () => {
       { number: 2, names: [1] },
       { number: 3, names: [1] },
     ]);
-    // Its marker is refused until it is filed on a thread of its own, which takes it.
+    // The marker is refused until it is filed on a new thread, which accepts it.
     const sent = file(deps).catch((error: unknown) => error);
     expect(String(await sent)).to.include("700000");
     failing = false;
@@ -275,7 +275,7 @@ describe("a mail that cannot be recorded", () => {
 describe("a mail that cannot be read", () => {
   const damaged = Object.assign(new Error("invalid page in block 7"), { code: "XX001" });
   const bug = new TypeError("cannot read it");
-  /** An instance whose blobs or parser fail for the mails of these numbers. */
+  /** Makes an instance whose blob store or parser fails for the mails with these numbers. */
   function failing(world: SendWorld, fails: (number: number) => Error | undefined, where: "blobs" | "parser") {
     const { deps, alarms } = refusing(world, () => undefined);
     const failure = (raw: Buffer | undefined) => fails(Number(/^mail (\d+)/.exec(String(raw))?.[1]));
@@ -293,7 +293,7 @@ describe("a mail that cannot be read", () => {
     };
     return { alarms, deps: where === "blobs" ? { ...deps, blobs: { ...blobs, get } } : { ...deps, parser: { parse } } };
   }
-  /** Files until everything is filed; answers in how many runs. */
+  /** Files until everything is filed, and returns the number of runs. */
   async function fileAll(world: SendWorld, deps: Parameters<typeof fileInbox>[0], most = 50): Promise<number> {
     for (let runs = 1; runs <= most; runs++, world.sleepThrough(500)) {
       if (

@@ -1,8 +1,8 @@
 import type { Group, Leaf, RuleAction } from "#streams/rule/events.ts";
 
 /**
- * A model of who may be answered without a person, by trying: every unsure condition is taken as met and as not met, in every combination, and
- * the rules are walked each time. It shares nothing with the service's own judgement but the shape of a rule.
+ * A model that decides which drafts are sent without a person by trying all cases: every unsure condition is assumed met and not met, in
+ * every combination, and the rules are evaluated each time. It shares only the shape of a rule with the service.
  */
 export type ModelRule = {
   id: string;
@@ -38,7 +38,7 @@ const written = new Set(["message.subject", "message.body_text", "thread.subject
 const union = (...sets: ReadonlySet<string>[]): Set<string> => new Set(sets.flatMap((set) => [...set]));
 
 type Word = { rule: ModelRule; action: number; says: "grant" | "manual" };
-/** Says of each unsure condition if it is taken as met. */
+/** Maps each unsure condition to true if it is assumed met. */
 type Guess = ReadonlyMap<Leaf, boolean>;
 
 const isLeaf = (item: Group | Leaf): item is Leaf => "field" in item;
@@ -66,10 +66,10 @@ function matches(item: Group | Leaf, facts: Record<string, string[]>, guess: Gue
   return item.operator === "OR" ? results.includes(true) : !results.includes(false);
 }
 
-/** What the walk said about the approval, the thread's status at its end, and the rules that matched. */
+/** Result of an evaluation: the decisions about the approval, the thread's final status, and the rules that matched. */
 type Walked = { words: Word[]; status: string; ran: ReadonlySet<ModelRule> };
 
-/** One walk, as if the unsure conditions were as guessed. */
+/** Evaluates the rules once, with the unsure conditions as guessed. */
 function walk({ rules, facts }: ModelWalk, trigger: string, guess: Guess): Walked {
   const now: Record<string, string[]> = { ...facts };
   const words: Word[] = [];
@@ -95,7 +95,7 @@ function walk({ rules, facts }: ModelWalk, trigger: string, guess: Guess): Walke
 const inScope = (world: ModelWorld) => (rule: ModelRule) =>
   [null, world.identityId].includes(rule.identityId) && [null, world.assistantId].includes(rule.assistantId);
 
-/** Every combination for the conditions on such fields, and for some further ones. */
+/** Returns every combination for the conditions on these fields, and for some further conditions. */
 function guesses(walks: readonly ModelWalk[], fields: ReadonlySet<string>, further: readonly Leaf[] = []): Guess[] {
   const onFields = walks
     .flatMap(({ rules }) => rules.flatMap(({ conditions }) => leavesOf(conditions)))
@@ -107,7 +107,7 @@ function guesses(walks: readonly ModelWalk[], fields: ReadonlySet<string>, furth
   );
 }
 
-/** The draft's rules' conditions on what the message's rules set for some guesses and not for others. */
+/** Returns the conditions of the draft's rules on values that the message's rules set for some guesses and not for others. */
 function movedByGuess(received: ModelWalk, fields: ReadonlySet<string>, created: ModelWalk): Leaf[] {
   const ran = guesses([received], fields).map((guess) => walk(received, "email.received", guess).ran);
   const inDoubt = received.rules.filter((rule) => ran.some((of) => of.has(rule)) && !ran.every((of) => of.has(rule)));
@@ -125,7 +125,7 @@ export const unsureConditions = (world: ModelWorld): number =>
     .flatMap(({ rules }) => rules.flatMap(({ conditions }) => leavesOf(conditions)))
     .filter(({ field }) => field !== "identity.id").length;
 
-/** The ids of the rules, and `switch`, by which the draft goes without a person; none: a person is asked. */
+/** Returns the ids of the rules, and `switch`, that let the draft be sent without a person; none if a person is asked. */
 export function whoLetsItGo(world: ModelWorld): string[] {
   const isOurs = inScope(world);
   const received = { ...world.received, rules: world.received.rules.filter(isOurs) };
@@ -138,7 +138,7 @@ export function whoLetsItGo(world: ModelWorld): string[] {
   const actual = wordsOf(new Map());
   const proven = world.mail?.kind === "proven";
 
-  /** True if this rule's grant would come out otherwise for some of the guesses. */
+  /** True if this rule's grant differs between the guesses. */
   const hangs = (word: Word, fields: ReadonlySet<string>): boolean =>
     guesses(walks, fields, movedByGuess(received, fields, created)).some((guess) => {
       const words = wordsOf(guess);
@@ -164,7 +164,7 @@ export function whoLetsItGo(world: ModelWorld): string[] {
     if (said.length === 0 && overlooked.has(rule)) by = [];
     for (const word of said) {
       if (word.says === "manual") by = [];
-      // A later manual of the same walk of guesses is judged in `holds`; one that is really there clears below.
+      // A later `manual` of the same guessed evaluation is judged in `holds`; a certain one clears the grant below.
       else if (actual.slice(actual.indexOf(word) + 1).some(({ says }) => says === "manual")) continue;
       else if (holds(word)) by = [...by, rule.id];
     }
@@ -172,7 +172,7 @@ export function whoLetsItGo(world: ModelWorld): string[] {
   return by;
 }
 
-/** Rules that would ask for a person if another sender wrote, by trying every sender. */
+/** Returns the rules that would ask for a person if another sender wrote, by trying every sender. */
 function manualsOfAnotherSender(received: ModelWalk, created: ModelWalk): Set<ModelRule> {
   const asked = new Set<ModelRule>();
   const take = (words: Word[]) => {
@@ -180,7 +180,7 @@ function manualsOfAnotherSender(received: ModelWalk, created: ModelWalk): Set<Mo
   };
   const ofMessage = guesses([received], who).map((guess) => walk(received, "email.received", guess));
   for (const { words } of ofMessage) take(words);
-  // If the message's rules might have left another status, what the draft's rules see of it is anybody's guess.
+  // If the message's rules may have set different statuses, the status that the draft's rules see is unknown.
   const moved = new Set(ofMessage.map(({ status }) => status)).size > 1;
   for (const guess of guesses([created], moved ? union(who, movable) : who)) {
     take(walk(created, "draft.created", guess).words);

@@ -7,7 +7,7 @@ import { decideApproval } from "#streams/ruleRun/approval.ts";
 import { sized } from "#test/support/full.ts";
 import { type ModelRule, type ModelWalk, type ModelWorld, unsureConditions, whoLetsItGo } from "./grantModel.ts";
 
-/** Above so many unsure conditions trying all of them takes too long. */
+/** Maximum number of unsure conditions: with more, trying all combinations takes too long. */
 const maxUnsure = 8;
 
 const statuses = ["open", "waiting", "closed"] as const;
@@ -127,7 +127,7 @@ const worlds: fc.Arbitrary<ModelWorld> = fc
   })
   .filter((world) => unsureConditions(world) <= maxUnsure);
 
-/** The service's decision about such a world: the ids of the rules, and `switch`. */
+/** Returns the service's decision about the same world: the ids of the rules, and `switch`. */
 function decided(world: ModelWorld): string[] {
   const { identityId, assistantId, humanRequired, switchOn, mail: answered, recipients, coveredRecipients } = world;
   const about = { subject: { identityId }, assistantId } as Parameters<typeof rulesInScope>[1];

@@ -14,7 +14,7 @@ import {
 import { inboundMessage, messageAuthenticated } from "#test/support/examples/index.ts";
 import { sized } from "#test/support/full.ts";
 
-/** Counts from now on the events of threads that this instance reads. */
+/** Counts the events of threads that this instance reads from now on. */
 function countThreadReads({ faulty }: Node): () => number {
   const { read } = faulty;
   let count = 0;

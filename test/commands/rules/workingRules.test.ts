@@ -17,7 +17,10 @@ const settings: RuleSettings = {
 };
 const triggers = ["draft.created", "email.received"] as const satisfies TriggerEvent[];
 
-/** What happens to a workspace's rules. `stalled`: made so slowly that everybody takes its place for left behind, and then made after all. */
+/**
+ * A change to a workspace's rules. `stalled`: created so slowly that its slot seems abandoned to other instances, and then completed after
+ * all.
+ */
 type Step =
   | { does: "create" | "stalled"; priority: number }
   | { does: "cut off" | "delete" }
@@ -55,7 +58,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 3, maxLength: 14 },
 );
 
-/** The rules that there are by their own events, in the order in which they took their places. */
+/** Returns the rules that exist by their own events, in the order in which they took their slots. */
 function rulesInLog({ log }: SendWorld) {
   const streams = [...new Set(log.all.map(({ stream }) => stream))].filter((each) => categoryOf(each) === "rule");
   const placed = log.all.flatMap(({ type, data }) => (type === "SlotTaken" ? [data.holderId as string] : []));
@@ -95,7 +98,7 @@ async function take(world: SendWorld, step: Step): Promise<void> {
     await Promise.race([reached, making]);
     await world.advance(11 * 60_000);
     await made(node, 1);
-    // Places taken in the same millisecond have no order that the log tells.
+    // The log shows no order of slots that were taken in the same millisecond.
     await world.advance(1_000);
     release();
     await making;
@@ -123,7 +126,7 @@ describe("the active rules of a workspace [d9 plan]", () => {
           seen.working += works.length;
           seen["above the cap"] += Math.max(0, all.length - cap);
           works.sort((one, other) => one.priority - other.priority || (one.id < other.id ? -1 : 1));
-          // One instance has seen it happen, one finds out.
+          // One instance has the change in its cache; the other one has to detect it.
           for (const node of [world.node, elsewhere]) {
             const rules = await workingRules({ ...node, reads: emptyReads }, workspaceId);
             for (const trigger of triggers)
@@ -188,7 +191,7 @@ describe("the active rules of a workspace [d9 plan]", () => {
     const ids: string[] = [];
     for (let n = 0; n < 3; n++)
       ids.push((await createRule(world.node, { workspaceId, given: settings }, cause)).ruleId);
-    // Its place stays taken, as where the deletion was cut off.
+    // The slot stays taken, as after an interrupted deletion.
     await world.elsewhere().rules.handle(ids[0]!, { type: "DeleteRule" }, cause);
     await workingRules(world.node, workspaceId);
     const read: string[] = [];

@@ -17,7 +17,7 @@ describe("the link that stops mail", () => {
     expect(readUnsubscribeToken(ring, token)).to.deep.equal(said);
     expect(readUnsubscribeToken(createKeyRing(`${young},${old}`), token)).to.deep.equal(said);
     expect(readUnsubscribeToken(createKeyRing(young), token), "its key is gone").to.equal(undefined);
-    // In the path of a URL without being escaped.
+    // The token fits into a URL's path without escaping.
     expect(token).to.match(/^[\w.-]+$/);
   });
 

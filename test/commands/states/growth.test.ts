@@ -32,7 +32,7 @@ describe("a long stream on PostgreSQL", () => {
     await database.drop();
   });
 
-  /** A service that has just started. */
+  /** Makes a service that has just started. */
   function started() {
     const counting = counted(store);
     const states = createStates({
@@ -43,7 +43,7 @@ describe("a long stream on PostgreSQL", () => {
     return { ...services, states, counts: counting.counts };
   }
 
-  /** Snapshots are written in the background. */
+  /** Waits until the stream's snapshot is stored; snapshots are written in the background. */
   async function untilKept(stream: string): Promise<void> {
     const isKept = async () =>
       (await sql.query("select from work.snapshots where stream = $1", [stream])).rows.length > 0;
@@ -68,7 +68,7 @@ describe("a long stream on PostgreSQL", () => {
     const { state, revision } = await first.threads.load("long");
     expect([state.newestNumber, revision]).to.deep.equal([messages, 2 * messages]);
     expect(first.counts.events).to.equal(2 * messages + 1);
-    // A page, the event that makes it full, and what their notation takes in memory.
+    // One page, the event that fills it, and the memory that their JSON text needs.
     expect(first.counts.mostBytes).to.be.lessThan(2_500_000);
     await untilKept(threads.name("long"));
 
@@ -81,7 +81,7 @@ describe("a long stream on PostgreSQL", () => {
     );
     expect(claimed.revision).to.equal(2 * messages + 1);
     expect(Object.keys(claimed.state.claims)).to.deep.equal(["d"]);
-    // The first page, and the event that the snapshot is of.
+    // The first page, and the snapshot's event.
     expect(service.counts.events).to.be.lessThan(102);
   });
 });

@@ -8,11 +8,11 @@ import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from 
 const paused = async ({ workspaces }: Pick<Dependencies, "workspaces">): Promise<boolean> =>
   (await workspaces.load(workspaceId)).state.sendingPaused;
 
-/** Done by another instance. */
+/** Pauses sending through another instance. */
 const pause = ({ elsewhere }: SendWorld, sendingPaused = true) =>
   elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused }, cause);
 
-/** Work that is done only while sending is not paused. */
+/** Work that is only done while sending is not paused. */
 const unlessPaused = async (loader: Loader): Promise<undefined> => {
   if (await paused(loader)) throw new Rejected("sending_paused", "paused");
   await loader
@@ -27,7 +27,7 @@ const unlessPaused = async (loader: Loader): Promise<undefined> => {
 
 describe("a loader", () => {
   let world: SendWorld;
-  /** Streams that the node's store was asked for. */
+  /** Streams that were read from the node's store. */
   let asked: string[];
   let node: Dependencies;
 
@@ -115,7 +115,7 @@ describe("a loader", () => {
       let kept = 0;
       const slow = {
         ...node.workspaces,
-        // Kept by the time of the second question only.
+        // The state is cached only from the second call on.
         kept: (id: string) => (kept++ === 0 ? undefined : node.workspaces.kept(id)),
         fresh: () => answered.then(() => old),
       };
@@ -147,7 +147,7 @@ describe("a loader", () => {
       const loader = cachedStates(node);
       const append = () => unlessPaused(loader).catch(({ name }) => name);
       for (let n = 1; n <= 7; n++) await loader.contacts.load(`contact ${n}`);
-      // The workspace is the eighth. Neither the stream that is appended to nor one that needs no guard counts.
+      // The workspace is the eighth guarded stream. The stream that is appended to does not count, nor does one that needs no guard.
       for (const load of [() => loader.identities.load(identityId), () => loader.filings.load(identityId)])
         await load();
       expect(await append()).to.equal(undefined);

@@ -2,12 +2,15 @@ import pg from "pg";
 import { inboundMessage, mailReceived } from "#test/support/examples/index.ts";
 import { cause } from "./support.ts";
 
-/** Stands in a template where each event has its number. */
+/** Placeholder for each event's number in a template. */
 const placeholder = 987_654_321;
 
 type Template = { type: string; data: object };
 
-/** Writes a stream of so many times these events past the service, in seconds rather than minutes. Nothing else may be appended meanwhile. */
+/**
+ * Writes a stream of `times` repetitions of these events directly into the log, which takes seconds instead of minutes. Nothing else may be
+ * appended at the same time.
+ */
 async function fill(
   ownerUrl: string,
   stream: string,
@@ -40,7 +43,7 @@ export const fillInbox = (ownerUrl: string, stream: string, mails: number): Prom
   return fill(ownerUrl, stream, { times: mails, events: [{ type: "MailReceived", data }] });
 };
 
-/** Messages of this many bytes, each with its authentication. */
+/** Fills a thread with messages of this many bytes, each with its authentication. */
 export const fillThread = (
   ownerUrl: string,
   stream: string,

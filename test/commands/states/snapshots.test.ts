@@ -10,7 +10,7 @@ import { append, cause, quota, reserveMany, until, type World, world } from "./s
 const { quotas, threads } = streams;
 
 describe("the states of streams with snapshots", () => {
-  /** Loads the stream where nothing is known of it. */
+  /** Loads the stream in an instance that has no state of it. */
   async function loaded({ instance }: Pick<World, "instance">) {
     const fresh = instance();
     const { state, revision, position } = await fresh.states.load(quotas, quota);
@@ -23,7 +23,7 @@ describe("the states of streams with snapshots", () => {
     };
   }
 
-  /** A long stream with its snapshot, as the first load leaves them. */
+  /** Makes a long stream with the snapshot that the first load writes. */
   async function withSnapshot(count = 700) {
     const made = world();
     await reserveMany(made.log, { to: count });
@@ -37,7 +37,7 @@ describe("the states of streams with snapshots", () => {
     await reserveMany(made.log, { from: 700, to: 710 });
     const { read, ...state } = await loaded(made);
     expect(state).to.deep.equal({ used: 710, held: 710, revision: 709, position: 710 });
-    // The first page, the event of the snapshot, and what is new.
+    // The first page, the snapshot's event, and the new events.
     expect(read).to.equal(100 + 1 + 10);
   });
 
@@ -46,7 +46,7 @@ describe("the states of streams with snapshots", () => {
     const { states, counts } = instance();
     await states.load(quotas, quota);
     expect(counts.events).to.equal(101);
-    // Its ids alone have some 2,700 characters.
+    // The ids in the state alone have some 2,700 characters.
     expect(states.bytes()).to.be.greaterThan(2_700);
   });
 

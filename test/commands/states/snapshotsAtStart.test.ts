@@ -14,7 +14,7 @@ describe("snapshots that other rules made", () => {
     return connected;
   };
   before(async () => {
-    // It plans nothing: the right to that is free for the instances under test.
+    // This instance plans nothing, so that the planner's lease is free for the instances under test.
     service = await startInProcess({ ROLES: "projections,api" });
   });
   after(async () => {
@@ -27,7 +27,7 @@ describe("snapshots that other rules made", () => {
       const [holder, watcher] = [await client(), await client()];
       const rowsOf = async (sql: string) => (await watcher.query(sql)).rowCount;
       const snapshots = "select 1 from work.snapshots where rules = 'other rules'";
-      // Of a stream that the log does not have: made again, it is gone.
+      // A snapshot of a stream that the log does not contain: rebuilding removes it.
       await holder.query(
         `insert into work.snapshots (stream, rules, revision, event_id, state) values ($1, 'other rules', 700, $2, '{}')`,
         [`thread-${randomUUID()}`, randomUUID()],

@@ -13,14 +13,14 @@ import { createMemorySnapshots } from "#test/support/memorySnapshots.ts";
 export const quota = "quota-w-lifetime";
 export const cause = system();
 
-/** What was said to the operator. */
+/** Records the lines logged for the operator. */
 const recordingLog = () => {
   const said: string[] = [];
   const say = (_: object, sentence: string): void => void said.push(sentence);
   return { said, info: say, warn: say };
 };
 
-/** An event store that counts what is read. */
+/** Wraps an event store and counts what is read. */
 export function counted<Store extends Pick<EventStore, "readPage" | "readLast">>(store: Store) {
   const counts = { pages: 0, events: 0, lasts: 0, mostBytes: 0 };
   return {
@@ -84,7 +84,7 @@ export const reserveMany = (
   return append(log, quota, numbers.map(reserved));
 };
 
-/** Until what is done in the background is done. */
+/** Waits until background work has ended. */
 export async function until(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!holds()) {

@@ -14,7 +14,7 @@ import { claim, proof, useRules } from "#test/processes/rulesWorld.ts";
 import { sized } from "#test/support/full.ts";
 import { mail } from "#test/support/inProcess.ts";
 
-/** A mail that comes in: whom it names, which earlier ones it answers (two of them merge threads), and what it proves. */
+/** An inbound mail: the senders it names, the earlier mails it answers (two of them merge threads), and the proof of its sender. */
 type Mail = { from: string; fields: string[]; answers: number[]; said: Authentication; large: boolean };
 
 const mails: fc.Arbitrary<Mail[]> = fc.array(
@@ -37,7 +37,7 @@ const mailOf = (given: Partial<Mail>): Mail => ({
   ...{ from: "ann@customer.example", fields: [], answers: [], said: proof, large: false },
   ...given,
 });
-/** One of each kind, the third of which merges the threads of the first two: drawn ones may happen to have none. */
+/** One mail of each kind, the third of which merges the threads of the first two, because generated mails may lack a kind. */
 const each: Mail[] = [
   mailOf({ large: true }),
   mailOf({ from: "eve@evil.example", said: claim }),

@@ -176,7 +176,7 @@ describe("a merge", () => {
     expect((await loadThread(node, first)).threadId).to.equal(last);
     expect(reads()).to.be.below(20);
 
-    // What is remembered may be merged further.
+    // The cached survivor may be merged further.
     await merge(world, last, world.threadId());
     await close(node, first);
     expect((await world.state.thread()).status).to.equal("closed");
@@ -265,7 +265,7 @@ describe("a merge", () => {
 
     it("the chain index finds the end of any number of merges in one step, at the same cost for the last", async () => {
       const count = sized(200, 10_000);
-      // The newest thread into the one before it, that into the one before it, and so on.
+      // Merges each thread into the one before it, the newest first.
       const merges = Array.from({ length: count - 1 }, (_, n) =>
         decision(count + n + 1, { threadId: uuid(count - n - 1), absorbs: [uuid(count - n)] }),
       );
@@ -298,7 +298,7 @@ describe("a merge", () => {
       const count = sized(100, 10_000);
       const into = (number: number, survivor: number, ...absorbed: number[]) =>
         decision(number, { threadId: uuid(survivor), absorbs: absorbed.map(uuid) });
-      // All into thread 50, then that into each of the older ones in turn.
+      // Merges all threads into thread 50, then that thread into each of the older ones in turn.
       const large = Array.from({ length: count }, (_, n) => into(n + 1, 50, n + 100));
       const older = Array.from({ length: 49 }, (_, n) => into(count + n + 1, 49 - n, 50 - n));
       expect(await project([...large, ...older], 5)).to.be.below((count + 49) * 6);

@@ -139,7 +139,7 @@ export function appendContract(log: () => LogUnderTest): void {
         store.append(stream, noStream, [two, one]),
         store.append(stream, 0, [one]),
       ];
-      // All at once: one that fails while another is waited for would be nobody's.
+      // All attempts are awaited together: a rejection while another attempt is awaited would be unhandled.
       for (const error of await Promise.all(attempts.map(errorOf)))
         expect(error).to.be.instanceOf(StreamMoved).and.to.include({ actualRevision: 1 });
       expect(idsOf(await store.read(stream))).to.deep.equal([one.id, two.id]);

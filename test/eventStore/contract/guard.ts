@@ -64,7 +64,7 @@ export function guardContract(log: () => LogUnderTest): void {
         moved.revision = to.revision;
         expected = (await store.append(stream, { revision: expected, unlessMoved: seen }, [newEvent()])).revision;
       }
-      // A retry of what was written is found, wherever the others stand by now.
+      // A retry of a written append is recognised, whatever the present revisions of the guards.
       const before = seen.map(({ stream: guard }) => ({ stream: guard, revision: 0 }));
       expect(await store.append(stream, { revision: noStream, unlessMoved: before }, events)).to.deep.equal(written);
     });

@@ -31,7 +31,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       const events = newEvents(20);
       const subscription = consume(store, { after, categories: [category] }, (seen) => {
         const next = events[seen.length];
-        // The next one is appended only when the one before it was delivered.
+        // Appends the next event only after the one before it was delivered.
         if (next) another.append(stream, seen.length - 1, [next]).catch(() => {});
         return seen.length === events.length;
       });
@@ -164,7 +164,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(positions).to.deep.equal(positions.toSorted((one, other) => one - other));
       expect(ids.size).to.equal(positions.length);
       expect([...ids]).to.include.members(idsOf(appended));
-      // What comes behind them is of another category: it ends all the same.
+      // The later events are of another category: the subscription still ends.
       const streams: string[] = [];
       for await (const { events } of readWholeLog(store, [wanted])) streams.push(...events.map(({ stream }) => stream));
       expect(new Set(streams.map((stream) => stream.slice(0, wanted.length)))).to.deep.equal(new Set([wanted]));
@@ -186,7 +186,7 @@ export function subscribeContract(log: () => LogUnderTest): void {
   });
 }
 
-/** Consumes to the end; how many events came. */
+/** Consumes the subscription to its end, and returns the number of events. */
 async function untilDone(batches: ReturnType<LogUnderTest["store"]["subscribe"]>): Promise<number> {
   let events = 0;
   for await (const batch of batches) events += batch.events.length;

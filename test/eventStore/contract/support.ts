@@ -19,7 +19,7 @@ export const metadata: Metadata = {
   at: "2026-01-02T03:04:05.678Z",
 };
 
-/** A category nobody else has. */
+/** Returns a category that no other test uses. */
 export const newCategory = (): string => `note${randomBytes(6).toString("hex")}`;
 export const newStream = (category = "note"): string => `${category}-${randomUUID()}`;
 export const newEvent = (data: Record<string, unknown> = { text: "hello" }, type = "NoteWritten"): NewEvent => ({
@@ -35,7 +35,7 @@ export const idsOf = (events: readonly { id: string }[]): string[] => events.map
 export const revisionsOf = (events: readonly Recorded[]): number[] => events.map((event) => event.revision);
 export const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-/** The error a promise ends with; fails if it does not. */
+/** Returns the error with which a promise rejects; fails if it resolves. */
 export async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
@@ -51,7 +51,7 @@ export function expectRising(positions: readonly number[]): void {
   });
 }
 
-/** Appends one event to each of `count` streams of a category (or more), one after the other. */
+/** Appends one event to each of these streams, one after the other. */
 export async function appendOneByOne(store: EventStore, streams: readonly string[]): Promise<Recorded[]> {
   for (const stream of streams) {
     const last = await store.readLast(stream);
@@ -61,7 +61,7 @@ export async function appendOneByOne(store: EventStore, streams: readonly string
   return all.flat().sort((one, other) => one.position - other.position);
 }
 
-/** Appends until there is an answer: an unknown outcome is retried with the same ids at the same revision. */
+/** Appends until the outcome is known: an append with an unknown outcome is retried with the same ids at the same revision. */
 export async function appendForSure(
   store: EventStore,
   { stream, revision, events }: { stream: string; revision: number; events: readonly NewEvent[] },
@@ -75,7 +75,7 @@ export async function appendForSure(
   }
 }
 
-/** Consumes a subscription until `enough` of a batch is true; checks every batch's order on the way. */
+/** Consumes a subscription until `enough` returns true for a batch. Checks the order of every batch. */
 export async function consume(
   store: EventStore,
   options: Omit<SubscribeOptions, "signal">,

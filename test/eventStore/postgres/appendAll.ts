@@ -1,7 +1,7 @@
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { appendForSure, newEvent, newStream, upTo } from "../contract/support.ts";
 
-// An instance of its own: ten writers append `appends` events together, pairs in one append. Says so when it begins.
+// A separate instance: ten writers append `appends` events together, two per append. Prints a line when it begins.
 const [connectionString = "", category = "", appends = ""] = process.argv.slice(2);
 const store = createPostgresEventStore({ connectionString, timeoutMs: 20_000 });
 let left = Number(appends);

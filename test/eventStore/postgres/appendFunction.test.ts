@@ -8,12 +8,12 @@ import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { newEvent, upTo } from "../contract/support.ts";
 
-/** What a request of a call does, relative to where its streams are. */
+/** A request of a call, relative to the present revisions of its streams. */
 type Shape = { events: number; off: number; repeats: number; guards: { stream: number; off: number }[] };
 
 type Row = { position: number; stream: string; revision: number; id: string; data: string; bytes: number };
 
-/** The log as the function has to keep it: `append` judges a call by where streams are before it. */
+/** Model of the log: `append` judges a call by the streams' revisions before the call. */
 function modelOfLog() {
   const rows: Row[] = [];
   const of = (stream: string): Row[] => rows.filter((row) => row.stream === stream);
@@ -97,7 +97,7 @@ describe("the function that appends", () => {
       }
     }
 
-    // Of the streams `g-0` to `g-2`, which guard, one is there.
+    // Of the guard streams `g-0` to `g-2`, only this one exists.
     await call([request({ events: 3, off: 0, repeats: 0, guards: [] }, "g-0", model)]);
     await fc.assert(
       fc.asyncProperty(

@@ -18,7 +18,7 @@ const request = (
 });
 type Shape = { guards: string[]; events: number; bytes: number; alone: boolean };
 
-/** Empties the queue; the streams of each batch. */
+/** Empties the queue, and returns the streams of each batch. */
 function batches(...queue: AppendRequest[]): string[][] {
   const taken: string[][] = [];
   while (queue.length > 0) taken.push(takeBatch(queue).map(({ stream }) => stream));

@@ -31,7 +31,7 @@ import { backendsOf, cutConnections } from "./support.ts";
 
 const writers = 32;
 
-/** 32 writers of `each` events; what they were told. Whatever stays unknown is asked again. */
+/** Runs 32 writers of `each` events, and returns the answers that they got. An append with an unknown outcome is repeated. */
 async function write(
   store: EventStore,
   { category, each }: { category: string; each: number },
@@ -52,7 +52,7 @@ async function write(
   return acknowledged;
 }
 
-/** Exactly what was acknowledged, once and in order, is what a reader saw and what the streams hold. */
+/** Expects that the reader saw, and the streams contain, exactly the acknowledged events, once and in order. */
 async function expectWhole(
   store: EventStore,
   events: Awaited<ReturnType<typeof consume>>["events"],
@@ -169,7 +169,7 @@ describe("The event log in PostgreSQL, when things die", () => {
       await reading;
       const killed = server.pid();
       process.kill(killed, "SIGKILL");
-      // Some tries of the listener to connect again have failed by then.
+      // By then some attempts of the listener to reconnect have failed.
       await sleep(200);
       await store.close();
       await appendForSure(other, { stream: newStream(category), revision: -1, events: [newEvent()] });
@@ -190,7 +190,7 @@ describe("The event log in PostgreSQL, when things die", () => {
   describe("the event log with instances in separate processes", () => {
     let database: TestDatabase;
     const children: ChildProcess[] = [];
-    /** At once, so that what a child says first is not missed. */
+    /** Listens immediately, so that the child's first output is not missed. */
     const start = (category: string, appends: number): ChildProcess => {
       const [flag, script] = nodeArguments("test/eventStore/postgres/appendAll.ts");
       const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: [flag] });
@@ -213,7 +213,7 @@ describe("The event log in PostgreSQL, when things die", () => {
       await once(killed, "message");
       const [appends, rounds] = inFull ? [1500, 10] : [500, 4];
       const [steady, stopped] = [start(category, appends), start(category, appends)];
-      // Listened for from the start: on a busy machine one may have ended before the other one begins.
+      // Listens for the ends from the start, because on a busy machine one child may end before the other one begins.
       const [steadyEnd, stoppedEnd] = [once(steady, "exit"), once(stopped, "exit")];
       await Promise.all([steady, stopped].map((child) => once(child, "message")));
       for (const round of upTo(rounds)) {

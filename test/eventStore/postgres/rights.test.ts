@@ -65,7 +65,7 @@ describe("The event log in PostgreSQL is append-only", () => {
       `select appended_position, actual_revision from es.append(array['draft-1'], array[${expected}], array[1], array[1],
         array[null]::integer[], array[null]::text[], array[null]::bigint[],
         array[1], array[1], array[gen_random_uuid()], array['T'], array[1::smallint], array['{}'], array['{}'])`;
-    // Refused, because the stream does not exist in the log; and nothing is in the table that lay in the way.
+    // The append is refused because the stream does not exist in the log; the table that shadowed the log stays empty.
     const [refused] = await asService(database, `${shadowed} ${append(0)}`);
     expect(refused).to.deep.equal({ appended_position: null, actual_revision: "-1" });
     const [left] = await asService(

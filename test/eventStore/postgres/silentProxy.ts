@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export type SilentProxy = {
-  /** The same database, reached through here. */
+  /** URL of the same database through the proxy. */
   url: string;
-  /** Lets nothing more through on the connections there are, without closing them; new ones are not touched. */
+  /** Stops passing data on the existing connections, without closing them; new connections work. */
   silence(): void;
   close(): void;
 };
 
-/** A network between the service and its database that can lose everything without a word. */
+/** Starts a proxy between the service and its database that can drop all data silently. */
 export async function startSilentProxy(databaseUrl: string): Promise<SilentProxy> {
   const target = new URL(databaseUrl);
   const pairs = new Set<[Socket, Socket]>();

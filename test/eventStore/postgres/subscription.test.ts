@@ -112,7 +112,7 @@ describe("A subscription to the log in PostgreSQL", () => {
   });
 
   it("an aborted subscription ends though the database does not answer", async () => {
-    // Three pages: the first two may be read before the lock.
+    // Three pages of events: the first two may be read before the lock.
     await other.append(newStream(), noStream, newEvents(1_200));
     const blocker = new pg.Client({ connectionString: database.ownerUrl });
     await blocker.connect();
@@ -178,7 +178,7 @@ describe("A subscription to the log in PostgreSQL", () => {
       await instance.close();
     });
 
-  /** All events after a position, as a failover to a standby that has not got them. */
+  /** Deletes all events after a position, as a failover to a standby without them does. */
   const loseEvents = (after: number) =>
     asOwner(
       database,

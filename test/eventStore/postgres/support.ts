@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { TestDatabase } from "#test/support/postgres.ts";
 
-/** Asks as the owner of the tables, on a connection of its own. */
+/** Queries as the owner of the tables, on a separate connection. */
 export async function asOwner<Row extends pg.QueryResultRow>(database: TestDatabase, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: database.ownerUrl });
   await client.connect();
@@ -13,7 +13,7 @@ export async function asOwner<Row extends pg.QueryResultRow>(database: TestDatab
   }
 }
 
-/** Asks as the service, with nothing but its rights. Answers the rows of the last statement. */
+/** Queries with the service's rights only. Returns the rows of the last statement. */
 export async function asService<Row extends pg.QueryResultRow>(database: TestDatabase, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: database.serviceUrl });
   await client.connect();
@@ -21,7 +21,7 @@ export async function asService<Row extends pg.QueryResultRow>(database: TestDat
   return results.at(-1)!.rows;
 }
 
-/** Ends the service's connections whose name begins so, from the server's side; how many they were. */
+/** Ends the service's connections whose name begins with `name`, on the server. Returns their number. */
 export async function cutConnections(database: TestDatabase, name = "countersign log"): Promise<number> {
   const [row] = await asAdmin<{ cut: number }>(
     "select count(pg_terminate_backend(pid))::int as cut from pg_stat_activity where usename = $1 and application_name like $2 || '%'",
@@ -30,13 +30,13 @@ export async function cutConnections(database: TestDatabase, name = "countersign
   return row!.cut;
 }
 
-/** The backends of the service's connections of this name. */
+/** Returns the process ids of the backends of the service's connections with this name. */
 export async function backendsOf(database: TestDatabase, name: string): Promise<number[]> {
   const sql = "select pid from pg_stat_activity where usename = $1 and application_name = $2 order by pid";
   return (await asAdmin<{ pid: number }>(sql, [database.serviceRole, name])).map(({ pid }) => pid);
 }
 
-/** Resolves when one of the service's connections of this name waits for a lock. */
+/** Resolves when a connection of the service with this name waits for a lock. */
 export async function untilBlocked(database: TestDatabase, name: string): Promise<void> {
   const blocked =
     "select 1 from pg_stat_activity where usename = $1 and application_name = $2 and wait_event_type = 'Lock'";

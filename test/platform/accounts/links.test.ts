@@ -98,7 +98,7 @@ describe("mailed links", () => {
     const failed = links().use("confirm", token, () => Promise.reject(new Error("the log is away")));
     expect(await faultOf(failed)).to.equal("other: the log is away");
     expect(await faultOf(links().find("confirm", token))).to.equal("good");
-    // Somebody who never comes back, as if the process had ended in it.
+    // A caller that never returns, as if its process had ended there.
     await new Promise<void>((begun) => {
       const forEver = () => {
         begun();

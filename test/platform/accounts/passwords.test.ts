@@ -13,7 +13,7 @@ import { settingsOn } from "#test/support/settings.ts";
 
 const good = "correct horse battery staple";
 
-/** Says what was asked of it. */
+/** Wraps a hasher and records its calls. */
 function counted(hasher: PasswordHasher) {
   const asked = { hash: 0, verify: 0 };
   const counting: PasswordHasher = {
@@ -48,7 +48,7 @@ describe("passwords", () => {
   });
 
   it("only the newest password matches, and it is stored as Argon2id of 19 MB with two passes", async () => {
-    // As the service has them.
+    // The passwords as the service composes them.
     const composition = compose(loadConfig(settingsOn(test)), test, { logger: pino({ level: "silent" }) });
     const { passwords } = composition.deps.accounts;
     const [user, other] = [randomUUID(), randomUUID()];

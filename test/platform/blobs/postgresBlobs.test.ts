@@ -14,7 +14,7 @@ import { sized } from "#test/support/full.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
-/** A session of this database that waits for another one. */
+/** SQL for the sessions of this database that wait for another session. */
 const waiting =
   "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0";
 
@@ -187,7 +187,7 @@ describe("blobs in PostgreSQL", () => {
       const error = await sweep({ with: { readUpTo: async () => 2 } }).catch((caught) => caught);
       expect(error.message).to.match(/^The event log ends at 1, but it was read up to 2 before/);
       expect(await left(old)).to.deep.equal([true]);
-      // Appended and read by others after the sweep has looked how far they are.
+      // The event is appended, and read by the others, after the sweep has read their positions.
       const readUpTo = () => record("MailReceived", { rawSha256: "0".repeat(64) });
       expect(await sweep({ with: { readUpTo } })).to.include({ blobs: 1 });
     });

@@ -5,7 +5,7 @@ import { rememberingBlobs } from "#src/platform/blobs/recentBlobs.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 import { until } from "../../../scripts/support/client.ts";
 
-/** A store, and what it was asked to fetch. */
+/** A blob store, and the hashes that were fetched from it. */
 function watched(): { store: Blobs; fetched: string[] } {
   const fetched: string[] = [];
   const store = memoryBlobs();
@@ -60,7 +60,7 @@ describe("blobs that were stored a moment ago", () => {
     const hashes: string[] = [];
     for (let number = 0; number < 100; number++) hashes.push(await blobs.put(randomBytes(100_000)));
     for (const hash of hashes) await blobs.get(hash);
-    // 4 MiB hold 41 blobs of 100,000 bytes, with what each takes besides.
+    // 4 MiB hold 41 blobs of 100,000 bytes, including each blob's overhead.
     expect(fetched).to.deep.equal(hashes.slice(0, 100 - 41));
   });
 

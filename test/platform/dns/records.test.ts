@@ -17,7 +17,7 @@ describe("a domain's records [d7 records]", () => {
 
   const resolver = (timeoutMs = 60_000) => createNodeResolver({ servers: [dns.address], timeoutMs, tries: 1 });
 
-  /** A domain of its own, its records in place. */
+  /** Makes a new domain whose records are published. */
   function published(subdomain: string | null = "mail") {
     const name = `customer${++number}.co.uk`;
     const mailDomain = subdomain === null ? name : `${subdomain}.${name}`;

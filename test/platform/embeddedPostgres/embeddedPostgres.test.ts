@@ -43,7 +43,7 @@ async function refusal(starting: Promise<EmbeddedPostgres>): Promise<string> {
   return error.message;
 }
 
-/** Every process whose command line names the directory. */
+/** Returns every process whose command line names the directory. */
 async function processesOf(directory: string): Promise<string[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
   const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
@@ -52,7 +52,7 @@ async function processesOf(directory: string): Promise<string[]> {
 
 type Kept = { child: ChildProcess; serviceUrl: string; ownerUrl: string; pid: number };
 
-/** The same in a process of its own, which can be killed. */
+/** Starts the same in a separate process, which can be killed. */
 async function keep(dataDir: string): Promise<Kept> {
   const [flag, script] = nodeArguments("test/support/keepEmbedded.ts");
   const child = fork(script, [dataDir], { execArgv: [flag], stdio: "inherit" });
@@ -81,7 +81,7 @@ describe("the embedded PostgreSQL", () => {
     home = await mkdtemp(join(tmpdir(), "countersign-embedded-"));
     await chmod(home, 0o755);
     dataDir = join(home, "data");
-    // A fresh one, with a row that has to be there in everything that follows; started by two at once, of which one has to give way.
+    // Starts a new server twice concurrently: one start must fail. Later tests expect the row that is inserted here.
     atOnce = await Promise.allSettled([start(dataDir), start(dataDir)]);
     const [server] = startedOf(atOnce) as [EmbeddedPostgres];
     await ask(server.ownerUrl, "create table kept (word text)");
@@ -125,7 +125,7 @@ describe("the embedded PostgreSQL", () => {
 
   it("the embedded PostgreSQL is scheduled as a batch on Linux, and starts without `chrt` too", async function () {
     if (process.platform !== "linux") return this.skip();
-    /** How Linux schedules a backend of the server: 3 is SCHED_BATCH, 0 as any other process. */
+    /** Returns the Linux scheduling policy of a backend: 3 is SCHED_BATCH, 0 the default. */
     const policyOfBackend = async (server: EmbeddedPostgres): Promise<number> => {
       const client = new pg.Client(server.adminUrl);
       await client.connect();
@@ -153,7 +153,7 @@ describe("the embedded PostgreSQL", () => {
     const path = process.env.PATH;
     const folder = join(home, "deadly");
     await mkdir(folder);
-    // Kills the first server that it is told of, and stays a while.
+    // A program that kills the first server that it is given, and then waits.
     await writeFile(
       join(folder, "chrt"),
       `#!/bin/sh\n[ -d ${folder}/once ] || { kill -9 $4; mkdir ${folder}/once; sleep 1; }\n`,
@@ -234,7 +234,7 @@ describe("the embedded PostgreSQL", () => {
     process.kill(pid, "SIGKILL");
     await once(child, "exit");
     const { pgdata } = await prepareDirectories(dataDir);
-    // Of the same user: PostgreSQL itself sees through a process of another's.
+    // Runs as the same user: PostgreSQL detects a process of another user by itself.
     const { uid, gid } = await stat(pgdata);
     const stranger = spawn("sleep", ["60"], asRoot ? { uid, gid, cwd: "/" } : {});
     const lock = join(pgdata, "postmaster.pid");
@@ -323,7 +323,7 @@ describe("the embedded PostgreSQL", () => {
   it("the embedded PostgreSQL says in one sentence that DATA_DIR cannot be written", async () => {
     const closed = join(home, "closed");
     await mkdir(closed, { mode: 0o500 });
-    // Nobody keeps root from writing but the kernel's own file systems.
+    // Root can write everywhere except in the kernel's own file systems.
     expect(await refusal(start(asRoot ? "/sys/countersign" : join(closed, "data")))).to.match(/cannot be written/);
   });
 

@@ -11,7 +11,10 @@ import { freePort } from "../../../scripts/support/freePort.ts";
 
 const secret = "whsec_emulatedemulated";
 
-/** An emulator of Stripe that is not ours has customers, prices, checkouts and signed webhooks; it knows no subscriptions and no portal. */
+/**
+ * Runs against an emulator of Stripe by other authors, which implements customers, prices, checkouts and signed webhooks, but no
+ * subscriptions and no portal.
+ */
 describe("Stripe, over the emulator of `emulate`", () => {
   let emulator: Emulator;
   let stripe: PaymentProcessor;
@@ -64,7 +67,10 @@ describe("Stripe, over the emulator of `emulate`", () => {
       cancelUrl: "http://127.0.0.1:1/billing",
     },
   });
-  /** What it signed, and says of this type. Its events have no id, no time and no kind of their own: we add them after the signature is judged. */
+  /**
+   * Returns the signed events of this type. The emulator's events have no id, time or kind, so the test adds them after the signature was
+   * checked.
+   */
   const told = (type: string) =>
     calls
       .map((call) => signedContent(call, { secrets: [secret], nowMs: Date.now() }) as { type?: string } | undefined)

@@ -248,7 +248,7 @@ describe("Stripe, over our own mock of its API", () => {
     ];
     for (const [what, fault, expected] of faults) {
       it(`a Stripe call fails without repeating the answer after ${what}`, async () => {
-        // Only silence is waited out; whatever else is answered has time to come, however busy the machine is.
+        // Only a silent server is waited for until the timeout; every other answer has enough time, even on a busy machine.
         const hasty = at({ attemptMs: fault === "silence" ? 40 : 10_000 });
         const { id } = mock.model.createCustomer();
         const calls = [

@@ -142,7 +142,7 @@ describe("the database", () => {
   });
 
   it("the database survives cut connections, in the middle of a statement and idle", async () => {
-    // What another role's connection is doing is shown to a superuser alone.
+    // Only a superuser sees the activity of another role's connection.
     const admin = new pg.Client(process.env.TEST_DATABASE_ADMIN_URL);
     await admin.connect();
     const cut = (which: string) =>
@@ -156,7 +156,7 @@ describe("the database", () => {
     await Promise.all([1, 2, 3].map(() => database.query("select pg_sleep(0.01)")));
     await cut("true");
     await admin.end();
-    // A connection that is cut while it waits in the pool may still be handed out once.
+    // A connection that is ended while it is idle in the pool may still be handed out once.
     for (let tries = 0; tries < 4; tries++)
       await database.query("select 1").catch((error) => expect(error).to.be.instanceOf(Unavailable));
     expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
@@ -175,7 +175,7 @@ describe("the database", () => {
     let losses = 0;
     const unwatch = database.onLost(() => losses++);
     const silent = database.transaction(async (tx) => {
-      // As if the server did not answer any more.
+      // Simulates a server that no longer answers.
       await tx.query("set local statement_timeout = 0");
       await tx.query("select pg_sleep(20)");
     });

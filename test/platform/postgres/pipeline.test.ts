@@ -45,7 +45,7 @@ describe("a transaction on a pipelined connection", () => {
     return work(pool).finally(() => pool.end());
   }
 
-  /** Notes what is sent over the pool's connections, in order with the answers; `change` may send another text. */
+  /** Records the statements and answers of the pool's connections, in order; `change` may replace a statement. */
   function watch(pool: pg.Pool, change = (text: string): string => text): string[] {
     const noted: string[] = [];
     pool.on("connect", (client) => {

@@ -45,7 +45,7 @@ const name = `behind PgBouncer in transaction mode${pgbouncer ? "" : " (skipped:
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** One session of the server for all who connect, handed from one to the next with every transaction. */
+  /** Starts a pooler with one server session for all clients, which is assigned for each transaction. */
   async function startPooler(): Promise<void> {
     folder = await mkdtemp(join(tmpdir(), "countersign-pgbouncer-"));
     const port = await freePort();
@@ -64,7 +64,7 @@ pool_mode = transaction
 default_pool_size = 1
 `,
     );
-    // It does not run as root.
+    // The pooler refuses to run as root.
     const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     await chmod(folder, 0o755);
     pooler = spawn(pgbouncer!, [settings], { ...nobody, stdio: ["ignore", "ignore", "pipe"] });

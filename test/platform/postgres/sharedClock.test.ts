@@ -9,7 +9,7 @@ import { createTestDatabase } from "#test/support/postgres.ts";
 import { settingsOn } from "#test/support/settings.ts";
 import { eventually, quietLog } from "../../runtime/projections/support.ts";
 
-/** This machine's clock, and a server whose clock is `aheadMs` before it and whose way there and back take so long. */
+/** This machine's clock, and a server whose clock is `aheadMs` ahead and whose round trip takes the given time. */
 function machineAndServer() {
   let atMs = Date.parse("2026-01-01T00:00:00Z");
   let ticks = 0;

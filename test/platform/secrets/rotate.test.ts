@@ -96,7 +96,7 @@ describe("npm run secrets", () => {
     const sealing = sourceFiles("src").filter((file) => textOf(file).includes("keyRing.seal("));
     const names = [
       "approvals/approvalChannels",
-      // Rows of a few days, beside the log: where the key is gone, who was asked for a reason is asked to press again.
+      // Rows that live for a few days, outside the log: if the key is gone, the person who was asked for a reason has to press again.
       "approvals/telegram/reasons",
       "domains/domains",
       "rules/ruleSecrets",

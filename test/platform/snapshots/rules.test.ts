@@ -17,7 +17,7 @@ describe("the hash of a stream's rules", () => {
 
   const rules = () => rulesOfStreams(pathToFileURL(`${folder}/`));
 
-  /** The categories whose hash is another one after this file got another line. */
+  /** Returns the categories whose hash changes if a line is added to this file. */
   function changedBy(file: string): string[] {
     const before = rules();
     writeFileSync(join(folder, file), `${readFileSync(join(folder, file), "utf8")}\n// another line\n`);

@@ -9,7 +9,7 @@ describe("costly work", () => {
     const version = (body_text: string) => ({ content: draftContent({ body_text }), rationale: null });
     return { from: version(from), to: version(to) };
   };
-  /** A pool that only notes what it is asked for. */
+  /** A thread pool that only records its jobs. */
   const noting = (answer: () => Promise<unknown> = async () => "by a thread") => {
     const asked: { job: PoolJob; options: PoolJobOptions }[] = [];
     const run = <T>(job: PoolJob, options: PoolJobOptions) => {

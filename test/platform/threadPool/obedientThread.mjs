@@ -14,7 +14,7 @@ const read = {
 export async function doTask({ job, bytes }) {
   parentPort.postMessage(job);
   const { sleepMs = 0, allocate = false, answer = read } = JSON.parse(Buffer.from(bytes).toString().trimEnd());
-  // As deaf as one that is caught in a mail, but takes no time from anybody.
+  // Ignores messages like a thread that is busy with a mail, but uses no CPU.
   if (sleepMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sleepMs);
   const held = [];
   while (allocate) held.push({ at: held.length });

@@ -45,7 +45,7 @@ describe("the pool of threads", () => {
   const limits = { maxHtmlBytes: 1, maxTextBytes: 1, maxAttachments: 1 };
   const run = (pool: ThreadPool, bytes: Buffer, options: PoolJobOptions): Promise<unknown> =>
     pool.run({ name: "parse", bytes, limits }, options);
-  /** What the jobs answer, in the order in which they end. */
+  /** Returns the answers of the jobs, in the order in which they end. */
   const ends = async (jobs: Promise<unknown>[]): Promise<unknown[]> => {
     const ended: unknown[] = [];
     await Promise.all(jobs.map((job) => job.then((answer) => ended.push(answer))));
@@ -73,7 +73,7 @@ describe("the pool of threads", () => {
     );
     const quick = Array.from({ length: 10 }, (_, n) => run(pool, order({ answer: n }), { turn: `other${n}` }));
     const ended = await ends([...endless, ...quick]);
-    // The first of the slow ones ends last but two: nothing quick waited for its 2 s.
+    // The first slow job ends third from last: no quick job waited for its 2 s.
     expect(ended.slice(0, 10)).to.have.members([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     for (const fault of ended.slice(10)) {
       expect(fault).to.be.instanceOf(TaskFault);
@@ -81,7 +81,8 @@ describe("the pool of threads", () => {
     }
     const counts = pool.counts();
     expect(counts).to.include({ slowAtOnce: 1, givenUp: 3 });
-    // The second was set back from its first try; the third waited behind it and had none, so that no thread was ended for it.
+    // The second job was moved from its first try to the slow lane; the third waited behind it without a first try, so no thread was ended
+    // for it.
     expect(counts.setBack).to.equal(1);
   });
 
@@ -109,7 +110,7 @@ describe("the pool of threads", () => {
       run(pool, order({ sleepMs, answer: "read" }), { turn }).catch((error: Error) => error.message);
     const flood = Array.from({ length: 6 }, () => slow("flooded"));
     const quick = run(pool, order({ answer: "quick" }), { turn: "flooded" });
-    // Which of the first two is waited for depends on the thread that is up first.
+    // It depends on which thread starts first which of the first two jobs is awaited.
     expect(await Promise.all(flood)).to.have.members([
       "took more than 600 ms",
       ...Array(5).fill("took more than 100 ms"),

@@ -4,9 +4,9 @@ import { register } from "tsx/esm/api";
 register();
 const { doTask: read } = await import("#src/platform/threadPool/thread.ts");
 
-/** Reads mail that leaves much behind, and answers how many bytes of heap the thread has when that is answered. */
+/** Reads mail that leaves much garbage, and returns the bytes of heap that the thread uses after its answer. */
 export async function doTask(task) {
-  // What it needs is loaded first: meanwhile V8 would tidy up by itself.
+  // Loads the modules first, because V8 would collect garbage while it loads them.
   await read(task);
   await new Promise((resolve) => setTimeout(resolve, 10));
   leaveMuch();

@@ -144,7 +144,7 @@ describe("the rows of webhook deliveries", () => {
     await database.query(endedAt, [old.id, "31 days"]);
     await database.query(endedAt, [recent.id, "29 days"]);
     expect((await listed(one)).map(({ id }) => id)).to.deep.equal([recent.id]);
-    // An instance that begins sweeps with the first that comes in.
+    // An instance sweeps old rows when it adds its first delivery.
     await createPostgresDeliveries(database, async () => undefined).add([made(queue(), 1)]);
     const { rows } = await database.query("select id from work.webhook_deliveries where webhook_id = $1", [
       one.webhookId,

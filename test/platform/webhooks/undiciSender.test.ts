@@ -23,7 +23,7 @@ const post = (more: Partial<WebhookPost> & { url: string }): WebhookPost => ({
 
 type Addresses = Pick<Resolver, "a" | "aaaa"> & { asked: string[] };
 
-/** DNS that answers differently each time; the last answer stays. */
+/** DNS that answers differently each time; the last answer is repeated. */
 function answering(...answers: string[][]): Addresses {
   const asked: string[] = [];
   const of = (family: number, addresses: string[]): Lookup<string> => {
@@ -33,7 +33,7 @@ function answering(...answers: string[][]): Addresses {
   let now: string[] = [];
   return {
     asked,
-    // The sender asks for both at once, this one first.
+    // The sender queries both kinds concurrently, and this kind first.
     async a(name) {
       now = answers[Math.min(asked.length, answers.length - 1)]!;
       asked.push(name);
@@ -148,7 +148,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     expect([untrusted.status, requests.length]).to.deep.equal([null, 0]);
     expect(untrusted.error).to.match(/certificate/i);
     expect(await sender({ ca: pair.cert }).post(post({ url }), never)).to.include({ status: 200 });
-    // The name in the certificate counts, not that somebody has one.
+    // The certificate must be for the requested name, not for just any name.
     const other = sender({ ca: pair.cert, allowedHosts: ["other.test"] });
     expect((await other.post(post({ url: `https://other.test:${port}/` }), never)).status).to.equal(null);
   });
@@ -162,7 +162,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
       expect(answer.error, address).to.match(/not public/);
       expect(resolver.asked, address).to.deep.equal(["rebind.test"]);
     }
-    // One public address among others does not make a name good.
+    // A name with a private address is refused, even if its other addresses are public.
     for (const mixed of [
       ["1.2.3.4", "127.0.0.1"],
       ["2606:4700::1", "127.0.0.1"],
@@ -184,7 +184,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
     const resolver = createNodeResolver({ servers: [dns.address] });
     const asked = () => dns.asked.filter(({ type }) => type === "A").length;
     dns.a("rebind.test", "1.2.3.4");
-    // What a connection is given the first time is what was looked at, and nobody asks again for it.
+    // The connection uses the address that was checked, without another look-up.
     const first = await new Promise((resolve) => {
       publicLookup(resolver)("rebind.test", { all: true }, (_, found) => resolve(found));
     });

@@ -7,8 +7,8 @@ import { createProcessRunner } from "#src/runtime/work/runner.ts";
 import { accounts, counts, quietLog, toyTables } from "./support.ts";
 
 /**
- * An instance of its own, to be killed and stopped: `child.ts projections|processes INSTANCE`, told by its environment where the database
- * is and to which file a handler writes its lines.
+ * A separate instance, to be killed and suspended: `child.ts projections|processes INSTANCE`. The environment names the database, and the
+ * file into which a handler writes its lines.
  */
 const { SERVICE_URL: serviceUrl = "", OWNER_URL: ownerUrl = "", LINES: lines = "" } = process.env;
 const [, , what, instanceId = ""] = process.argv;

@@ -55,7 +55,7 @@ describe("npm run projections, npm run processes", () => {
       );
     });
   };
-  /** Each command starts as a process of its own once; the rest of what it says is heard in this one. */
+  /** Runs each command once in a separate process; the other cases run in this process. */
   const run = inFull
     ? asProcess
     : (script: string, ...args: string[]): Promise<CommandOutcome> => runHere(script, args, environment());
@@ -116,7 +116,7 @@ describe("npm run projections, npm run processes", () => {
       `insert into work.lanes (process, key, workspace, state, due_at, obstacles)
        values ('toyRule', 'toy-2', '', 'waiting', 'infinity', '{workspace-1,identity-2}')`,
     );
-    // Another version's are shown, too.
+    // Processes of another version of the service are listed too.
     await database.query("insert into work.processes (name, planned) values ('tomorrows', 1)");
     const { out: status } = await run("processes", "status");
     expect(status).to.match(/^planner: this one\n[\s\S]*'toyRule'/);

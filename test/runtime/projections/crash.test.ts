@@ -67,7 +67,7 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
     for (let kill = 0; kill < (inFull ? 4 : 2); kill++) {
       const before = await projected();
       const child = await start("projections", `kill-${kill}`);
-      // An expired lease is what the next one would wait for; that is another test's matter.
+      // Expires the lease: waiting for its expiry is tested elsewhere.
       await database.query("update work.leases set expires_at = now() - interval '1 s'");
       await eventually(async () => (await projected()) > before + 100);
       child.kill("SIGKILL");
@@ -117,7 +117,7 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
     }
   }
 
-  /** Per stream: every number, in order, where a takeover may have begun again a little earlier. */
+  /** Expects every number of each stream, in order; after a takeover the order may start again a little earlier. */
   function expectAllInOrder(count: number): void {
     for (let stream = 0; stream < 10; stream++) {
       const numbers = handled()
@@ -163,7 +163,7 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
     stopped.kill("SIGCONT");
     await happen(late, early + meanwhile);
     await eventually(() => handledUpTo(early + meanwhile + late));
-    // What it was at when it was stopped may end, one of each lane; nothing of what was taken over begins.
+    // The suspended instance may end the one item of each lane that it was handling; it begins none that was taken over.
     const after = handled()
       .slice(takenOverAt)
       .filter(({ instance, number }) => instance === holder && number < early + meanwhile);

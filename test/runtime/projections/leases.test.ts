@@ -19,7 +19,7 @@ describe("leases, on machines whose clocks are ten minutes apart", () => {
     await test.drop();
   });
 
-  /** Whatever asks this machine for the time is told one that is so far off. */
+  /** Sets this machine's clock off by this many milliseconds. */
   function offBy(ms: number): void {
     globalThis.Date = class extends RealDate {
       constructor(...given: []) {

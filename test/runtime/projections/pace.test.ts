@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createPace } from "#src/runtime/projections/pace.ts";
 
 describe("the pace of statements", () => {
-  /** Whether it goes on without waiting for a timer. */
+  /** Returns true if the promise resolves without waiting for a timer. */
   async function goesOn(going: Promise<void>): Promise<boolean> {
     let went = false;
     void going.then(() => {
@@ -30,7 +30,7 @@ describe("the pace of statements", () => {
     for (let n = 0; n < 20; n++) await next();
   });
 
-  /** How many statements wait for nothing, one in so many milliseconds, after those that are let through at once. */
+  /** Returns how many statements do not wait, at one statement per `everyMs`, after the first ones that always pass. */
   async function unheld({ takingMs, everyMs }: { takingMs: number; everyMs: number }): Promise<number> {
     let ms = 0;
     const { next, taking } = createPace({ monotonic: () => ms });

@@ -35,7 +35,7 @@ describe("the projection runner", () => {
   let database: BackgroundDatabase;
   let store: EventStore;
   const running: ProjectionRunner[] = [];
-  /** What a test holds back is let go at its end, however it ends: nothing can be stopped before. */
+  /** Releases the lock that a test holds. Called at the end of each test, because nothing can be stopped before. */
   let letGo = (): void => {};
   const held = () =>
     new Promise<void>((resolve) => {
@@ -112,7 +112,7 @@ describe("the projection runner", () => {
 
   it("two runners at once count every event once, also without a lease between them", async () => {
     const other = { ...counts, version: 1 };
-    // Different sets of projections hold different leases: both write `accounts`, and only the fence keeps them apart.
+    // Different sets of projections hold different leases: both write `accounts`, and only the checkpoint's generation keeps them apart.
     await Promise.all([
       run([accounts]),
       run([accounts, other], { batchSize: 20 }),
@@ -280,7 +280,7 @@ describe("the projection runner", () => {
     }
     const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
     const batch = { events: await store.read("account-1"), position, caughtUp: true };
-    // Its pool is there to be watched, and works like the background's.
+    // A pool that the test observes, with the settings of the background pool.
     const watched = connectDatabase(test);
     const client = await watched.pool.connect();
     let [unanswered, roundTrips] = [0, 0];
@@ -339,7 +339,7 @@ describe("the projection runner", () => {
     await runner.caughtUp();
     reached = [];
     await cutConnections(database);
-    // A cut that met no statement leaves nothing in doubt: then it is told anew only of what comes after it.
+    // A cut connection without a statement leaves no outcome unknown: only later events are reported.
     await runner.caughtUp();
     await addMany(store, 50);
     const head = await store.head();
@@ -463,7 +463,7 @@ describe("the projection runner", () => {
     const runner = await run([accounts, slow]);
     const waitFor = createWaitFor({ database, projections: [accounts, slow] });
     await eventually(() => runner.status().every(({ state }) => state === "following"));
-    // An event that it does not handle moves its checkpoint alone.
+    // An event that the read model does not handle moves only its checkpoint.
     const nothing = await append(store, "other-1", newEvent("OfNoInterest"));
     expect(await waitFor.projected(nothing, { of: ["counts"], ...patiently })).to.equal(true);
     expect(batches).to.deep.equal([]);
@@ -497,7 +497,7 @@ describe("the projection runner", () => {
     const runner = await run([accounts, slow]);
     await eventually(() => runner.status().every(({ state }) => state === "following"));
     isSlow = true;
-    // More than a batch.
+    // More events than one batch.
     for (let times = 0; times < 5; times++) await addMany(store, 600, 100);
     await eventually(() => runner.status()[0]!.position > 2_500);
     letGo();

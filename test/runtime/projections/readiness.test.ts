@@ -4,7 +4,7 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { createReadiness, type ReadModelReadiness } from "#src/runtime/projections/readiness.ts";
 import { accounts, counts, quietLog } from "./support.ts";
 
-/** Stored checkpoints, in the place of a database. `ejected`: names of those that have left the main group. */
+/** Stored checkpoints, in place of a database. `ejected`: names of read models that have left the main group. */
 function checkpoints(projections: readonly Projection[]) {
   const positions = new Map<string, number>();
   const ejected = new Set<string>();
@@ -24,7 +24,7 @@ function checkpoints(projections: readonly Projection[]) {
     positions,
     ejected,
     sql: { query: async () => ({ rows: rows(), rowCount: 0 }) } as unknown as Sql,
-    /** Resolves after so many more looks: with the one that follows them, because only then they have been taken note of. */
+    /** Resolves after this many further readiness checks and the one that follows them, because only then their results are used. */
     looked: (times: number): Promise<void> => new Promise((resolve) => waiting.set(looks + times + 1, resolve)),
   };
 }

@@ -5,7 +5,7 @@ import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
 import type { RunnerLog } from "#src/runtime/projections/retrying.ts";
 
-/** Amounts added per account, and every event once by its position: a doubled or skipped batch shows in both. */
+/** Sums amounts per account, and stores every event by its position: a doubled or skipped batch shows in both. */
 export const accounts: Projection = {
   name: "accounts",
   version: 1,
@@ -30,7 +30,7 @@ export const accounts: Projection = {
   },
 };
 
-/** How many events there were of each type: handles others than `accounts`, and can be told to fail. */
+/** Counts events of each type. Handles more types than `accounts`, and can be made to fail. */
 export const counts: Projection = {
   name: "counts",
   version: 1,
@@ -69,7 +69,7 @@ export const newEvent = (type: string, data: Record<string, unknown> = {}): NewE
   },
 });
 
-/** Appends after whatever the stream holds. */
+/** Appends at the present revision of the stream. */
 export async function append(store: EventStore, stream: string, ...events: NewEvent[]): Promise<number> {
   const last = await store.readLast(stream);
   return (await store.append(stream, last?.revision ?? noStream, events)).position;
@@ -86,7 +86,7 @@ export async function addMany(store: EventStore, count: number, atOnce = 50): Pr
 
 export type LoggedLine = { level: "info" | "warn" | "error"; details: object; message: string };
 
-/** A log that keeps what was said. */
+/** Makes a logger that keeps its lines. */
 export function quietLog(): RunnerLog & { said: LoggedLine[] } {
   const said: LoggedLine[] = [];
   const at = (level: LoggedLine["level"]) => (details: object, message: string) =>
@@ -94,7 +94,7 @@ export function quietLog(): RunnerLog & { said: LoggedLine[] } {
   return { said, info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Asks again until it is so. The limit is longer than any test has: it ends what a test that failed would leave going. */
+/** Repeats the check until it is true. The limit is longer than any test may take: it ends the loop of a test that has failed. */
 export async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const until = Date.now() + 300_000;
   while (!(await isSo())) {
@@ -103,13 +103,13 @@ export async function eventually(isSo: () => boolean | Promise<boolean>): Promis
   }
 }
 
-/** Pauses of which those after the third failure in a row are longer than any test. */
+/** Returns pauses that are longer than any test from the fourth failure in a row on. */
 export const growingTooLong = (failures: number): number => (failures <= 3 ? 1 : 3_600_000);
 
-/** Cuts every connection of the service role but the one it asks on. At least one is cut. */
+/** Ends every connection of the service role except the one that sends this statement. At least one connection is ended. */
 export async function cutConnections(database: Database): Promise<void> {
   const cut = async (): Promise<true> => {
-    // Two queries at once open a second connection where the pool had one: otherwise nothing would be lost.
+    // Two concurrent queries open a second connection if the pool had one: otherwise none would be ended.
     await Promise.all([database.query("select 1"), database.query("select 1")]);
     await database.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -117,6 +117,6 @@ export async function cutConnections(database: Database): Promise<void> {
     );
     return true;
   };
-  // The pool may hand out a connection whose end, by the cut before, it has not heard of yet.
+  // The pool may hand out a connection that was ended and whose end it has not noticed yet.
   await eventually(() => cut().catch((error) => !(error instanceof Unavailable) && Promise.reject(error)));
 }

@@ -4,7 +4,7 @@ import { createWaitFor, type WaitFor } from "#src/runtime/projections/waitFor.ts
 import { accounts, counts } from "./support.ts";
 
 describe("waiting for a position in the process of the runner that writes it", () => {
-  /** Longer than any test: whoever looks before it was not told to wait. */
+  /** Longer than any test: a read before that time was caused by a waiter, not by the pause's end. */
   const patienceMs = 60_000;
   let looks: number;
   let stored: number;
@@ -72,7 +72,7 @@ describe("waiting for a position in the process of the runner that writes it", (
     const pauseMs = 50;
     const never = new AbortController().signal;
     const both = [accounts.name, counts.name];
-    /** A waiter whose pauses last longer than any test. */
+    /** Makes a waiter whose pauses are longer than any test. */
     const patient = (): WaitFor => {
       waitFor.close();
       waitFor = createWaitFor({

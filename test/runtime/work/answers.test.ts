@@ -44,7 +44,7 @@ describe("a handler's input and answers", () => {
   });
 
   describe("a handler that waits for read models", () => {
-    /** Read models that reach everything once they are told to; whoever waits in its place is told no. */
+    /** Read models that reach every position once the test says so; callers that wait before get false. */
     function readModels() {
       let come = (): void => {};
       const there = new Promise<boolean>((resolve) => {
@@ -55,7 +55,7 @@ describe("a handler's input and answers", () => {
       return { come: () => come(), projected };
     }
 
-    /** `thrown`: by a command that it calls, which knows no answers. */
+    /** `thrown`: a command throws the wait, instead of the handler returning it. */
     const waiting = (calls: string[], thrown = false): Process =>
       rule({
         on: {

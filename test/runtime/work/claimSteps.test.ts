@@ -13,7 +13,7 @@ const inSteps = "insert into work.tags";
 
 type Step = { name: string; at?: [text: string, when: "before" | "after"]; aside?: boolean };
 
-/** Where one instance is cut off: before or after a statement of it was carried out, within a transaction, or within a handler. */
+/** Points at which one instance is interrupted: before or after a statement, within a transaction, or within a handler. */
 const steps: readonly Step[] = [
   { name: "before the items of a plan are written", at: [plan, "before"] },
   { name: "before the lanes of a plan are woken", at: [plan, "after"] },
@@ -57,7 +57,7 @@ describe("an instance that is cut off at any step of a claim", () => {
             }
             if (!wasAside) {
               wasAside = true;
-              // Of what has ended already: it is ready at once.
+              // An obstacle that has already ended: the lane is ready immediately.
               return { setAside: [{ stream: "workspace-1", revision: -2 }] };
             }
             seen.push({ by, stream, number: data.number });
@@ -82,7 +82,8 @@ describe("an instance that is cut off at any step of a claim", () => {
     const second = work.run([ruleOf("second")]);
     const beganAt = performance.now();
     await second.idle();
-    // Locks of one that is stopped in a transaction stand for 2 s; without a limit of its own it would be the connection's, of 60 s.
+    // The locks of an instance that is suspended within a transaction last 2 s; without that setting they would last 60 s, as on other
+    // connections.
     expect(performance.now() - beganAt, step.name).to.be.below(30_000);
     if (how === "stopped") {
       clock.advance(20_000);
@@ -94,10 +95,10 @@ describe("an instance that is cut off at any step of a claim", () => {
     const of = (stream: string) => seen.filter((each) => each.stream === stream).map(({ number }) => number);
     expect([...new Set(of(a))], step.name).to.deep.equal([1, 2, 3]);
     expect([...new Set(of(b))], step.name).to.deep.equal(how === "killed" ? [1] : [1, 2]);
-    // What it had claimed ran out while it was stopped: it begins nothing of it.
+    // The claims of the suspended instance have expired: it begins none of their items.
     if (how === "stopped" && at?.[0] === claim)
       expect(seen.filter(({ by, stream }) => by === "first" && stream === a)).to.deep.equal([]);
-    // At least once: what it had done of its turn comes again, where nobody could know.
+    // Items are handled at least once: an item that the interrupted instance had handled is repeated if that was not recorded.
     const again = seen.length - new Set(seen.map(({ stream, number }) => `${stream} ${number}`)).size;
     expect(again, step.name).to.be.at.most(3);
     for (const table of ["items", "lanes", "parked"])

@@ -19,7 +19,7 @@ const now = new Date("2026-01-01T00:00:00Z");
 const inMs = (ms: number): Date => new Date(now.getTime() + ms);
 const holder = "here";
 
-/** Lanes that are planned, claimed, ended and claimed again, by the real statements. */
+/** Plans, claims and completes lanes repeatedly, with the real statements. */
 describe("claimed lanes", () => {
   const work = useWorkTable();
   let lease: { name: string; epoch: number };
@@ -142,7 +142,7 @@ describe("claimed lanes", () => {
       await end({ lane: first!.lane, done: first!.items[0]!.id, timers: [timer("one", 10)], next });
       let planning: ReturnType<typeof plan> | undefined;
       await work.database.transaction(async (tx) => {
-        // It is brought back, done with, and waits for another timer.
+        // The lane is woken, completed, and waits for another timer.
         await wake(tx);
         const [again] = await claim(within(tx), inMs(20));
         await end(
@@ -181,7 +181,7 @@ describe("claimed lanes", () => {
     await end({ lane, done: items[0]!.id, timers, next: { how: "go on" } });
     const first = await claim();
     expect(first.map(briefly)).to.deep.equal([["a", "again"]]);
-    // It sets itself again: another timer of the same name.
+    // The handler sets its timer again: another timer with the same name.
     const [own] = first as [ClaimedLane];
     const ending = { lane: own.lane, done: own.items[0]!.id, timers: [set("again", inMs(7))] };
     expect((await end({ ...ending, next: { how: "go on" } })).ready).to.equal(false);
@@ -208,7 +208,7 @@ describe("claimed lanes", () => {
     expect((await claim()).map(briefly)).to.deep.equal([["a", 2, "alarm"]]);
   });
 
-  /** Looks for ready lanes, and before it finds any something else happens. */
+  /** Claims ready lanes; before the claim finds any, `other` runs. */
   async function claimBeside(other: () => Promise<unknown>): Promise<ClaimedLane> {
     const number = 77;
     const held: DatabaseRole = {

@@ -16,7 +16,7 @@ describe("instances whose clocks are five minutes apart", () => {
     for (const clock of clocks.splice(0)) clock.stop();
   });
 
-  /** A machine whose clock is so far off. */
+  /** Makes the clock of a machine that is off by this many milliseconds. */
   async function machine(offMs: number): Promise<Clock> {
     const own: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + offMs) };
     const clock = createSharedClock({ own, sql: work.database, log: quietLog() });
@@ -26,7 +26,8 @@ describe("instances whose clocks are five minutes apart", () => {
   }
 
   it("instances run each other's timers and retries neither early nor late, each once", async () => {
-    // Long enough for the first instance to have stopped by then, also on a machine with much to do; the clocks are much further apart.
+    // Milliseconds until the timer is due: long enough for the first instance to stop, even on a busy machine. The clocks differ by much
+    // more.
     const dueInMs = 3_000;
     const due = new Map<string, number>();
     const fired: { key: string; lateMs: number; by: string }[] = [];

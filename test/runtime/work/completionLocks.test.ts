@@ -36,7 +36,7 @@ describe("the locks of an ending that sets timers under other keys", () => {
     set: { key, name: "later", dueAt: new Date(now.getTime() + 60_000), payload: {} },
   });
 
-  /** Stops when a timer's lane is locked, until `meanwhile` waits for a lock, or has ended. */
+  /** Stops when the lane of a timer is locked, until `meanwhile` waits for a lock or has ended. */
   const stoppingAtFirstLane = (meanwhile: () => Promise<unknown>): DatabaseRole => ({
     ...work.database,
     transaction: (inner) =>

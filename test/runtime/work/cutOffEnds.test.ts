@@ -4,7 +4,7 @@ import { inFull } from "#test/support/full.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
 
-/** Statements of an obstacle's end, in their order. The first two are one transaction, the plan's; the others each one. */
+/** Statements that end an obstacle, in order. The first two are the transaction of the plan; each other one is a separate transaction. */
 const statements = [
   { name: "the position of the plan", text: "update work.front" },
   { name: "the end of the obstacle", text: "as ended order by 1" },
@@ -12,7 +12,7 @@ const statements = [
   { name: "the note that all are woken", text: "set wake_before = null" },
 ];
 
-/** A lane that is set aside is woken because of the plan that the obstacle's end is read with, and by nothing else for ten minutes. */
+/** A lane that is set aside is woken only by the plan that contains the obstacle's end, and otherwise after ten minutes. */
 describe("an instance that is cut off while an obstacle ends", () => {
   const work = useWorkTable();
   const { rows, happen } = work;
@@ -21,7 +21,7 @@ describe("an instance that is cut off while an obstacle ends", () => {
     for (const when of ["before", "after"] as const) {
       it(`an instance is killed ${when} ${name}: another wakes every lane that was set aside, once`, () =>
         cutOff(text, when, "killed"));
-      // The other waits for its locks, for 2 s: usually once a statement.
+      // The other instance waits 2 s for the locks, so a sample tries this for one statement only.
       if (when === "after" || inFull)
         it(`an instance is stopped ${when} ${name} and goes on later: another wakes every set-aside lane, once`, () =>
           cutOff(text, when, "stopped"));

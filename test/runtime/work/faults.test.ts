@@ -45,7 +45,7 @@ describe("the work table during faults", () => {
         },
         onTimer: async ({ key }) => void seen.push(`${by} ${key}`),
       });
-    /** What the first one has asked about claims, and was answered. */
+    /** Statements of the first instance about claims, and their answers. */
     const asked: ("looks" | "extends")[] = [];
     const noting = (database: BackgroundDatabase): BackgroundDatabase => ({
       ...database,
@@ -73,7 +73,7 @@ describe("the work table during faults", () => {
     await Promise.all([first, second].map((each) => each.goAway()));
     await pass(60_000);
     await work.database.query("update work.lanes set claimed_until = clock_timestamp() - interval '1 s'");
-    // Of an instance that is gone for good.
+    // Makes a lane whose instance has died.
     const orphan = (key: string) =>
       work.database.query(
         `insert into work.lanes (process, key, workspace, state, holder, claim, claimed_until)
@@ -85,20 +85,20 @@ describe("the work table during faults", () => {
     asked.splice(0);
     for (const each of [first, second]) each.comeBack();
     await eventually(() => asked.length > asked.indexOf("looks") + 1 && asked.includes("looks"));
-    // Not at its next round, which may be as long as a claim of others has left.
+    // The instance extends its claims immediately, not at the next round, which may be as late as the expiry of another instance's claim.
     expect(asked[asked.indexOf("looks") + 1]).to.equal("extends");
     await eventually(async () => (await lane())[0]?.holds === true);
     expect(await lane()).to.deep.equal([before]);
     await sleep(600);
     expect(seen).to.deep.equal(["first toy-long"]);
-    // No step so long that it would pass for another silence.
+    // Each step is too short to count as another outage.
     for (let step = 0; step < 2; step++) {
       await pass(2_500);
       await sleep(300);
     }
     await eventually(() => seen.length === 2);
     expect(seen[1]).to.match(/toy-orphan$/);
-    // One that has claims of its own, and extends them, takes over as well as one that has none.
+    // An instance that holds claims and extends them takes over as well as an instance without claims.
     await second.goAway();
     await rows(
       "insert into work.items (process, key, timer, due_at) values ('toyRule', 'toy-left', 'look', '-infinity')",
@@ -134,7 +134,7 @@ describe("the work table during faults", () => {
     run([rule({ on })], { database: faulty.database, backoff: growingTooLong });
     await happen("toy-a", 1);
     await eventually(() => seen.length === 1);
-    // What has come in is to be planned, and that the handler has ended is to be recorded.
+    // New events have to be planned, and the end of the handler has to be recorded.
     await away(() => happen("toy-b", 2), "cannot plan the event log, retrying");
     await eventually(() => seen.length === 2);
     await away(async () => end(), "cannot record progress, retrying");
@@ -149,7 +149,7 @@ describe("the work table during faults", () => {
     await happen("toy-2", 2);
     await runner.idle();
     expect(seen).to.have.members([1, 2]);
-    // As where the server stopped before the end of its log was on the disk.
+    // Simulates a server that crashed before its last commit was on the disk.
     expect(await rows("update work.front set position = 1 where position = 2 returning 1")).to.have.length(1);
     await eventually(() => seen.length > 2);
     await happen("toy-1", 3);
@@ -196,7 +196,7 @@ describe("the work table during faults", () => {
       },
       givingUp: async () => {
         givingUp += 1;
-        // Until others have got the only place, nothing here ends.
+        // No handler ends here until the other lanes have had the only slot.
         if (givingUp < 3 || seen.length === 0) await new Promise(() => {});
       },
     });
@@ -322,7 +322,7 @@ describe("the work table during faults", () => {
     await happen("toy-1", 13);
     await happen("toy-2", 1);
     await append(work.store, "toy-2", newEvent("Else", { number: 2 }));
-    // Nobody but the planner itself reads this one.
+    // Only the planner itself reads this event.
     await append(work.store, "rule-1", newEvent("Happened", { number: 13 }));
     await runner.idle();
     expect(seen.sort()).to.deep.equal(["one 1", "other 2"]);

@@ -2,21 +2,27 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { BackgroundDatabase, Sql } from "#src/platform/postgres/database.ts";
 
-/** How one instance sees PostgreSQL: there, away, or silent because the instance itself does not go on. */
+/** PostgreSQL as one instance sees it: reachable, away, or silent because the instance itself is suspended. */
 export type FaultyDatabase = {
   database: BackgroundDatabase;
-  /** Every statement fails as if the server were away, until it is back. Resolves when no statement is under way any more. */
+  /** Makes every statement fail as if the server were away. Resolves when no statement is in progress. */
   goAway(): Promise<void>;
   comeBack(): void;
-  /** At the first statement that includes `text`, before it is sent, or before its answer is read if it did something, everything stops. */
+  /**
+   * Suspends the instance at the first statement that includes `text`: before the statement is sent, or after it changed something and
+   * before its answer is read.
+   */
   stopAt(text: string, when: "before" | "after"): Promise<void>;
-  /** The next statement that includes `text` fails: with this SQLSTATE, or as if the server were away. */
+  /** Makes the next statement that includes `text` fail: with this SQLSTATE, or as if the server were away. */
   failAt(text: string, how: string): void;
-  /** It stops here: resolves when it goes on. */
+  /** Suspends the instance at once. Resolves when it resumes. */
   stop(): Promise<void>;
-  /** Goes on, where it was stopped or was away. */
+  /** Ends the suspension or the outage. */
   goOn(): void;
-  /** Nothing of it ever happens any more. It is told that there is nothing to do, so that what is left of it in this process ends soon. */
+  /**
+   * Kills the instance: none of its statements takes effect any more. Each is answered as if there were no work, so that the instance's
+   * loops in this process end soon.
+   */
   die(): void;
 };
 
@@ -67,7 +73,9 @@ export function faultyDatabase(real: BackgroundDatabase): FaultyDatabase {
     },
   });
 
-  /** What one that is dead had not committed goes with it. It is told the contrary: it would try again for as long as it is given to stop. */
+  /**
+   * Rolls back the open transactions of a killed instance, and reports success to it: otherwise it would retry until its shutdown timeout.
+   */
   async function transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
     const undone = new Error("it is dead");
     let answer: { is: T } | undefined;

@@ -11,7 +11,7 @@ const plans = "insert into work.items";
 describe("the statements of an instance that plans and works", () => {
   const work = useWorkTable();
 
-  /** The database, and what it was asked. */
+  /** Wraps the database and records the statements. */
   function listening(): { database: BackgroundDatabase; asked: string[] } {
     const asked: string[] = [];
     const through = (sql: Sql): Sql => ({
@@ -119,7 +119,7 @@ describe("the statements of an instance that plans and works", () => {
       await eventually(work.waitsForLock);
       await work.happen("toy-a", 1);
       await eventually(() => fired > 0);
-      // It has not given up waiting in between.
+      // The instance has not given up waiting in between.
       expect(work.said.map(({ message }) => message)).to.not.include("cannot look for what is due, retrying");
       await tx.query("delete from work.lanes where key = 'toy-parked'");
     });

@@ -6,7 +6,7 @@ import { append, eventually, newEvent } from "../projections/support.ts";
 import { faultyDatabase } from "./faultyDatabase.ts";
 import { rule, useWorkTable } from "./support.ts";
 
-/** A process that looks at what happened `inMs` later, and what it was told. */
+/** A process that checks events `inMs` milliseconds later, and the timers that it was called with. */
 function looking({ name = "toyRule", inMs = 50, more = {} as Partial<Process> } = {}) {
   const seen: string[] = [];
   const process = rule({

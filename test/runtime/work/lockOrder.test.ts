@@ -8,10 +8,10 @@ import { useWorkTable } from "./support.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const obstacle = "workspace-1";
-/** Neither in the order of their keys nor in its opposite, so that no plan of PostgreSQL's finds them in order by chance. */
+/** Neither in ascending nor in descending order of the keys, so that no plan of PostgreSQL returns them in order by chance. */
 const keys = ["toy-z", "toy-m", "toy-a", "toy-t"];
 
-/** Two who lock the same lanes in one order never wait for each other. */
+/** Two transactions that lock the same lanes in one order never deadlock. */
 describe("the locks of lanes that are changed together", () => {
   const work = useWorkTable();
 
@@ -29,7 +29,7 @@ describe("the locks of lanes that are changed together", () => {
     },
   ];
 
-  /** The lanes as they were made, in this order in the table and its indexes. */
+  /** Returns the lanes in the order of their creation, which is also their order in the table and its indexes. */
   async function lanes(set: string): Promise<LaneClaim[]> {
     for (const key of keys) {
       await work.database.query(

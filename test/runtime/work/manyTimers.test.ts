@@ -27,7 +27,7 @@ describe("an ending that sets many timers under other keys", () => {
     return rows[0]!;
   }
 
-  /** The database, and for each transaction its statements. */
+  /** Wraps the database and records the statements of each transaction. */
   function listening(): { database: BackgroundDatabase; asked: string[][] } {
     const asked: string[][] = [];
     const { database } = work;
@@ -105,7 +105,7 @@ describe("an ending that sets many timers under other keys", () => {
     expect(await work.rows(both)).to.deep.equal([{ key: "toy-a" }]);
   });
 
-  /** Each of so many is told by a timer of its own. Answers how often each was. */
+  /** Sets one timer for each of `count` keys, and counts how often each is called. */
   function telling(count: number) {
     const told = new Map<string, number>();
     const process = rule({
@@ -143,7 +143,7 @@ describe("an ending that sets many timers under other keys", () => {
     const stopped = faulty.stopAt("insert into work.lanes as lane (process, key, workspace, state, due_at)", "after");
     await work.happen("toy-all", 1);
     await stopped;
-    // The first part is stored, the second is not.
+    // The first part of the timers is stored, the second is not.
     const next = faulty.stopAt("insert into work.lanes as lane (process, key, workspace, state, due_at)", "before");
     faulty.goOn();
     await next;

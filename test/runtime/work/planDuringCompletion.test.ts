@@ -15,7 +15,7 @@ import { useWorkTable } from "./support.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const obstacle = "workspace-11111111-1111-7111-8111-111111111111";
-/** `done`: its item goes with it, so that nothing is left that would bring the lane back but what wakes it. */
+/** Ways in which a claim ends. `done`: the lane's item is done, so that only a wake-up brings the lane back. */
 const endings: readonly { name: string; next: Completion["next"] & object; done?: true }[] = [
   { name: "done", next: { how: "go on" }, done: true },
   { name: "go on", next: { how: "go on" } },
@@ -23,7 +23,7 @@ const endings: readonly { name: string; next: Completion["next"] & object; done?
   { name: "set aside", next: { how: "set aside", obstacles: [] } },
 ];
 
-/** A lane's claim ends, and in the same moment something comes that makes it go on. */
+/** A lane's claim ends at the same moment as an event wakes the lane. */
 describe("a wake-up at the same time as an ending", () => {
   const work = useWorkTable();
 
@@ -37,7 +37,7 @@ describe("a wake-up at the same time as an ending", () => {
       at: "",
     },
   });
-  /** Statements in a transaction of their own, within this one. */
+  /** Runs inner transactions within this one. */
   const within = (tx: Sql): DatabaseRole => ({ ...tx, transaction: (inner) => inner(tx) });
 
   it("no order of an ending and a wake-up, cut off or not, forgets an item", async () => {
@@ -73,7 +73,7 @@ describe("a wake-up at the same time as an ending", () => {
       {
         name: "the end of what stands in its way, and in that of others",
         async prepare() {
-          // As it is where another lane is set aside under it already: then nothing of the row is changed.
+          // Simulates that another lane is already set aside under the stream: the row then does not change.
           await work.database.query("update work.tags set try_at = $2 where stream = $1", [obstacle, now]);
           const [from, woken] = [position, event(obstacle, ++position)];
           return { wake: (sql) => plan(sql, from, [woken]), brings: [] };
@@ -127,15 +127,15 @@ describe("a wake-up at the same time as an ending", () => {
             const own = position;
             const [claimed] = await claim();
             const { wake, brings, ends = obstacle } = await wakeUp.prepare(key);
-            // It has seen all there was: an older revision would have ended before.
+            // The obstacle's revision is the newest one: an older revision would have ended it.
             const obstacles = [{ stream: ends, revision: own }];
             const next = given.next.how === "set aside" ? { ...given.next, obstacles } : given.next;
             const said = { lane: claimed!.lane, next, ...(given.done && { done: claimed!.items[0]!.id }) };
             const ending = async (sql: DatabaseRole) => void (await recordCompletions(sql, [said], now));
             const waited = await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
-            // Nobody need wait where the end of an obstacle finds nothing set aside.
+            // The end of an obstacle under which no lane is set aside need not wait.
             expect(waited, described).to.equal(brings.length > 0 || next.how === "set aside");
-            // What was cut off is done again: a wake-up by whoever sees to it now, an ending when the claim has run out.
+            // The interrupted one is repeated: a wake-up by the next planner, an ending when the claim has expired.
             if (cutOff && first === "the wake-up") await wake(work.database);
             if (cutOff && first === "the ending") {
               await work.database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
@@ -164,8 +164,8 @@ describe("a wake-up at the same time as an ending", () => {
   });
 
   /**
-   * The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for
-   * it.
+   * Runs both: the first holds its locks in a transaction while the other begins. `cutOff`: the first is rolled back. Returns true if the
+   * other one waited for the first.
    */
   async function beside(
     [first, other]: readonly ((sql: DatabaseRole) => Promise<void>)[],
@@ -180,7 +180,7 @@ describe("a wake-up at the same time as an ending", () => {
         second = other!(work.database).finally(() => {
           over = true;
         });
-        // It waits for the first one, or does not touch what that holds.
+        // The other one waits for the first, or does not touch rows that the first has locked.
         await eventually(async () => {
           waited = await work.waitsForLock();
           return waited || over;
@@ -193,7 +193,7 @@ describe("a wake-up at the same time as an ending", () => {
   }
 });
 
-/** Something that makes a lane go on, what it adds to the lane, and the stream that goes on with it. */
+/** An event or change that wakes a lane, the items that it adds to the lane, and the stream whose lanes it wakes. */
 type WakeUp = {
   name: string;
   prepare(

@@ -17,7 +17,7 @@ describe("events that no process needs", () => {
     return { ...event, metadata: { ...event.metadata, workspaceId } };
   };
 
-  /** What is handed over of one process, by the events' numbers. */
+  /** Returns the numbers of the events that a process's handler was called with. */
   function listening(concerns: Process["concerns"], name = "toyRule") {
     const seen: number[] = [];
     const on = { Happened: async ({ data }: { data: { number: number } }) => void seen.push(data.number) };
@@ -25,7 +25,7 @@ describe("events that no process needs", () => {
   }
   const whereRulesAre: Process["concerns"] = (_, { rules }) => rules;
 
-  /** How many items were ever made: one more is, and is forgotten, for its number. */
+  /** Returns how many items were ever created, by creating and deleting one more. */
   const itemsMade = async () => {
     const [item] = await rows(
       "insert into work.items (process, key, timer, due_at) values ('nobody', '', '', 'infinity') returning id",
@@ -100,7 +100,7 @@ describe("events that no process needs", () => {
       const inOrder = (numbers: readonly number[]) => [...numbers].sort((one, other) => one - other);
       let number = 0;
       for (let round = 0; round < 4; round++) {
-        // Some is there before it is planned, some comes while that is done; every round is another instance.
+        // Some events exist before the plan, some arrive during it; every round uses another instance.
         for (let end = number + 12; number < end; number++) await step(number);
         const runner = work.run([process, webhooks.process]);
         for (let end = number + 12; number < end; number++) await step(number);
@@ -141,19 +141,19 @@ describe("events that no process needs", () => {
     await identity("w2", "IdentityUpdated", { secondaryApprovalChannel: mailbox });
     await identity("w3", "IdentityUpdated", { approvalChannel: mailbox, displayName: "Support" });
     for (const workspace of workspaces) await happensIn(workspace);
-    // What was asked there still stands there.
+    // Requests that were made in the chat before are still there.
     await identity("w1", "IdentityUpdated", { approvalChannel: mailbox });
     await identity("w2", "IdentityDeleted", {});
     for (const workspace of workspaces) await happensIn(workspace);
     await identity("w4", "IdentityCreated", { approvalChannel: chat, secondaryApprovalChannel: null });
     await happensIn("w4");
-    // Nobody can tell what it changed: the log goes on, and somebody may have been asked anywhere.
+    // It is unknown what this event changed: the log continues, and any channel may have been asked.
     await append(work.store, "identity-w5", inWorkspace("w5", "IdentityUpdated"));
     await happensIn("w5");
     const runner = work.run([process]);
     await runner.idle();
     await runner.stop();
-    // Another instance knows it from the database.
+    // Another instance reads the listeners from the database.
     for (const workspace of workspaces) await happensIn(workspace);
     await work.run([process]).idle();
     expect([...seen].sort((one, other) => one - other)).to.deep.equal([4, 5, 7, 8, 10, 11, 12, 13]);
@@ -164,7 +164,7 @@ describe("events that no process needs", () => {
     await append(work.store, "rule-1", inWorkspace("w1", "RuleCreated"));
     await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 1));
     const position = await append(work.store, "toy-w2", inWorkspace("w2", "Happened", 2));
-    // As a release of before left it: planned so far, and nothing known.
+    // The state that an older release leaves: planned up to here, with unknown listeners.
     await work.database.query("insert into work.processes (name, planned) values ('toyRule', $1)", [position]);
     await append(work.store, "toy-w1", inWorkspace("w1", "Happened", 3));
     const runner = work.run([first.process]);

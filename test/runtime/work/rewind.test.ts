@@ -19,7 +19,7 @@ describe("the rewind of a database that is older than the event log", () => {
   const between = async (options?: Parameters<typeof rewound>[0]) => (await rewound(options)).between;
   const stood = async () => (await table.rows("select name, planned from work.planned order by name")) as object[];
 
-  /** As a backup has it: both processes have seen the first event, then more happens. */
+  /** Simulates a restored backup: both processes have handled the first event, then more events follow. */
   async function restored(): Promise<number> {
     await table.happen("toy-1", 1);
     const before = table.run(processes);

@@ -409,7 +409,7 @@ describe("the process runner", () => {
     await ended.opened;
     expect(seen).to.deep.equal([1]);
     expect(await rows("select holder from work.lanes")).to.deep.equal([{ holder: "another" }]);
-    // The other one never comes to work: everything is handled again from the start.
+    // The other instance never handles its items: all are handled again from the start.
     await eventually(() => seen.length === 4);
     await runner.idle();
     expect(seen).to.deep.equal([1, 1, 2, 3]);

@@ -24,8 +24,8 @@ const steps = inFull ? 1_500 : 250;
 const seeds = inFull ? 12 : 4;
 
 /**
- * The work table under random schedules: planning, claims, endings, failures, obstacles, timers, crashes and claims that run out, in any
- * order, on the real statements. Beside it stands what has to be true.
+ * The work table under random schedules: planning, claims, endings, failures, obstacles, timers, crashes and expiring claims, in any order,
+ * with the real statements. A model beside it knows the required results.
  */
 describe("the work table under random schedules", function () {
   this.timeout(600_000);
@@ -58,7 +58,7 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
   /** Streams in the way, with the revisions of their newest events; closed ones let nothing pass. */
   const obstacles = new Map([1, 2].map((n) => [`workspace-${n}`, { revision: 0, closed: true }]));
   const hands: Hand[] = [];
-  /** What was done, by process and key, in the order in which the table took it. */
+  /** Items done, by process and key, in the order in which the table recorded them. */
   const done = new Map<string, number[]>();
   const timersSet = new Set<string>();
   const timersDone = new Map<string, number>();
@@ -118,7 +118,7 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
     }
   }
 
-  /** Who had it before, if anybody believes so, does not hold it any more. */
+  /** A worker that claimed the lane earlier no longer holds it, even if that worker has not noticed. */
   async function hold({ lane, items }: ClaimedLane, worker: string): Promise<void> {
     const holders = hands.filter((hand) => laneOf(hand.lane.process, hand.lane.key) === laneOf(lane.process, lane.key));
     for (const { lane: held } of holders)
@@ -131,14 +131,14 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
     for (const each of await claimLanes(database, { rooms, holder: worker, now: now() })) await hold(each, worker);
   }
 
-  /** One step of a worker with a lane in its hand: an item done, failed or set aside, or the lane given up. */
+  /** Runs one step of a worker with a claimed lane: an item is done, failed or set aside, or the lane is released. */
   async function work(hand: Hand): Promise<void> {
     const { lane } = hand;
     const item = hand.items.shift();
     if (!item) return end(hand, { lane, next: { how: "go on" } });
     const blocking = [...obstacles].find(([stream], n) => obstacles.get(stream)!.closed && lane.key === keys[n]);
     if (blocking && lane.process === "send" && isEventItem(item)) {
-      // What the handler saw may be old by the time it answers.
+      // The revision that the handler saw may be outdated when it answers.
       const revision = blocking[1].revision;
       if (chance(0.3)) toggle(blocking[0], false);
       if (chance(0.3)) await plan();
@@ -209,9 +209,9 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
     else if (what === 12 && chance(0.3)) await fallAsleep(chance(0.3) ? planner : `w${int(1, 3)}`);
   }
 
-  /** Nothing stands in the way any more: everything there is must come to its end. */
+  /** Ends all obstacles, and expects that every item is then handled. */
   async function settle(): Promise<void> {
-    // Told by events, or not: then the lanes that are tried now and then find out.
+    // Ended by events or not: in the second case the periodic retries of lanes have to find out.
     const told = chance(0.5);
     for (const [stream, obstacle] of obstacles) {
       if (told) toggle(stream, false);
@@ -221,7 +221,7 @@ function createSchedule(database: BackgroundDatabase, seed: number) {
     await database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
     while (log.some((event) => event.position > planned)) await plan();
     for (let rounds = 0; ; rounds++) {
-      // All together less than the ten minutes after which one that was set aside is tried anyway.
+      // The rounds together take less than the ten minutes after which a lane that is set aside is tried anyway.
       ms += told || rounds % 20 > 0 ? 200 : retryEveryMs;
       await markForRetry(database, now());
       await wakeLanesOfEndedObstacles(database);

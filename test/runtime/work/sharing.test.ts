@@ -29,7 +29,7 @@ describe("the work table", () => {
       rule({
         on: {
           Happened: async ({ stream, data }) => {
-            // Which of them is up first says nothing about how they share.
+            // The start order of the instances is irrelevant for how they share.
             if (name === "second") begin();
             await bothAreUp;
             await sleep(5);
@@ -83,7 +83,7 @@ describe("the work table", () => {
     const before = seen.length;
     await runner.idle();
     expect(seen).to.have.length(301);
-    // The lanes that are claimed already, and a few that end while it is planned.
+    // The claimed lanes, and a few that end while this one is planned.
     expect(seen.indexOf("single") - before).to.be.below(100);
   });
 
@@ -94,7 +94,7 @@ describe("the work table", () => {
       on: {
         Happened: async ({ metadata }, { signal }) => {
           if (metadata.workspaceId === "stuck")
-            // A handler that begins while the instance stops is told nothing more.
+            // A handler that begins while the instance stops is not notified again.
             while (!signal.aborted) await sleep(10);
           seen.push(metadata.workspaceId as string);
         },
@@ -223,7 +223,7 @@ describe("the work table", () => {
         waiting(async () => {
           const seen = await revision();
           if (tries === 1) {
-            // Ended, and planned, before the answer is recorded.
+            // The obstacle ends, and its end is planned, before the handler's answer is recorded.
             open = true;
             const position = await append(work.store, workspace, newEvent("SendingResumed"));
             await eventually(

@@ -10,7 +10,7 @@ import { createProcessRunner, type ProcessRunner, type ProcessRunnerOptions } fr
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { append, newEvent, quietLog } from "../projections/support.ts";
 
-/** A process that listens to toys, each under its own key. */
+/** Makes a process that handles events of toys; each toy has its own key. */
 export const rule = (more: Partial<Process> & Pick<Process, "on">): Process => ({
   name: "toyRule",
   categories: ["toy"],
@@ -18,7 +18,7 @@ export const rule = (more: Partial<Process> & Pick<Process, "on">): Process => (
   ...more,
 });
 
-/** Registers for the tests beside it: a database and a log of their own for each, and runners that are stopped after it. */
+/** Registers hooks for the tests of a file: a database and a log for each test, and runners that are stopped after it. */
 export function useWorkTable() {
   let test: TestDatabase;
   let database: BackgroundDatabase;
@@ -36,7 +36,7 @@ export function useWorkTable() {
     await store.close();
     await database.close();
     await test.drop();
-    // Statements of planner and workers lock in one order: a deadlock would be retried, and cost everybody a second.
+    // Planner and workers lock in one order: a deadlock would be retried and cost a second.
     const deadlocks = log.said.filter(({ details }) => /deadlock/.test(inspect(details)));
     log = quietLog();
     expect(deadlocks).to.deep.equal([]);
@@ -49,11 +49,11 @@ export function useWorkTable() {
     get store() {
       return store;
     },
-    /** What the instances have said. */
+    /** Lines that the instances have logged. */
     get said() {
       return log.said;
     },
-    /** One more instance that runs these. */
+    /** Starts one more instance with these processes. */
     run(processes: readonly Process[], more: Partial<ProcessRunnerOptions> = {}): ProcessRunner {
       const runner = createProcessRunner({
         ...{
@@ -73,7 +73,7 @@ export function useWorkTable() {
       return runner;
     },
     rows: async (sql: string) => (await database.query(sql)).rows,
-    /** Whether a statement waits for a lock that another holds. */
+    /** Returns true if a statement waits for a lock of another one. */
     waitsForLock: async (): Promise<boolean> =>
       (
         await database.query(

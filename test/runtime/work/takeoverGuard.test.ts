@@ -4,7 +4,7 @@ import { createTakeoverGuard } from "#src/runtime/work/takeoverGuard.ts";
 const silentMs = 5_001;
 const patienceMs = 5_000;
 
-/** After a silence, as one instance sees it: `passed` moves its clock on. */
+/** A guard after an outage, as one instance sees it. `passed` moves its clock forward. */
 function instance() {
   let ms = 1_000;
   const takeovers = createTakeoverGuard({ monotonic: () => ms });
@@ -15,7 +15,7 @@ function instance() {
   return { ...takeovers, passed };
 }
 
-/** One that looks every second, so that PostgreSQL is not silent. */
+/** Queries once a second for this long, so that PostgreSQL does not seem silent. */
 function looksFor(milliseconds: number, { passed, answered }: ReturnType<typeof instance>): void {
   for (let left = milliseconds; left > 0; left -= 1_000) {
     passed(Math.min(left, 1_000));
