@@ -71,7 +71,6 @@ import { createWaitFor, type WaitFor } from "./runtime/projections/waitFor.ts";
 import { setImmediateTimers } from "./runtime/work/immediateTimers.ts";
 import type { Config } from "./settings/config.ts";
 
-/** Connection URLs of the service's PostgreSQL: the configured one, or the embedded one that was started. */
 /** All objects that commands, processes and routes depend on; each role of the service uses some of them. */
 export type Composition = {
   database: Database;
@@ -85,7 +84,7 @@ export type Composition = {
   channels: Channels;
   /** Registry, clients and update handler of the Telegram bots. */
   telegram: BotAttendance;
-  /** Requests to Slack, for whom answers are given to. */
+  /** Client of Slack. */
   slack: SlackApi;
   /** Measures this machine's clock against PostgreSQL's, whose time all instances use. Must be awaited before any timer is due. */
   startClock(): Promise<void>;
@@ -265,10 +264,7 @@ const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Bots): Omi
   telegram: telegramChannel({ bots }),
 });
 
-/**
- * Client of the provider that supplies and validates domains' records and receives their mail; undefined if the service does these things
- * itself.
- */
+/** Client of the provider that supplies and validates domains' records and receives their mail; undefined if the service does both. */
 function createSendingDomains(config: Config): SendingDomains | undefined {
   const { mailProvider, publicUrl, sendgridInboundSecret } = config;
   if (mailProvider !== "sendgrid") return undefined;
