@@ -10,7 +10,7 @@ import { isTag, type Titled, testTitles } from "./support/testTitles.ts";
 type ContractProof = { file: string; title: string };
 const proofs = new Map<string, ContractProof[]>();
 const strays: string[] = [];
-/** Most tests of a row that are named; the others are counted. */
+/** Maximum number of tests that are named for a row; the others are counted. */
 const shown = 3;
 for (const name of readdirSync("test", { recursive: true, encoding: "utf8" }).sort()) {
   if (!name.endsWith(".ts")) continue;

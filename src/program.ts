@@ -43,7 +43,7 @@ async function run(config: Config): Promise<void> {
         logger.warn("the database was restored from a dump without the read models' rows: making them from the log");
       composition = compose(config, urls, {
         logger,
-        // State in memory may come from lost events, so nothing more is done with it, not even an orderly shutdown.
+        // State in memory may derive from lost events, so the process ends immediately, even without an orderly shutdown.
         onRewound(error) {
           logger.error({ err: error }, "the event log has lost events that this instance knows, ending");
           process.exit(1);

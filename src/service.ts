@@ -30,7 +30,7 @@ import { settingDescriptions } from "./settings/settings.ts";
 export type Service = {
   url: string | null;
   smtpPort: number | null;
-  /** Stops accepting work, lets what is under way finish, then stops the rest. */
+  /** Stops accepting work, waits until work in progress has ended, then stops everything else. */
   stop(): Promise<void>;
 };
 

@@ -28,7 +28,7 @@ export type Actor = {
 export type Metadata = {
   workspaceId: string | null;
   actor: Actor;
-  /** One id for everything a request or an inbound mail caused. */
+  /** Id shared by all events that one request or inbound mail caused. */
   correlationId: string;
   /** The id of the event (or request) this one follows from. */
   causationId: string;

@@ -38,7 +38,7 @@ function workspaceEnds(event: WorkspaceEvent): boolean {
   switch (event.type) {
     case "SendingResumed":
       return true;
-    // Another plan may allow more identities and domains.
+    // A changed plan may allow more identities and domains.
     case "PlanSet":
       return true;
     case "WorkspaceCreated":
@@ -58,7 +58,7 @@ function identityEnds(event: IdentityEvent): boolean {
   switch (event.type) {
     case "IdentityUpdated":
       return event.data.changes.status === "active";
-    // Its own drafts fail, and another identity gets its slot in the plan.
+    // The deleted identity's drafts fail, and another identity gets its slot in the plan.
     case "IdentityDeleted":
       return true;
     case "IdentityCreated":

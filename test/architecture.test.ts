@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { type Import, importsOf, sourceFiles, textOf } from "#test/support/imports.ts";
 
 /**
- * Who may import whom, folder by folder. What a rule's files may import of our own is listed; so are the packages. Everything else fails,
- * naming the file and the rule.
+ * Allowed imports, folder by folder. Each rule lists the own files and the packages that a file may import. Any other import fails, naming
+ * the file and the rule.
  */
 type Rule = { files: RegExp; rule: string; own: RegExp[]; packages: RegExp };
 
@@ -11,10 +11,10 @@ const nothing = /^$/;
 const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
 const streamContracts = /^streams\/(event|upcast|blobs|(\w+\/(events|content|humanMail|roles)))\.ts$/;
-/** Rules that a process asks as it reacts: pure functions beside a stream's events, and no decider. */
+/** Pure functions beside a stream's events that a process may call. No decider is among them. */
 const streamRules =
   /^streams\/(decider|draft\/(draft|notification|outcome|undo)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;
-/** These look into a state or fold one themselves: what commands do not answer for them yet. No other process may import a decider. */
+/** Processes that read or fold a state themselves, because no command answers their question yet. No other process may import a decider. */
 const lookingIntoStates: Record<string, RegExp> = {
   "src/processes/deliver.ts": /^streams\/delivery\/decider\.ts$/,
   "src/processes/deliverWebhooks.ts": /^streams\/webhook\/decider\.ts$/,
@@ -24,7 +24,7 @@ const lookingIntoStates: Record<string, RegExp> = {
   "src/processes/runSubmissionRules.ts": /^streams\/ruleRun\/decider\.ts$/,
   "src/processes/tellApprovers.ts": /^streams\/(identity|workspace)\/decider\.ts$/,
 };
-/** How read models are asked, and the shapes of what they answer. */
+/** Files with the queries of read models and the types of their answers. */
 const queries = /^projections\/(\w+\/(queries|attachments)|changeMarks|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
@@ -135,7 +135,7 @@ const rules: Rule[] = [
     own: [
       streamContracts,
       /^streams\/draft\/(draft|content)\.ts$/,
-      // One rule of addresses for what is read, what is accepted and what is sent.
+      // One rule for addresses that are read, accepted and sent.
       /^streams\/emailAddress\/addrSpec\.ts$/,
       ports,
       rendering,
@@ -171,16 +171,16 @@ const rules: Rule[] = [
   },
 ];
 
-/** These put everything together, and nobody else imports them. */
+/** Files that compose the service. No other file imports them. */
 const composition = /^src\/(program|compose|service|settings\/\w+|start\/\w+|platform\/logger)\.ts$/;
 
-/** Beside these, a file of an adapter stands on one library. */
+/** Packages that do not count: besides them, a file of an adapter uses one library. */
 const notCounted = /^(node:.*|pg|pino|uuid|tsx|lru-cache|p-limit)$/;
 
 const excused = [
-  // Both libraries read the body of a mail, under one stopwatch that can interrupt either.
+  // Both libraries parse the body of a mail, under one time limit that can interrupt either.
   "src/mail/in/bodies.ts",
-  // EventStoreDB's client and, by its types alone, the transport that it calls by.
+  // EventStoreDB's client and, for its types only, the transport that the client uses.
   "src/eventStore/eventStoreDb/calls.ts",
 ];
 

@@ -18,7 +18,7 @@ export default {
   // Not those of .mocharc.json: these tests need no server.
   mochaOptions: { "no-config": true, spec: ["test/streams/**/*.test.ts"] },
   coverageAnalysis: "perTest",
-  // A change of what is made once, as a module is loaded, needs all tests in a new process: four fifths of the time.
+  // A mutant in code that runs when a module is loaded would need all tests in a new process, which is four fifths of the time.
   ignoreStatic: true,
   // With a tsconfig.json, Stryker would need a compiler beside itself.
   ignorePatterns: ["tsconfig.json", "data", "dist"],

@@ -76,7 +76,7 @@ type IdRow = { identity_id: string; rfc_message_id: string; thread_id: string };
 function insertIds(tx: ProjectorTx, ids: readonly IdRow[]): void {
   const rows = ids.filter(({ rfc_message_id }) => rfc_message_id.length <= longestIndexedId);
   if (rows.length === 0) return;
-  // A Message-ID keeps the thread it was first seen on; merges lead on from there.
+  // A Message-ID stays with the thread on which it was first seen; merges lead from that thread to the survivor.
   tx.write(
     `insert into chain_ids select * from json_populate_recordset(null::chain_ids, $1::json) on conflict do nothing`,
     [jsonRows(rows)],

@@ -75,7 +75,7 @@ function apply(row: Row, event: DomainEvent): Row {
 function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }>["data"]): Row {
   const records = domainRecords.map((record) => {
     const { status: found, reason } = check.records[record];
-    // A look-up without an answer does not change the status.
+    // A DNS look-up without an answer does not change the record's status.
     const status = found === "temporary_failure" ? row.records[record].status : found;
     return [record, { status, found, reason }];
   });

@@ -37,7 +37,7 @@ export function applyNotification<Row extends Notification>(row: Row, event: Rec
     case "DraftEdited":
       return { ...row, ...noNotification };
     case "DraftReturnedToPending":
-      // An approval taken back does not affect the notification.
+      // An undone approval does not affect the notification.
       return event.data.withdrawn === undefined ? { ...row, notification_asked: null } : row;
     case "NotifyRequested":
       // The next notification is shown, on either channel.

@@ -36,7 +36,7 @@ export async function eventsAfter(
     );
     return rows;
   }
-  // Each type is read by its own index range: a rare one is not searched among all others.
+  // Reads each type by a separate index range, so that a rare type is not searched among all others.
   const { rows } = await reads.of(workspaceId).query<FeedRow>(
     `select found.* from unnest($5::text[]) as wanted (type) cross join lateral (
        select ${columns} from feed_events where workspace_id = $1 and type = wanted.type and (position, part) > ($2, $3)

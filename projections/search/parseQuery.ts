@@ -1,16 +1,16 @@
 import { wordsOf } from "./words.ts";
 
-/** A word of a search: `part` matches every word that contains it, `whole` only itself. */
+/** Word of a search: `part` matches every word that contains it, `whole` only the word itself. */
 export type SearchWord = { word: string; match: "whole" | "part" | "prefix" | "suffix" };
 /** Words that must be adjacent, in this order. */
 export type SearchTerm = { words: SearchWord[] };
 /** Terms that a thread must have, and must not have. */
 export type SearchQuery = { having: SearchTerm[]; without: SearchTerm[] };
 
-/** Characters from which parts of words are searched; anything shorter must be a whole word. */
+/** Minimum number of characters of a searched part of a word; a shorter text must be a whole word. */
 export const shortestPart = 3;
 
-/** Parts of words searched, at most, each in the whole vocabulary; further ones must be whole words. */
+/** Maximum number of parts of words in a search, each looked up in the whole vocabulary; further ones must be whole words. */
 export const mostParts = 8;
 
 /** Parses a person's search: words and parts of them, all required; "phrases"; -without. Any text is valid. */

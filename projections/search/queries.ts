@@ -21,7 +21,7 @@ export function matchingSenderSql(column: string, text: string): Condition[] {
   return wordsOf(text).length === 0 ? nothing : [among(column, "@", having)];
 }
 
-/** As an array: the function is called once, and each of its threads is looked up by its key. */
+/** SQL condition with an array: the function is called once, and each of its threads is looked up by its key. */
 const among = (column: string, words: "" | "@", terms: readonly SearchTerm[]): Condition => [
   `${column} = any(array(select work.threads_with('${words}', {n})))`,
   json(terms),

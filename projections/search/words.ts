@@ -12,11 +12,11 @@ export function foldText(text: string): string {
   return bare.replace(special, (letter) => plain[letter] as string);
 }
 
-/** Scripts without spaces between words: each character is a word, and a word a phrase of them. */
+/** Scripts without spaces between words: each character counts as a word, and a word as a phrase. */
 const unspaced = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]";
 const letters = "[\\p{L}\\p{N}]";
 const wordPattern = new RegExp(`[${letters}&&${unspaced}]|[${letters}--${unspaced}]+`, "gv");
-/** Characters of an indexed word; a longer word is found by its beginning. */
+/** Maximum number of characters of an indexed word; a longer word is found by its beginning. */
 const longestWord = 60;
 
 const asciiWordPattern = /[a-z0-9]+/g;

@@ -31,7 +31,7 @@ export type ThreadFilter = Window & {
   priority?: string;
   q?: string;
   contact?: string;
-  /** Both inclusive; `to` of a bare date is that day's end (http). */
+  /** Start of the period; `from` and `to` are both included. For a bare date, HTTP sets `to` to the end of that day. */
   from?: Date;
   to?: Date;
   sort?: "last_message_at" | "priority";

@@ -27,7 +27,7 @@ export const bench: Bench = {
 type Append = (stream: string, revision: number) => Promise<unknown>;
 type Contender = { name: string; subject: Subject; append: Append };
 
-/** Events after which a writer begins a new stream. */
+/** Number of events after which a writer begins a new stream. */
 const streamLength = 10;
 
 function write(append: Append, writers: number, count: number): Promise<number[]> {

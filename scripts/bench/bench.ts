@@ -9,7 +9,7 @@ export type BenchServer = {
   directory: string;
   /** Creates an empty database. */
   database(): Promise<BenchDatabase>;
-  /** Does `work` and records what it took as one row of the table. */
+  /** Runs `work` and records its time and CPU as one row of the table. */
   measure(what: string, subject: Subject, work: Work): Promise<void>;
   /** Registers a cleanup. Cleanups run in reverse order before the server stops. */
   atEnd(cleanup: () => Promise<void>): void;

@@ -41,7 +41,7 @@ export async function readInBrowser(browser: Browser, mails: string[]): Promise<
   }
 }
 
-// As text, because it runs in the browser.
+// Source text of a function that runs in the browser.
 const reading = String.raw`async (mails) => {
   const frames = mails.map((html) => {
     const frame = document.createElement("iframe");

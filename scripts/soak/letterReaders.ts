@@ -51,7 +51,7 @@ async function markersOf(page: Awaited<ReturnType<Browser["newPage"]>>): Promise
   return markers.map((marker) => (/\d/.test(marker) ? marker : "*"));
 }
 
-// As text, because it runs in the browser.
+// Source text of a function that runs in the browser.
 const walk = String.raw`(() => {
   const marksOf = (node, article) => {
     let lines = "", heights = "";

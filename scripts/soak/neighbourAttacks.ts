@@ -5,7 +5,7 @@ import { askQuestion, sendMail, submit, type Tenant } from "#test/support/tenant
 
 /** Milliseconds between costly requests: the limits of a workspace with the usual rates of 60 reads and 20 writes per key. */
 const everyMs = { read: 60_000 / 300, write: 60_000 / 100, mail: 5_000 };
-/** Most concurrent requests. */
+/** Maximum number of concurrent requests. */
 const mostUnderWay = 50;
 /** Calls of wait_for_decision that a key may have pending. */
 const waits = 5;

@@ -14,9 +14,9 @@ import { type Proof, spread } from "./proof.ts";
 
 const mailsPerMinute = 1_000;
 const giveUpMs = 60_000;
-/** Most times that each step of a single mail may be slower with a costly neighbour, at full size. */
+/** Maximum factor by which each step of a single mail may be slower with a costly neighbour, at full size. */
 const mostTimes = 3;
-/** Most milliseconds for a single mail at full size, from the customer's hand-over to the answer's. */
+/** Maximum number of milliseconds for a single mail at full size, from the customer's hand-over to the hand-over of the answer. */
 const mostMs = 4_000;
 
 export const neighbours: Proof = {

@@ -19,7 +19,7 @@ const waitMs = 300_000;
 /** Drafts that are being sent at the moment of the stop. */
 const replies = { count: 60, beforeStopMs: 1_500 };
 
-/** Tests a server that is really gone and comes back with its data. Shorter outages of every kind are in test/outages.test.ts. */
+/** Stops a real server and starts it again with its data. Shorter outages of every kind are in test/outages.test.ts. */
 export const outage: Proof = {
   name: "outage",
   title:

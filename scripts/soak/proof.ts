@@ -3,7 +3,7 @@
  */
 export type Proof = {
   name: string;
-  /** Says in one line what it proves. */
+  /** The proved property, in one line. */
   title: string;
   /** Names what `size` counts. */
   unit: string;

@@ -128,7 +128,7 @@ export const races: Proof = {
       }
       mailer.close();
       report.figure("handed over, each looked at in its history", await judgeSends(judged));
-      // Nothing is killed here: for a sample, the proofs that kill compare the read models.
+      // No instance is killed here: in a sample, the proofs that kill instances compare the read models.
       if (size > races.sample) await judgeReadModels(judged);
     } finally {
       await installation.close();

@@ -12,7 +12,7 @@ export type MadeRequest = {
   body: string | undefined;
   /** The body's end comes late, or never. */
   slow?: "late" | "never";
-  /** Its headers alone may be refused, before any route is chosen. */
+  /** True if the headers alone may be refused, before a route is chosen. */
   beforeRouting?: true;
 };
 

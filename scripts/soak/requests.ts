@@ -124,7 +124,7 @@ async function renew(
   await ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
   const usual = { status: "active", require_human_approval: false, auto_approve_replies: false, assistant_id: null };
   await ask(`PATCH /v1/identities/${ids.identities}`, { json: usual });
-  // Its mail may be refused, by chance.
+  // The mail may be refused by chance.
   await deliver().catch(() => {});
   const thread = (await ask(`GET /v1/threads?identity_id=${ids.identities}&limit=1`)).json?.data?.[0];
   if (!thread) return;

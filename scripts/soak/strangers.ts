@@ -9,7 +9,9 @@ import { type HostileMail, hostileMail } from "./strangerMail.ts";
 
 /** Addresses that strangers write from; our own relays would be exempt from the limits. */
 const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
-/** Most milliseconds for a request, and for another workspace's mail to become readable: at full size, on an otherwise idle machine. */
+/**
+ * Maximum number of milliseconds for a request, and until another workspace's mail is readable: at full size, on an otherwise idle machine.
+ */
 const mostMs = { answer: 1_000, filed: 2_000 };
 const lookEveryMs = 100;
 

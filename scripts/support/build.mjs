@@ -50,7 +50,7 @@ export async function built({ root = projectRoot, onBuild = () => {} } = {}) {
       // CommonJS packages require Node's own modules.
       banner: { js: 'import { createRequire as from } from "node:module"; const require = from(import.meta.url);' },
     });
-    // Another process may have built the same folder meanwhile: that one stays.
+    // Another process may have built the same folder in between: that folder is used.
     await rename(unfinished, folder).catch((error) => {
       if (!existsSync(folder)) throw error;
     });

@@ -51,7 +51,7 @@ export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort:
   return {
     apiKey,
     api,
-    /** As `api`, but anything other than success is an error. */
+    /** Sends a request like `api`, and throws unless it succeeds. */
     async ask(line: string, body?: unknown, headers?: Record<string, string>): Promise<any> {
       const answer = await api(line, body, headers);
       if (answer.status >= 300) throw new Error(`${line}: ${answer.status} ${JSON.stringify(answer.body)}`);

@@ -28,7 +28,7 @@ export const startInstance = (
     inherited: { ...serviceEnvironment, ...process.env },
     env: {
       npm_lifecycle_event: "",
-      // Nothing answers there: none of these queries an outside host.
+      // An address without a DNS server, so that no outside host is queried.
       DNS_SERVERS: "127.0.0.1:9",
       SERVICE_MAIL_PER_HOUR: "off",
       ...Object.fromEntries(noLimits),

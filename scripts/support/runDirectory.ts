@@ -9,7 +9,10 @@ import { removeRun, runPrefix } from "./removeRun.ts";
 
 /** The in-memory file system of Linux, if there is one. */
 const memory = "/dev/shm";
-/** Most bytes that each test process needs: its databases, and the servers of the services that it starts, with their logs. */
+/**
+ * Maximum number of bytes on disk that each test process needs: its databases, and the servers of the services that it starts, with their
+ * logs.
+ */
 const bytesOfWorker = 1.5 * 2 ** 30;
 
 /**

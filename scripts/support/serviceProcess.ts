@@ -16,7 +16,7 @@ export type ServiceProcess = {
   pid: number;
   child: ChildProcess;
   logs: readonly LogLine[];
-  /** All its output, for reporting. */
+  /** Returns all output of the process, for reports. */
   output(): string;
   /** Resolves with the first matching log line, past or future; rejects if the process ends without one. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
@@ -49,7 +49,7 @@ export function startNoMore(): void {
 }
 
 type ProcessOptions = {
-  /** Its settings; ports are added. */
+  /** Settings of the service; ports are added. */
   env: Record<string, string>;
   inherited: NodeJS.ProcessEnv;
   cwd: string;

@@ -75,7 +75,7 @@ export function billingInconsistencies(given: GivenSettings, { production }: { p
 
 const listed = (names: string[]): string => names.join(", ").replace(/, (?=[^,]*$)/, " and ");
 
-/** These settings in camel case. */
+/** Billing settings, with names in camel case. */
 export type BillingSettings = {
   stripeSecretKey?: string | undefined;
   stripeWebhookSecret?: string[] | undefined;

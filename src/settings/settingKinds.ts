@@ -4,11 +4,11 @@ import Type, { type Static, type TSchema } from "typebox";
 
 /** The declaration of a setting, besides its kind. */
 export type SettingMeaning<Default> = {
-  /** Its meaning, in one sentence. */
+  /** Meaning of the setting, in one sentence. */
   description?: string;
   /** Unit of a number. */
   unit?: "seconds" | "hours" | "days" | "megabytes" | "requests a minute";
-  /** Its value when it is not set. */
+  /** Default value of the setting. */
   default?: Default;
   /** The default in words, if it is derived from something else. */
   otherwise?: string;
@@ -57,7 +57,7 @@ export const FourRates = (meaning: SettingMeaning<number[] | "off"> = {}) => {
   });
 };
 
-/** Whole days; "never" is no limit. */
+/** Number of whole days; "never" means no limit. */
 export const Days = (meaning: SettingMeaning<number | "never"> = {}) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Literal("never")], {
     expected: "a whole number from 1 to 36500, or never",
@@ -168,7 +168,7 @@ function isDnsServer(text: string): boolean {
   return isAddress && Number(port) > 0 && Number(port) <= 65_535;
 }
 
-/** Such as 192.0.2.1, 10.0.0.0/8, ::1, 2001:db8::/32. */
+/** An IP address or network, such as 192.0.2.1, 10.0.0.0/8, ::1 or 2001:db8::/32. */
 export const Network = () => Checked("an IP address or a network such as 10.0.0.0/8", isNetwork);
 
 function isNetwork(text: string): boolean {
@@ -215,7 +215,7 @@ export const expectedOf = (kind: TSchema): string => (kind as { expected?: strin
 export function valueIn(text: string, kind: TSchema): unknown {
   if (Type.IsArray(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items));
   if (Type.IsTuple(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items[0]!));
-  // Such a union consists of one list and of words.
+  // A union with a list consists of that list and of single words.
   if (Type.IsUnion(kind) && text.includes(",")) return text.split(",").map((each) => valueIn(each.trim(), kind));
   const takesNumber = Type.IsInteger(kind) || Type.IsUnion(kind);
   return takesNumber && /^\d+$/.test(text) ? Number(text) : text;

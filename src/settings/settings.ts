@@ -275,7 +275,7 @@ export type SettingDescription = {
   /** Description of valid values. */
   takes: string;
   unit?: string;
-  /** As written in `.env`, or in words if it is derived from something else. */
+  /** Default as written in `.env`, or in words if it derives from another setting. */
   default: string;
   meaning: string;
 };

@@ -10,7 +10,7 @@ export type LifecycleOptions = {
    * aborted when shutdown is requested, so that nothing more is awaited.
    */
   start: (end: (reason: string) => void, ending: AbortSignal) => Promise<void>;
-  /** Stops accepting work, finishes what is under way, closes what is open. Called once. */
+  /** Stops accepting work, waits for work in progress, and closes all connections. Called once. */
   drain: () => Promise<void>;
   /** Stops what must not be left running, even if draining was cut short or failed. Called once, after that. */
   lastly: () => Promise<void>;

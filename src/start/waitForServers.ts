@@ -41,7 +41,7 @@ export function waitForServers(
   };
 }
 
-/** Longest delay of a Node timer, in milliseconds. */
+/** Maximum delay of a Node timer, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** True for a passing error, or an error whose cause is one: an error worded for people keeps the server's error as its cause. */

@@ -64,7 +64,7 @@ function decide(command: ContactCommand, contact: Contact): ContactEvent[] {
   }
 }
 
-/** A name is always recorded: the displayed one may be from a mail, which this stream does not know. */
+/** A given name is always recorded, because the displayed name may be from a mail, which this stream does not know. */
 function changed({ name, status, tags }: ContactChanges, contact: Contact): ContactChanges {
   const distinct = tags && [...new Set(tags)];
   return {

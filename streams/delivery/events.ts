@@ -27,7 +27,7 @@ export type DeliveryEvent =
       {
         draftId: string;
         because: string;
-        /** Set if no connection could be made: the failure code of the draft. Counts as an attempt. */
+        /** Failure code of the draft, set if no connection could be made. Counts as an attempt. */
         code?: "provider_unavailable" | "provider_credentials";
       }
     >

@@ -77,7 +77,7 @@ export function requireVerified({ status, name }: Pick<Domain, "status" | "name"
 }
 
 function recordCheck(check: Checked, domain: Domain): DomainEvent[] {
-  // Another check of the same moment is already recorded, or the domain is gone.
+  // Another check of the same attempt is already recorded, or the domain was deleted.
   if (!domain.exists || domain.deleted || check.attempt !== domain.attempts + 1) return [];
   const checked: DomainEvent = { type: "DomainChecked", data: check };
   return [checked, ...consequences(evolveDomain(domain, checked), check)];

@@ -10,7 +10,7 @@ import { requireShown } from "./shown.ts";
 type Requester = { requester: string; also?: readonly string[] };
 
 export type ChangesCommand =
-  /** An approver asks the agent to change the version that was shown. `text`: the wish, in the approver's words. */
+  /** An approver asks the agent to change the version that was shown. `text`: the requested changes, in the approver's words. */
   | ({ type: "RequestChanges"; text: string; ifVersion: number | null; contentSha256: string | null } & Requester &
       Press)
   /** The approver who asked for changes takes the request back. */

@@ -28,7 +28,7 @@ export const isByPersonOrKey = (approval: Approval | null): boolean =>
 export type Vote = {
   voter: string;
   place: string | null;
-  /** Other names by which the same person may vote. */
+  /** Further voter names of the same person. */
   also?: readonly string[];
   sendRequested: boolean;
 };
@@ -97,7 +97,7 @@ export type DraftOrigin = {
  */
 export type Approver = { voter: string; sendAfter: string | null };
 
-/** This version has no approval, or its approval was withdrawn. */
+/** Fields of a version without an approval, or whose approval was withdrawn. */
 export type Unapproved = { approval: null; sendRequested: false; held: null };
 
 export type Approved = {

@@ -21,7 +21,7 @@ export type Authorisation = {
   quorum?: Quorum;
 };
 
-/** Enough approvals of one version. `voters`: ids of their voters, each once (quorum.ts). */
+/** The required number of approvals of one version. `voters`: ids of the voters, each once (quorum.ts). */
 export type Quorum = { required: number; voters: string[] };
 
 export type ApprovalRequest = {
@@ -105,7 +105,7 @@ export type DraftEvent =
         sendRequested: boolean;
         voter: string;
         place?: string;
-        /** Other names by which the same person may vote: a signed-in person's mailboxes, the user of a mailbox. */
+        /** Further voter names of the same person: a signed-in person's mailboxes, the user of a mailbox. */
         also?: string[];
         required: number;
       }
@@ -142,7 +142,7 @@ export type DraftEvent =
          * If a rule approved: its run and id, for the history. Decisions only check whether it is present: grants are read from the runs.
          */
         grantedBy?: { runId: string; ruleId: string };
-        /** All approvals, if several were required. The actor gave the last one. */
+        /** The quorum, if several approvals were required. The metadata's actor gave the last approval. */
         quorum?: Quorum;
         /** If a signed-in person approved: their voter id. They may take it back until the draft is queued. */
         approver?: string;

@@ -12,7 +12,7 @@ export const linkVoter = (place: string): string => `link:${place}`;
 export type Voting = {
   voter: string;
   place: string | null;
-  /** Other names by which the same person may vote. */
+  /** Further voter names of the same person. */
   also?: readonly string[];
   /** Number of approvals that the identity requires now. */
   required: number;

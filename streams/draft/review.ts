@@ -51,7 +51,7 @@ export type ReviewCommand =
    * approval that others gave meanwhile stays valid.
    */
   | { type: "WithdrawApproval"; version: number; because: string; lapsed?: readonly string[] }
-  /** These drafts answered its message after it was approved. Takes effect once for each of them. */
+  /** Drafts in `answeredBy` answered the same message after this draft was approved. Takes effect once for each of them. */
   | { type: "AskAgain"; version: number; answeredBy: readonly string[] }
   /** The rules of draft.created begin. Recorded if the draft waits for them. */
   | { type: "BeginRules" }
@@ -76,7 +76,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "UndoApproval":
       return undoApproval(command, draft);
     case "RejectDraft":
-      // The first press decides. A key may also take back what was approved.
+      // The first press decides. A key may also reject an approved draft.
       requireStatus(draft, "rejected", ...rejectableFrom(command));
       requireShown(command.ifVersion, null, draft);
       requireOpenLink(draft, command.tokenSha256);

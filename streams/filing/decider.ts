@@ -121,7 +121,7 @@ function decideFiling(
   filing: Filing,
 ): FilingEvent[] {
   const next = decisions[0];
-  // Another filer decided these meanwhile: its recorded decisions count.
+  // Another filer has decided about these mails in between: its recorded decisions count.
   if (!next || next.inboxRevision !== filing.decidedUpTo + 1 || next.number !== filing.lastNumber + 1) return [];
   const decided = decisions.map((decision): FilingEvent => ({ type: "FilingDecided", data: decision }));
   if (reason === undefined) return decided;

@@ -23,7 +23,7 @@ type PlanFacts = { plan: Plan; planStatus: PlanStatus; createdAt: string } & Pic
   "currentPeriodStart" | "currentPeriodEnd" | "periodsFrom" | "countsOn"
 >;
 
-/** All stretches of a workspace so far. */
+/** All stretches of months of a workspace until now. */
 type WithStretches = { stretches: readonly Stretch[] };
 
 /** Returns the plan whose limits apply: a canceled one until the paid period ends, then the free one. */

@@ -59,7 +59,7 @@ const configs: Record<"telegram" | "slack" | "email", Record<string, boolean>> =
   email: { to: true },
 };
 
-/** One plain address: a comma, a name or a group would make it several recipients. */
+/** Matches one plain address: a comma, a name or a group would make it several recipients. */
 const plainAddress = /^(?=.{3,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
 function readConfig(value: unknown, path: string, channel: keyof typeof configs): Record<string, string> {

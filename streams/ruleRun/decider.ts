@@ -12,7 +12,7 @@ export type RuleRun = {
   /** Outcomes of actions, by `rule/index`. */
   outcomes: Readonly<Record<string, { outcome: ActionOutcome; reason: string | null }>>;
   modeUsedBy: string | null;
-  /** True if that draft may not use it: its grant does not hold for the draft's recipients. */
+  /** True if the draft may not use the mode, because its grant does not hold for the draft's recipients. */
   modeSuppressed: boolean;
 };
 

@@ -5,7 +5,7 @@ import type { RuleAction, TriggerEvent } from "../rule/events.ts";
 export type RuleSubject = {
   identityId: string;
   threadId: string;
-  /** The inbound message: the one received, or the one a draft answers. */
+  /** Id of the inbound message: the received one, or the one that a draft answers. */
   messageId: string | null;
   draftId: string | null;
   /** The draft's version that was evaluated; an approval applies to no other. */
@@ -33,7 +33,7 @@ export type ActionOutcome = "done" | "refused" | "failed";
 export type KnownFacts = Record<string, readonly string[]>;
 
 export type RuleRunEvent =
-  /** All consequences of one trigger event, decided once and carried out afterwards. */
+  /** All actions that follow from one trigger event, decided once and taken afterwards. */
   | Event<
       "RulesEvaluated",
       {

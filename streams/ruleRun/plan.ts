@@ -37,7 +37,7 @@ export function planRun(
   let { facts } = circumstances;
   for (const [index, rule] of rules.entries()) {
     const passed = evaluateConditions(rule.conditions, facts);
-    // A rule that is not evaluated in time counts as matched, but only its `manual` takes effect; the walk continues.
+    // A rule that was not evaluated in time counts as matched, but only its `manual` takes effect; the evaluation continues.
     const matched = passed !== false;
     const walking = { rule, basis: bases[index] as Basis, isKnown: passed === true };
     const actions = matched ? rule.actions.map((action) => plan(action, walking, circumstances)) : [];

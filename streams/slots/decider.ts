@@ -11,7 +11,7 @@ import { type SlotKind, type SlotsEvent, slotsStream } from "./events.ts";
 export type Slots = Readonly<Record<string, string>>;
 
 export type SlotsCommand =
-  /** `cap` null: no limit. `vacated`: holders that are known to be gone. */
+  /** Takes a slot. `cap` null: no limit. `vacated`: holders that are known to be deleted. */
   | { type: "TakeSlot"; holderId: string; takenAt: string; cap: number | null; vacated: readonly string[] }
   | { type: "VacateSlot"; holderId: string };
 

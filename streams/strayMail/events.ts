@@ -18,7 +18,7 @@ export type StrayMailEvent =
         /** SHA-256 of the whole body of the POST. */
         rawSha256: string;
         sizeBytes: number;
-        /** Its Content-Type, which contains the boundary of the body's parts; null if absent. */
+        /** Content-Type of the post, with the boundary of the body's parts; null if absent. */
         contentType: string | null;
         /** Envelope, as far as the POST could be read. */
         envelope: { from: string; to: string[] } | null;

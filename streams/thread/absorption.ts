@@ -14,7 +14,7 @@ export type ThreadAbsorption = { type: "AbsorbThread" } & Absorbed;
 /** Maximum number of bytes of a part as JSON. Two parts, with accompanying data, fit into one append. */
 const maxPartBytes = 400_000;
 
-/** One piece of data of the absorbed thread: its size, and how it is added to a part. */
+/** A piece of the absorbed thread's data: its size in bytes, and a function that adds it to a part. */
 type AbsorbedPiece = { bytes: number; tell(part: Absorbed): void };
 
 /**

@@ -12,7 +12,7 @@ export type ThreadDrafts = {
   draftRevision: number;
   /** True if the draft has ended since: this is then new only to a thread that has forgotten none of its drafts. */
   hasEnded?: boolean;
-  /** Other drafts that were noted as pending and no longer wait for a decision: an approval is not noted. */
+  /** Drafts that were noted as pending and no longer wait for a decision, because an approval is not noted. */
   decided?: readonly string[];
 };
 

@@ -71,7 +71,7 @@ export type HeldMessage = {
   identityId: string;
   messageId: string;
   deliveryId: string;
-  /** Its filing number as a marker. */
+  /** Filing number of the marker. */
   number: number;
   receivedAt: string;
   classification: Classification;
@@ -139,7 +139,7 @@ export type ThreadEvent =
       "MessageAuthenticated",
       {
         messageId: string;
-        /** Its filing number. */
+        /** Filing number of the message. */
         number: number;
         identityId: string;
         classification: Classification;
@@ -185,7 +185,7 @@ export type ThreadEvent =
         unauthenticated: number[];
         /** Addresses of answered machines, by draft. */
         machineAnswers: Record<string, string[]>;
-        /** Its newest replies of ours. */
+        /** The newest replies on the absorbed thread. */
         answers: { draftId: string; after: number }[];
         part: AbsorbedPart;
       }

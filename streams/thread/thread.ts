@@ -46,7 +46,7 @@ export type Thread = {
   closedDrafts: readonly DraftNote[];
   /** Claims of sends in progress, by draft. */
   claims: IdMap<SendClaim>;
-  /** The newest replies of ours, at most 50, oldest first. A given-up send does not count, unless it is unknown whether it was sent. */
+  /** The newest sent replies, at most 50, oldest first. An abandoned send does not count, unless it is unknown whether it was sent. */
   answers: readonly ThreadAnswer[];
   /**
    * Addresses (lower case) of machines that a draft answers, by draft that was sent or may be. Each machine is answered once, for ever, so

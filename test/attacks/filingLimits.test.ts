@@ -103,7 +103,7 @@ describe("the filing of mails too large to be recorded", () => {
     await allFiled();
     const raw = Buffer.from(mail({ id: "wide@x", to, inReplyTo: "before@x", text: "x".repeat(22_000) }));
     const headers = readHeaders(raw, "ann@customer.example");
-    // So many addresses fit into the inbox's event and not into the thread's. No receiver of today accepts them.
+    // This many addresses fit into the inbox's event but not into the thread's. No present receiver accepts them.
     headers.to = numbered(
       1_560,
       (n) => `${"a".repeat(60)}${n}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(120)}.example`,

@@ -97,7 +97,7 @@ describe("approval links in mail to the agent", () => {
         expect([refused.status, refused.json.error], line).to.deep.equal([401, "insufficient_scope"]);
         expect((await tenant.ask(line)).bytes.equals(Buffer.from(raw)), line).to.equal(true);
       }
-      // There are more tokens than are looked up: the last link still works, and only a person who may decide can read it.
+      // The mail has more tokens than are looked up: the last link still works, and only a person who may decide can read the mail.
       if (how.includes("decoys")) return;
       expect(Object.values(await closed(draft))).to.deep.equal([{ because: "link_leaked", messageId: message.id }]);
       const pressed = await page(draft, { method: "POST", body: new URLSearchParams({ decision: "approve", nonce }) });

@@ -193,7 +193,7 @@ describe("attachments, both ways [d6 attachments]", () => {
       tenant.ask("POST /v1/emails/send", {
         json: { identity_id: tenant.identity.id, to: [`f${++mails}@x.example`], subject: "Files", body_html },
       });
-    // Each of its lines is twenty quotes deep in the text part.
+    // In the text part each line is in twenty nested quotations.
     const long = `${shown}${"<blockquote>".repeat(20)}${"a<br>".repeat(20_000)}${"</blockquote>".repeat(20)}`;
     const refused = await letter(long);
     expect([refused.status, refused.json.message], refused.text).to.satisfy(

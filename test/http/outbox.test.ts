@@ -145,7 +145,7 @@ describe("access to the outbox", () => {
     raw: async () => Buffer.from("secret link"),
   };
   const every = ["/outbox", "/outbox.json", "/outbox/1", "/outbox/1/html", "/outbox/1/raw"];
-  // Other spellings that Express routes to the same pages.
+  // Further spellings that Express routes to the same pages.
   const written = [...every, "/OUTBOX", "/outbox/", "/Outbox.json", "/outbox/1/", "/outbox/1/RAW", "/outbox/%31"];
   const none: Record<string, string> = {};
   const elsewhere: Record<string, string> = { "X-Forwarded-For": "192.0.2.1" };

@@ -162,7 +162,7 @@ async function approved({ workspace, people }: Place, way: Way): Promise<Sent> {
   const draft = await workspace.draft(mail);
   const draftId = draft.id;
   if (way === "a key") await draft.approve();
-  // Otherwise a person could approve before the approvers are asked, and the question after a lapse would be the first.
+  // Waits until the approvers are asked: otherwise a person could approve before, and the request after a lapse would be the first.
   if (way !== "a key" && way !== "a setting") await until(async () => telegram.askedAbout(draftId).length > 0);
   if (way === "a link" || way === "a chat") {
     await service.caughtUp();

@@ -31,7 +31,7 @@ const recorded = (event: DraftEvent, n: number): Recorded<DraftEvent> => ({
   },
 });
 
-/** What a draft says after these, with the minute of the event that it says it since. */
+/** Returns the draft's notification status after these events, with the minute of the event that set it. */
 function statusAfter(...events: DraftEvent[]) {
   const row = events.reduce<DraftRow | undefined>((row, event, n) => applyToDraft(row, recorded(event, n)), undefined);
   const { notification_state: state, notification_channel: channel, notification_at: at } = row as DraftRow;

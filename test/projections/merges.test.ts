@@ -59,7 +59,7 @@ const queued = (draftId: string, threadId: string) =>
 describe("rows of an absorbed thread", () => {
   const unseen = unseenTables();
 
-  /** Projects these batches, and answers what is asked of the tables then. */
+  /** Projects the batches, and then runs the query. */
   const projecting = <Answer>(
     projection: Projection,
     batches: Recorded[][],

@@ -10,9 +10,9 @@ import { inboundMessage } from "#test/support/examples/index.ts";
 import { makeTables, project, unseenTables } from "#test/support/projecting.ts";
 
 const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
-/** So many mails and merges there were before. */
+/** Number of mails and merges that exist before. */
 const many = 2_000;
-/** Rows that one more mail or draft may look at in any table: each of its own words, and a part of what there is. */
+/** Maximum number of rows that one more mail or draft may read in any table: those of its own words, and a part of the rest. */
 const few = 1_000;
 
 const event = (position: number, stream: string, { type, data }: Pick<Recorded, "type" | "data">): Recorded => ({
@@ -23,7 +23,7 @@ const event = (position: number, stream: string, { type, data }: Pick<Recorded, 
   },
 });
 
-/** Each on a thread of its own; the last has words of many others. */
+/** Makes mails on separate threads; the last mail has words of many others. */
 const received = (n: number): Recorded => {
   const words = Array.from({ length: n > many ? 400 : 1 }, (_, index) => `parcel${n - index} leeds${n - index}`);
   const body = { text: words.join(" "), html: null, extracted: words.join(" ") };
@@ -43,7 +43,7 @@ const submitted = (n: number): Recorded =>
 describe("the cost of one more mail or draft among many", () => {
   const unseen = unseenTables();
 
-  /** The most rows of a table that projecting this event looks at, beside many like it. */
+  /** Returns the maximum number of rows that projecting this event reads in a table with many similar rows. */
   const rowsLookedAt = (
     projection: Projection,
     { merges, eventOf }: { merges: string; eventOf: (n: number) => Recorded },

@@ -243,7 +243,7 @@ describe("the plan that follows from subscriptions", () => {
       const { followed, seconds, subscribed } = from(both);
       expect([followed, seconds, subscribed!.plan]).to.deep.equal(["sub_1", ["sub_0"], "pro"]);
     }
-    // One that was made later, and completed first, is the first.
+    // The checkout that was completed first counts, even if it was opened later.
     expect(from([first, second], { billing: { followed: "sub_0" } })).to.deep.include({
       followed: "sub_0",
       seconds: ["sub_1"],
@@ -331,7 +331,7 @@ describe("a workspace that follows a subscription", () => {
     expect(followedBy(january).countsOn).to.equal(null);
     expect(followedBy(january, { ...january, plan: "agency" }).countsOn).to.equal(null);
     expect(followedBy(january, year).countsOn).to.equal("from20260110T000000000Z");
-    // And so on, however often it is changed within a month.
+    // The same holds for any number of changes within a month.
     const again = { ...february, periodStart: midnight("2026-02-05"), periodEnd: midnight("2026-03-05") };
     expect(followedBy(january, year, again).countsOn).to.equal("from20260110T000000000Z");
     expect(followedBy({ ...january, status: "trialing" }, year).countsOn).to.equal("from20260110T000000000Z");

@@ -26,7 +26,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** Each event alone, after each other one, and all of them in a row, forwards and backwards: every case meets a state it has to copy. */
+/** Returns histories: each event alone, after each other event, and all events in sequence, forwards and backwards. */
 function historiesOf(samples: readonly Event[]): (readonly Event[])[] {
   const pairs = samples.flatMap((first) => samples.map((second) => [first, second, second]));
   return [samples, samples.toReversed(), [...samples, ...samples], ...pairs];
@@ -45,7 +45,7 @@ describe("evolve leaves its input unchanged", () => {
 
     it(`evolve of ${stream} refuses an event type that this version does not know, by its name`, async () => {
       const { initial, evolve, category } = await deciderOf(stream);
-      // These two hold one type of event and nothing to be learnt from it.
+      // These two streams have one type of event, which does not change the state.
       if (category === "inbox" || category === "approvalReply") return;
       const unknown = { type: "SomethingNewer", data: {} };
       expect(() => evolve(initial, unknown)).to.throw(/SomethingNewer/);

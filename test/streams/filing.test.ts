@@ -15,7 +15,7 @@ const filed = (number: number, inboxRevision = number - 1): FilingEvent => ({
   data: { number, inboxRevision },
 });
 const heldBy = { disposition: "held_over_quota" } as const;
-/** Each held mail with its two events, so marker n lies at revision 2n - 2. */
+/** Each held mail has two events, so marker n is at revision 2n - 2. */
 const held = (...numbers: number[]): FilingEvent[] =>
   numbers.flatMap((number) => [decided(number, heldBy), filed(number)]);
 const releasing = (number: number, marker: number, revision = 2 * marker - 2): FilingDecision =>

@@ -57,7 +57,7 @@ describe("a signed-in person's approval", () => {
       .then(bySession("ann"));
     const state = fold(draftDecider, [submitted(), bySession("ann")]);
     expect(state).to.deep.include({ approval: { by: "person" }, approver: { voter: "ann", sendAfter } });
-    // One that does not send keeps nothing back.
+    // An approval that does not send sets no time to undo.
     draft()
       .when(approve(word("ann", {}, false)))
       .then(approved(1, { approver: "ann" }));
@@ -139,7 +139,7 @@ describe("an approval that is taken back", () => {
     draft(bySession("ann"), back("ann"))
       .when(approve(word("bob")))
       .then(bySession("bob"));
-    // Nothing is there to take back.
+    // There is no approval left to undo.
     draft(bySession("ann"), back("ann")).when(undo("ann")).then();
   });
 
@@ -232,7 +232,7 @@ describe("an approval that is taken back", () => {
     draft(gave("mailbox:ann"), gave("session:ann"), { ...complete, data: { ...complete.data, quorum } })
       .when(undo("session:ann", ["mailbox:ann"]))
       .then(back("session:ann"));
-    // What they took back is not counted when the next one approves.
+    // An undone approval does not count when the next approver approves.
     draft(...votes, complete, taken)
       .when(approve(word("bob", { required: 2 })))
       .then();
@@ -274,7 +274,7 @@ describe("an edit that its author approves by the same act", () => {
     draft(...mine)
       .when(editAndApprove(word("ann"), 2, { contentSha256: "hash 2" }))
       .thenRejected("invalid_status");
-    // Somebody else's version with the same words is none of theirs.
+    // Another person's version with the same text does not count as theirs.
     draft(edited(2), bySession("bob", 2))
       .when(editAndApprove(word("ann")))
       .thenRejected("invalid_status");

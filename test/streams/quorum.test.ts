@@ -158,7 +158,7 @@ describe("a draft that several have to approve", () => {
     draft(links[0]!)
       .when(by(linkVoter("slack a"), { place: "slack a" }))
       .thenTypes("ApprovalGiven", "DraftApproved");
-    // Another kind of chat is another way to be somebody.
+    // In another kind of chat the same person counts as another voter.
     draft(gave("telegram:7", { place: first }))
       .when(by(linkVoter("slack a"), { place: "slack a" }))
       .thenTypes("ApprovalGiven", "DraftApproved");
@@ -191,7 +191,7 @@ describe("a draft that several have to approve", () => {
     draft(approved(1, full([keysVoter, "b"])))
       .when(queue(2, naming(["b"])))
       .thenRejected("approvals_missing");
-    // What was approved before more were required stays so.
+    // A draft approved before more approvals were required stays approved.
     draft(approved(1))
       .when(queue(2, { kind: "approval", approvedVersion: 1 }))
       .thenTypes("DraftQueued");
@@ -244,7 +244,10 @@ function editing([because, contentSha256]: ["edit" | "identity_changed", string]
   return { type: "EditDraft", ...data, because, contentSha256, ifVersion: null };
 }
 
-/** What an auditor finds wrong with a history, read without the rules: each approval is made of enough different people's approvals of that very content. */
+/**
+ * Returns what is wrong with a history, judged without the rules: each approval needs enough different people's approvals of exactly that
+ * content.
+ */
 function faultIn(history: readonly DraftEvent[]): string | undefined {
   let current = { version: 1, contentSha256: "hash 1" };
   let given: Extract<DraftEvent, { type: "ApprovalGiven" }>["data"][] = [];
@@ -269,7 +272,7 @@ function faultIn(history: readonly DraftEvent[]): string | undefined {
       const { quorum } = event.data;
       if (!quorum) return "approved by one alone";
       const named = given.filter(({ voter }) => quorum.voters.includes(voter));
-      // Of a chat, its link and its people: a link may be anybody's.
+      // Voters of a chat are its link and its people; any person may use the link.
       const places = (voter: string) =>
         named.filter((each) => each.place !== undefined && linkVoter(each.place) === voter);
       const people = named.filter(

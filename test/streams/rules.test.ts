@@ -167,7 +167,7 @@ describe("the validation of a rule's actions [d9 actions]", () => {
     it(`an action of a rule is refused: ${what}`, () => expect(judge(action)).to.match(answer));
 });
 
-/** Said once more, in other words: what a leaf means, by the table of the contract. */
+/** Evaluates a leaf independently, by the contract's table. */
 function expected(item: Group | Leaf, facts: Record<string, string[]>): boolean {
   if (!("field" in item)) {
     const truths = (item.conditions ?? []).map((inner) => expected(inner, facts));

@@ -15,7 +15,7 @@ const samplesOf = (category: string): Event[] =>
     (sample: StoredEvent) => upcast(sample),
   );
 
-/** The same event about other things: a few ids and numbers, so that what comes later meets what came before. */
+/** Varies an event's ids and numbers within a few values, so that later events refer to earlier ones. */
 function another(event: Event, variant: number): Event {
   const text = JSON.stringify(event)
     .replaceAll(/([0-9a-f]{8}-[0-9a-f-]{26}[0-9a-f])[0-9a-f](?=")/g, `$1${variant}`)

@@ -256,7 +256,7 @@ describe("a thread", () => {
           .when(note(known, "pending"))
           .then();
       }
-      // One that closes anew, a stale one that is rejected, counts from then on.
+      // A draft that is closed again, such as a stale one that is rejected, counts from then on.
       const again = [...full, noted("closed", 7, "draft 1"), ...closings(201, 300)];
       thread(...again)
         .when(note("draft 1", "pending"))
@@ -286,7 +286,7 @@ describe("a thread", () => {
       thread(...full)
         .when(note("new", "pending"))
         .thenTypes("DraftNoted", "ThreadStatusChanged");
-      // Where none is forgotten, it never heard of it.
+      // If no draft was forgotten, the thread did not know this one.
       thread(...base, ...closings(0, 199))
         .when(note("new", "pending", true))
         .thenTypes("DraftNoted", "ThreadStatusChanged");
@@ -409,7 +409,7 @@ describe("a thread", () => {
     thread(...joined, { type: "ThreadReviewSet", data: { needsReview: true, reason: "x" } })
       .when(authenticate(4, false))
       .thenTypes("MessageAuthenticated");
-    // Later mail may be done with first; what was opened by us is joined by every mail.
+    // Later mail may be checked first. Every mail joins a thread that we opened.
     thread(...joined, authenticated(4, true))
       .when(authenticate(3, true))
       .thenTypes("MessageAuthenticated");
@@ -483,7 +483,7 @@ describe("a thread", () => {
   });
 });
 
-/** How many entries of lists and objects a new state has that the old one did not lend it. */
+/** Returns how many entries of lists and objects the new state does not share with the old one. */
 function madeNew(before: Thread, after: Thread): number {
   const known = new Set<unknown>();
   walk(before, (each) => known.add(each));

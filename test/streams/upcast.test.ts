@@ -26,7 +26,7 @@ const known: Upcasters = {
   },
 };
 
-/** As `samples.json` would have them: the one of version 1 stays when the one of version 2 is added. */
+/** Samples as in `samples.json`: the sample of version 1 stays when one of version 2 is added. */
 const samples: StoredEvent[] = [
   { type: "PersonNamed", schemaVersion: 1, data: { name: "Ann Lee" } },
   { type: "PersonNamed", schemaVersion: 2, data: { first: "Ann", last: "Lee" } },

@@ -35,7 +35,7 @@ function standIn(
   process.argv = [...argv.slice(0, 2), ...args];
   process.env = { PATH: env.PATH, ...environment };
   process.exitCode = undefined;
-  // Another directory, so that no `.env` is read.
+  // Runs in another directory, so that no `.env` is read.
   process.chdir(tmpdir());
   console.log = (...words: unknown[]) => {
     said.out += `${format(...words)}\n`;

@@ -3,7 +3,7 @@ import { type Decider, fold, Rejected } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
 import { type AnyDecider, faultOfSnapshot } from "./survivesJson.ts";
 
-/** Most events of a short history; a longer one is cut only once, in its middle. */
+/** Maximum number of events of a short history; a longer one is cut only once, in its middle. */
 const shortHistory = 8;
 
 /**

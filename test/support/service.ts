@@ -32,7 +32,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
   };
   const service = await startProcess({
-    // Another directory, so that no `.env` is read.
+    // Runs in another directory, so that no `.env` is read.
     cwd: tmpdir(),
     inherited: { PATH: process.env.PATH },
     env: {
@@ -40,7 +40,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       npm_lifecycle_event: "test",
       LOG_LEVEL: "info",
       DATA_DIR: dataDir,
-      // Nothing answers there: no test queries an outside host.
+      // An address without a DNS server, so that no test queries an outside host.
       DNS_SERVERS: "127.0.0.1:9",
       TELEGRAM_API_ROOT: "http://127.0.0.1:9",
       ...(database && { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl }),

@@ -3,7 +3,7 @@ import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 /** Settings of every service of a test; instances that share a database have the same ones. */
 export const testSettings = {
   SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
-  // Nothing answers there: no test queries an outside host.
+  // An address without a DNS server, so that no test queries an outside host.
   DNS_SERVERS: "127.0.0.1:9",
   TELEGRAM_API_ROOT: "http://127.0.0.1:9",
   SERVICE_MAIL_PER_HOUR: "off",

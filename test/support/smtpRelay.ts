@@ -30,7 +30,7 @@ export type SmtpRelay = {
   readonly mails: readonly TakenMail[];
   /** The commands of every connection, in order of arrival. */
   readonly commands: readonly string[];
-  /** Most connections open at once, except those that were refused or are being closed. */
+  /** Maximum number of connections that were open at once, except refused ones and those being closed. */
   readonly mostAtOnce: number;
   /** Number of connections, except those that were refused. */
   readonly connections: number;
@@ -50,7 +50,7 @@ export type RelayOptions = {
   password?: string;
   port?: number;
   onGoAhead?: () => void;
-  /** Most connections at once; more are refused by 421. */
+  /** Maximum number of connections; further ones are refused with 421. */
   connections?: number;
   /** Milliseconds before each answer, by stage. */
   answersAfterMs?: Partial<Record<Exclude<RelayStage, "connect" | "content">, number>>;

@@ -25,7 +25,7 @@ export type StoppableServer = {
 export async function startStoppableServer(dataDir?: string): Promise<StoppableServer> {
   const data = dataDir ?? (await mkdtemp(join(tmpdir(), "countersign-stoppable-")));
   await copyCluster(data);
-  // This start makes roles and database, and chooses the port.
+  // The first start creates the roles and the database, and chooses the port.
   const { stop: end, ...urls } = await startEmbeddedPostgres({ dataDir: data, logger: pino({ level: "silent" }) });
   await end();
   const place = await prepareDirectories(data);

@@ -6,7 +6,7 @@ import { asError, isTransient } from "./retrying.ts";
 /** The checkpoint of the read models that are served together. */
 export const mainGroup = "main";
 
-/** A stored checkpoint. `generation`: raised when a read model enters or leaves, or gets other tables. */
+/** A stored checkpoint. `generation`: increased when a read model joins or leaves the checkpoint's group, or gets other tables. */
 export type Checkpoint = { name: string; position: number; generation: number };
 
 /** Read models that share a checkpoint. */

@@ -54,7 +54,7 @@ export type LoopContext = {
 /** A loop that writes the read models at one checkpoint. */
 export type GroupLoop = {
   members: readonly GroupMember[];
-  /** True if its positions in memory are known to be those stored. */
+  /** True if the loop's positions in memory are known to equal the stored ones. */
   isCertain: boolean;
   /** Makes it reload its checkpoint before it continues. */
   reload(): void;
@@ -94,7 +94,7 @@ export function startGroupLoop(
         await readOn(() => {
           failures = 0;
         });
-        // A closed store ends every subscription at once: without a pause the loop would block the thread.
+        // A closed store ends every subscription immediately: without a pause the loop would block the thread.
         await pause(1, signal);
       } catch (error) {
         if (signal.aborted) return;

@@ -39,7 +39,7 @@ type LeaseEntry = {
 
 const takeEveryMs = 250;
 
-/** Takes the named leases that are free, keeps trying for the others, and runs `work` under each that it holds. */
+/** Takes the named leases that are free, keeps trying to take the others, and runs `work` under each held lease. */
 export function keepLeases({
   database,
   clock,

@@ -54,7 +54,7 @@ export async function releaseLeases(sql: Sql, leases: readonly Lease[], holder: 
   );
 }
 
-/** Expires a lease, no matter who holds it: for a caller that knows its holder is dead. */
+/** Expires a lease, whoever holds it: for a caller that knows that the holder has died. */
 export async function expireLease(sql: Sql, name: string): Promise<void> {
   await sql.query("update work.leases set expires_at = '-infinity' where name = $1", [name]);
 }

@@ -39,7 +39,7 @@ export type ProjectionRunnerOptions = {
   onProjected?: (reached: ReadonlyMap<string, number>) => void;
   /** Called by a loop that had caught up, before it continues (default: no pause). */
   pauseUnlessAwaited?: WaitFor["pauseUnlessAwaited"];
-  /** True if no other instance uses this database: the work of a killed instance is then taken over at once. */
+  /** True if no other instance uses this database: the work of a killed instance is then taken over immediately. */
   alone?: boolean;
 };
 
@@ -59,7 +59,7 @@ export type ProjectionRunner = {
   status(): ProjectionStatus[];
 };
 
-/** Writes the read models. One instance at a time does; the others stand by. */
+/** Writes the read models. One instance at a time writes; the others stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
   const { backoff = backoffMs, pauseUnlessAwaited = async () => {} } = options;
@@ -105,7 +105,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   async function rebuildAll(changed: readonly GroupMember[]): Promise<void> {
-    // Rebuilds one after the other. A failed one is retried once the others have had their turn.
+    // Rebuilds one read model after the other. A failed rebuild is retried after the others.
     let left = changed;
     for (let rounds = 1; left.length > 0; rounds++) {
       const failed: GroupMember[] = [];

@@ -108,7 +108,7 @@ export function createReadiness(options: ReadinessOptions): ReadModelReadiness {
     const before = seen.get(name);
     if (stored && position >= end) ready.add(name);
     if (stored && position >= end && position >= mainPosition) stuck.delete(name);
-    // A rebuild next to the live tables does not show its progress: only the instance that does it knows whether it fails.
+    // The progress of a rebuild next to the live tables is unknown here: only the rebuilding instance knows whether it fails.
     const isRebuilding = (stored === undefined || stored.version < version) && !failing().includes(name);
     const isBehind = position < mainPosition && position <= (before?.position ?? -1) && !isRebuilding;
     const stalled = isBehind && !isStarting && isMainReady() ? (before?.stalled ?? 0) + 1 : 0;

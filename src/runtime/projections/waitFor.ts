@@ -71,7 +71,10 @@ export function createWaitFor({
   /** Positions that the runner of this process reported last. They can go back: a crashed database may have lost its last commits. */
   let said: ReadonlyMap<string, number> = new Map();
   let looking = false;
-  /** Ends the pause between two reads: when a caller waits for positions that the runner of this process does not report, or none waits. */
+  /**
+   * Ends the pause between two reads: if a caller waits for positions that the runner of this process does not report, or if no caller
+   * waits.
+   */
   let wakeUp: (() => void) | undefined;
   const pauses = new Set<{ of: readonly string[]; position: number; end(): void }>();
 

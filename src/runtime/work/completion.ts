@@ -3,7 +3,7 @@ import type { LaneClaim } from "./lane.ts";
 import type { FailedForGood } from "./parked.ts";
 import type { TimerChange } from "./timerChanges.ts";
 
-/** How a lane continues: at once if it has more to do, after a pause, or when an obstacle has ended. */
+/** Continuation of a lane: immediately if it has more items, after a pause, or when an obstacle has ended. */
 export type LaneContinuation =
   | { how: "go on" }
   | { how: "retry"; at: Date }

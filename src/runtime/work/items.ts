@@ -11,7 +11,7 @@ export type EventItem = Tried & { position: number; stream: string; revision: nu
 /** A timer that is due. */
 export type TimerItem = Tried & { timer: Omit<Timer, "key"> };
 
-/** One thing that a lane has to do. */
+/** Work item of a lane. */
 export type Item = EventItem | TimerItem;
 
 export const isEventItem = (item: Item): item is EventItem => "position" in item;

@@ -33,7 +33,7 @@ export type LaneRunOptions = {
   /** Called with a timer that was stored and is due when `when` resolves, if that is before its time. */
   onEarly: (timer: TimerId, when: Promise<unknown>) => void;
   projected: Projected;
-  /** Told when the lane is let go until the read models have reached a position. */
+  /** Called when the lane is released until the read models have reached a position. */
   onWaiting: (answer: WaitForModels) => void;
   /** A run of the same lane that has to end first. */
   after?: Promise<void>;

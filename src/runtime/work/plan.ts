@@ -30,7 +30,7 @@ export type WorkPlan = {
 /** Identity of the planner: its lease and holder. */
 export type Planner = { lease: Pick<Lease, "name" | "epoch">; holder: string };
 
-/** Another instance plans now, or the server has lost the last plan in a crash. */
+/** Thrown if another instance has planned since, or the server has lost the last plan in a crash. */
 export class PlanMoved extends Error {
   override readonly name = "PlanMoved";
 }
@@ -42,7 +42,7 @@ export class PlanMoved extends Error {
 export async function writePlan(database: DatabaseRole, plan: WorkPlan, planner: Planner): Promise<void> {
   const { planned, ended, from, listeners } = plan;
   const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
-  // Most plans only advance the front.
+  // As a rule a plan only advances the front.
   if (planned.length === 0 && ended.size === 0 && from.size === 0 && !listenersChanged)
     return advancePositions(database, plan, planner);
   await database.transaction(async (tx) => {

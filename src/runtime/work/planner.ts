@@ -143,7 +143,7 @@ async function planFromStored(options: Planning, held: HeldLease, signal: AbortS
       await pace.taking(() => write(together, batch, false));
       reached = batch.position;
       tellReached();
-      // Events that arrive meanwhile are in the next batch.
+      // Events that arrive during the pause are in the next batch.
       await pace.next();
     }
     if (!signal.aborted) throw new Error("the event store was closed under its reader");

@@ -28,7 +28,7 @@ const lastsMs = 30_000;
 /** Result of a rewind. `logIsOlder`: the log ends before a position that this database has reached. */
 export type Rewound = { between: RewindGap[]; logIsOlder: boolean };
 
-/** Gap between a process's position and the end of the log: `events` counts those that it has to handle. */
+/** Gap between a process's position and the end of the log. `events`: number of the events in it that the process has to handle. */
 export type RewindGap = { process: string; stood: number; events: number; skipped: boolean };
 
 /**
@@ -63,7 +63,7 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
  */
 async function rewindToShorterLog(database: Database, head: number): Promise<void> {
   const steps: [sql: string, ...values: unknown[]][] = [
-    // Listeners are read again from the beginning: those that lost events created or deleted are not known individually.
+    // Reads the listeners again from the beginning, because it is unknown which of them the lost events created or deleted.
     ["delete from work.listeners"],
     ["update work.processes set planned = 0 where name = $1", listenersReader.name],
     ["update work.processes set planned = $1 where planned > $1", head],

@@ -24,7 +24,7 @@ export type WorkerOptions = {
   /** Unique id of this instance. */
   holder: string;
   processes: readonly Process[];
-  /** Lanes of one process at work at once, unless the process says otherwise. */
+  /** Maximum number of lanes of one process that run concurrently, unless the process sets another number. */
   concurrency: number;
   backoff: Backoff;
   projected: Projected;
@@ -42,7 +42,7 @@ const shuttingDown = new Error("shutting down");
 
 type Running = { run: LaneRun; lane: LaneClaim; controller: AbortController; extendedAt: number };
 
-/** Claims lanes while there is room, runs them, and keeps the claims alive. Any number of instances do this at once. */
+/** Claims lanes while slots are free, runs them, and extends the claims. Several instances may do this concurrently. */
 export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, log, holder, processes, concurrency, backoff } = options;
   const byName = new Map(processes.map((process) => [process.name, process]));

@@ -44,7 +44,7 @@ const allLooks: readonly WindowOptions[] = [
   { size: "desktop", colours: "light" },
 ];
 
-/** What each role may do, by the API's routes and by the console's pages. */
+/** Rights of each role, tested on the API's routes and the console's pages. */
 describe("people × routes × foreign ids", () => {
   let service: InProcess;
   let tenant: HostileTenant;

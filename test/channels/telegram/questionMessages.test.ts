@@ -97,7 +97,7 @@ describe("the card in Telegram", () => {
     expect(text).to.contain("<b>bold</b> &amp; *stars* _under_ `code`").and.contain("[U+202E]gnp");
     expect(text).not.to.match(/https:\/\/|evil\.example|a@evil|@admin|\/start|#tag|\u202e/);
     expect(parts.flatMap(({ entities }) => entities).filter(({ url }) => url)).to.deep.equal([]);
-    // Others' words are in a block quotation.
+    // Text by others is in a block quotation.
     const quotes = parts[0]!.entities.filter(({ type }) => type === "blockquote");
     expect(quotes.map(({ offset, length }) => parts[0]!.text.slice(offset, offset + length)).join()).to.contain(
       "*stars*",

@@ -1,4 +1,4 @@
-/** A body as submitted, as kept, and the removed kinds with their counts (`kind count`). */
+/** A submitted body, its reduced form, and the removed kinds with their counts (`kind count`). */
 export type Shape = { name: string; given: string; kept: string; removed: string[] };
 
 /** A body that the reduction leaves unchanged. */

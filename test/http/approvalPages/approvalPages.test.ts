@@ -466,7 +466,7 @@ describe("approval pages", () => {
         expect(field).to.include('name="code" inputmode="numeric" autocomplete="one-time-code"');
         expect(field).to.include(`id="code-${choice}"`).and.not.include("value=");
         expect(form).to.include(`<label for="code-${choice}">Code`);
-        // Heard without what stands around it, each says which choice it belongs to.
+        // Read alone by a screen reader, each label names its choice.
         expect(form).to.include(`<span class="unseen"> to ${choice}</span></label>`);
       }
       pages.view = {};

@@ -53,7 +53,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     await pages.close();
   });
 
-  /** A page, and everything it asked the network for. Nothing but loopback is let through. */
+  /** Opens a page, and records all its network requests. Only loopback is allowed. */
   async function open(path: string, options: BrowserContextOptions = phone): Promise<{ page: Page; asked: string[] }> {
     const page = await (await browser.newContext(options)).newPage();
     const asked: string[] = [];
@@ -235,7 +235,7 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     await page.setContent(billing.outcomePage({ kind: "being_confirmed" }, plans));
     await page.evaluate(axe);
     expect(await page.evaluate(audit)).to.deep.equal([]);
-    // Nothing is typed there that could be lost, and the page can be left.
+    // The page has no input that a refresh could lose, and it can be left.
     expect(await page.evaluate(violations)).to.deep.equal(['meta-refresh: <meta http-equiv="refresh" content="10">']);
   });
 

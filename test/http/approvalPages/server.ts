@@ -17,7 +17,7 @@ export class ApprovalPagesServer {
   /** The first attachment; null where the link shows none. */
   file: FetchedFile | null = null;
   readonly fetched: [token: string, n: number][] = [];
-  /** How often an unknown link was counted. */
+  /** Number of unknown links that were counted. */
   unknown = 0;
   readonly decided: DecideRequest[] = [];
   readonly errors: unknown[] = [];

@@ -60,7 +60,7 @@ describe("the console's domain pages", () => {
       inbound_subdomain: ["mail"],
     });
     expect(refused.text).to.include('id="domain_name-error"').and.not.to.include("<b>not");
-    // It receives mail elsewhere already.
+    // The domain already receives mail at another server.
     dns.mx("customer.example", [10, "mx.elsewhere.example"]);
     const { status, location } = await send("/domains", { domain_name: "customer.example" });
     expect(status).to.equal(303);

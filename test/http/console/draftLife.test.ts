@@ -38,7 +38,7 @@ describe("the console's history of a draft", () => {
     return { draft: json, identity, answered: id };
   }
   const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
-  /** One that is sent has all its words once the outbox has said that it was delivered, too. */
+  /** The explanation of a sent draft is complete once the outbox has reported the delivery. */
   const ends = (id: string, status: string) =>
     until(async () => {
       const draft = await draftOf(id);

@@ -152,7 +152,7 @@ describe("the words of a draft's history", () => {
       approvedBy({ kind: "email_link", id: "a@b.example", channel: "email", ip: "192.0.2.1", userAgent: "agent" }),
       ...leaves,
     );
-    /** Each event by each kind of actor once at least. */
+    /** Each event is shown at least once with each kind of actor. */
     const seen = new Set<string>();
     const all = [mails, ...Object.values(lives).map(([events]) => events)].filter((events) => {
       const before = seen.size;
@@ -186,7 +186,7 @@ describe("the words of a draft's history", () => {
       }
     });
 
-    /** All pages there are about a draft with these events. */
+    /** Returns all pages about a draft with these events. */
     async function pagesOf(events: readonly LifeEvent[]): Promise<string[]> {
       const draft = { ...(await wireDraft(events)), id: draftId, thread_id: draftId, status: foldLife(events).status };
       const steps = stepsOf(events);
@@ -236,7 +236,7 @@ describe("the words of a draft's history", () => {
   });
 });
 
-/** What is ours in an event: everything else is others' words, or ids that nobody has to trust. */
+/** Fields of an event with the service's own words: all others contain text by others, or ids. */
 const ours = [
   "kind",
   "mode",
@@ -257,7 +257,7 @@ function replaced(events: readonly LifeEvent[], word: (n: number) => string): Li
   const walk = (value: unknown, name: string, type: string): unknown => {
     if (ours.includes(name)) return value;
     if (name === "because" && ["DraftEdited", "ApprovalLinkClosed"].includes(type)) return value;
-    // What leads from one event to another stays the same word; the kind of a channel decides how it is called.
+    // Keeps the ids that link one event to another, and the kind of a channel, which decides its label.
     if (["notificationId", "type", "provider"].includes(name)) return value;
     if (typeof value === "string") return word(n++);
     if (Array.isArray(value)) return value.map((each) => walk(each, name, type));

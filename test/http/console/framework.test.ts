@@ -232,7 +232,7 @@ describe("the console's framework", () => {
     const { sessions } = service.deps.accounts;
     const { rotate } = sessions;
     await sessions.renew(ann.user.id, workspace.id);
-    // Another request is faster.
+    // Another request rotates the session first.
     sessions.rotate = async (id) => {
       sessions.rotate = rotate;
       await rotate(id);

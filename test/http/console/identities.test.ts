@@ -308,7 +308,7 @@ describe("the console's identity pages", () => {
     const paths = ["/identities", `/identities/${id}`, `/identities/${id}/approval`, `/identities/${id}/delete`];
     for (const path of paths) expect((await owner.get(path)).text, path).not.to.match(/<img src=x|<script>|\u202e/);
     expect((await auditor.get(`/identities/${id}`)).text).not.to.match(/<img src=x|<script>|\u202e/);
-    // What nobody touched stays as it is, though it is shown with its unseen characters written out.
+    // An unchanged field keeps its value, though the page shows its invisible characters written out.
     const approval = `/identities/${id}/approval`;
     expect((await send(owner, approval, { reply_to_email: "x@customer.example" })).status).to.equal(303);
     expect(await stored(id)).to.include({ display_name: words, reply_to_email: "x@customer.example" });

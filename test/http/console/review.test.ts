@@ -6,7 +6,7 @@ import { complaintsOf, needsBrowser, openWindow, startBrowser } from "#test/supp
 import { type Desk, type DeskPage, deskOf } from "#test/support/desk.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-/** Where people decide, as it is without a script: over plain HTTP. */
+/** The page where people decide, without script: over plain HTTP. */
 describe("the console's review page", () => {
   let service: InProcess;
   let workspace: Workspace;
@@ -52,7 +52,7 @@ describe("the console's review page", () => {
     const page = await (await deskOf(service, nobody.id, { role: "approver" })).get("/review");
     expect(page.status).to.equal(200);
     expect(page.page).to.contain("There are no drafts to review.").and.not.contain("Set one up");
-    // Who may set it up is told where to begin, as long as there is no identity.
+    // A member who may set up the workspace is shown where to begin, while there is no identity.
     const owner = await deskOf(service, nobody.id, { role: "owner" });
     expect((await owner.get("/review")).page).to.contain("Set one up for your agent");
     await service.identity(nobody.id);
@@ -103,7 +103,7 @@ describe("the console's review page", () => {
     const pressed = await ben.post(`/review/${first.id}/approve`, { version: "1", next: second.id });
     expect(pressed.status).to.equal(303);
     expect(pressed.location).to.equal(`/review?draft=${second.id}&decided=${first.id}`);
-    // However busy this machine is, the ten seconds are not over yet.
+    // Moves the clock back, so that the ten seconds are not over even on a busy machine.
     service.clock.advance(-120_000);
     for (const reload of [1, 2]) {
       const next = await ben.get(pressed.location!);
@@ -114,7 +114,7 @@ describe("the console's review page", () => {
         .to.contain(`action="/review/${first.id}/undo"`)
         .and.to.contain(`action="/review/${second.id}/approve"`);
     }
-    // The others see it at once, and who it was.
+    // The other members see the decision immediately, and who made it.
     const seen = await shownBy(joan, first.id);
     expect(said(seen)).to.contain("Approved, and not sent yet by Ben").and.to.contain("Message 1 of 1.");
     expect(seen.text).not.to.contain(`action="/review/${first.id}/approve"`);
@@ -161,7 +161,7 @@ describe("the console's review page", () => {
     const typed = { body_text: "It came.", how: "send", based_on_message_id: messages.data[0].id, once: randomUUID() };
     const reply = await joan.post(`/threads/${threadId}/reply`, typed);
     expect(reply.location).to.equal(`/threads/${threadId}?done=replySent`);
-    // One of the two is queued first: the other one was approved before.
+    // The other draft was approved before, so it may be queued first.
     service.clock.advance(131_000);
     const statuses = async () => {
       const { json } = await workspace.ask(`GET /v1/drafts?thread_id=${threadId}`);
@@ -238,7 +238,7 @@ describe("the console's review page", () => {
       if (decision === "reject") expect(refused.text).to.contain("my words</textarea>");
     }
     expect(await statusOf(id)).to.equal("pending");
-    // A list that refreshes itself says so beside the letter, which stays as it is.
+    // The refreshed list says that the draft changed; the shown letter stays.
     const refreshed = await ben.get(`/review?draft=${id}&shown=1&newer=no`);
     expect(said(refreshed)).to.contain("This draft changed while you were reading: version 2 is now the newest.");
     expect(said(await shownBy(ben, id))).not.to.contain("This draft changed while you were reading");
@@ -385,7 +385,7 @@ describe("the console's review page", () => {
       [id],
     );
     expect(said(await shownBy(joan, id))).not.to.contain("looking at this");
-    // Who was there long ago leaves no row behind.
+    // Rows of people who viewed the draft long ago are deleted.
     await service.database.query(
       "update work.presence set seen_at = seen_at - interval '10 minutes' where draft_id = $1",
       [id],
@@ -433,7 +433,7 @@ describe("the console's review page", () => {
   });
 
   describe("the console's event stream", () => {
-    /** What a page's script hears. */
+    /** Reads the live events as a page's script does. */
     async function listen(desk: Desk) {
       const cookie = [...desk.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
       const response = await fetch(`${service.url}/console/events`, {
@@ -475,7 +475,7 @@ describe("the console's review page", () => {
       await hears(stream.heard, "event: workspace");
       await dora.post("/review/resume");
       await dora.post(`/auth/sign-out`);
-      // Signed out: what is open ends, without another word.
+      // After the sign-out the open stream ends without a further event.
       await stream.reading;
       expect(stream.heard.over).to.equal(true);
       expect((await listen(dora)).response.status).to.equal(401);
@@ -539,7 +539,7 @@ describe("the console's review page", () => {
       await page.fill("textarea[name=reason]", "half a sen");
       await page.focus("textarea[name=reason]");
       await page.evaluate("document.querySelector('textarea[name=reason]').setSelectionRange(4, 4)");
-      // Even a refresh of the very part that is typed in waits.
+      // A refresh waits even for the part in which the person types.
       const answered = page.waitForResponse((response) => response.url().includes("/review?"));
       await page.evaluate(
         "void htmx.ajax('GET', location.href, { target: '#chosen', select: '#chosen', swap: 'outerHTML' })",

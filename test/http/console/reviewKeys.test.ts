@@ -47,7 +47,7 @@ describe("console: review by keys, in a browser", () => {
       const { json: threads } = await own.ask(`GET /v1/threads?limit=100`);
       const thread = threads.data.find((each: { subject: string }) => each.subject === subject);
       const newest = async () => (await own.ask(`GET /v1/threads/${thread.id}/messages`)).json.data[0];
-      // Its sender is checked after it was filed.
+      // Waits until the sender of the filed mail is checked.
       await until(async () => (await newest()).authentication !== null);
       const based_on_message_id = (await newest()).id;
       const about = { thread_id: thread.id, identity_id: identity.id, based_on_message_id };

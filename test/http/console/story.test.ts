@@ -110,7 +110,7 @@ describe("the console from invitation to sent mail, without script", () => {
     });
     expect(edited.page).to.contain("There are no drafts to review.");
 
-    // After the seconds in which Ben could take it back it leaves, once, as he wrote it.
+    // The reply is sent once, with Ben's text, when the time to undo is over.
     await until(async () => {
       service.clock.advance(5_000);
       return (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent";
@@ -129,7 +129,7 @@ describe("the console from invitation to sent mail, without script", () => {
     expect(approved.data.version).to.equal(2);
     const shown = await ada.get(`/threads/${thread.id}`);
     expect(shown.page).to.contain("Where is it?").and.contain("It comes tomorrow.");
-    // What Ben may not do is neither offered nor done.
+    // Actions that Ben may not take are neither offered nor carried out.
     expect((await ben.get("/settings/keys")).status).to.equal(403);
   });
 });

@@ -29,7 +29,7 @@ const mostStops = 200;
     await service?.stop();
   });
 
-  /** What has the focus, by the words a person knows it by. */
+  /** Returns the accessible name of the focused element. */
   const focused = (page: Page): Promise<string> =>
     page.evaluate(`(() => {
       const element = document.activeElement;

@@ -2,7 +2,7 @@ import type { WireDraft } from "#src/http/present/drafts.ts";
 import type { WireMessage } from "#src/http/present/messages.ts";
 import type { WireThread } from "#src/http/present/threads.ts";
 
-/** What strangers write in a conversation. */
+/** Text by strangers in a conversation. */
 export type Words = { name: string; address: string; subject: string; text: string; html: string; filename: string };
 
 export const plainWords: Words = {

@@ -148,7 +148,7 @@ function threadOf(
   };
 }
 
-/** Whether there is a warning, or something to fold, depends on the words. */
+/** Elements that depend on the text: a warning, or a folded part. */
 const dependOnWords = ["p", "details", "summary", "div"];
 
 /** Elements in their order. */
@@ -165,7 +165,7 @@ const wordsOf = (page: Markup): string =>
     .replace(/\s+/g, " ")
     .trim();
 
-/** A page of whatever words has the elements that it has with plain ones: theirs make none. */
+/** Expects the same elements as for plain text: hostile text adds no element. */
 function expectOnlyOurs(pageOf: (words: Words) => Markup, words: Words): void {
   const page = pageOf(words).markup;
   expect(faultsOf({ kind: "html", content: page })).to.deep.equal([]);
@@ -173,7 +173,7 @@ function expectOnlyOurs(pageOf: (words: Words) => Markup, words: Words): void {
   expect(elementsOf(withoutFrames(page))).to.deep.equal(elementsOf(withoutFrames(pageOf(plain).markup)));
 }
 
-/** What a mail has none of is left out of the page, whatever else it says. */
+/** Replaces absent texts, because the page omits the part of a text that a mail does not have. */
 const sameShape = (words: Words): Partial<Words> =>
   Object.fromEntries(Object.entries(words).filter(([, value]) => value.trim() === ""));
 

@@ -116,7 +116,7 @@ describe("http: editing, deciding and sending drafts", () => {
     expect(json).to.deep.include({ draft_id: draft.id, thread_id: draft.threadId, status: "sending" });
     expect(Date.parse(json.queued_at)).to.be.a("number");
     await draft.becomes("sent");
-    // The outbox is the mailbox: what it takes is delivered.
+    // The outbox is the recipient's mailbox: mail that it accepts counts as delivered.
     const message = await tenant.lastMessage(draft, ({ delivery_status }) => delivery_status === "delivered");
     expect(message).to.include({ direction: "outbound", draft_id: draft.id });
     expect((await draft.ask("POST send")).outcome).to.equal("422 invalid_status");

@@ -83,7 +83,7 @@ describe("a workspace that requires human approval", () => {
     const ask: StoryTenant["ask"] = (line, options) => owner(line, { key: made.key, ...options });
     expect(made.scopes).to.have.members(defaultScopes(allScopes)).and.not.include.members(["write:approvals"]);
 
-    // It makes no key, whatever scopes it asks for, and gets no key that was issued to another.
+    // The agent's key can create no key with any scopes, and cannot read a key that was issued to another.
     for (const scopes of [undefined, [], ["write:approvals"], ["*"], ["write:*"], null]) {
       const { outcome } = await ask("POST /v1/api-keys", { json: { name: "mine", scopes } });
       expect(outcome, JSON.stringify(scopes)).to.equal("401 insufficient_scope");
@@ -103,7 +103,7 @@ describe("a workspace that requires human approval", () => {
     const repeated = await byKeeper({ name: "agent" }, { "Idempotency-Key": "the agent's" });
     expect(repeated.outcome).to.equal("422 idempotency_mismatch");
 
-    // It makes identities; human approval applies to each.
+    // The agent's key can create identities; human approval applies to each of them.
     const domain_id = (await ask("GET /v1/domains")).json.data[0].id;
     const loose = {
       ...{ domain_id, local_part: "loose", display_name: "Loose", can_send_cold: true },

@@ -35,7 +35,7 @@ function told() {
 describe("the documentation of the event feed", () => {
   it("the documentation of the event feed names exactly the fields of every kind of event", () => {
     const events = told();
-    // Only an approval that can be taken back says until when.
+    // Only an approval that can be undone has `undo_until`.
     const always = (names: readonly string[]) => names.filter((name) => name !== "undo_until");
     for (const { type, data } of events)
       expect(always(Object.keys(data)), type).to.have.members(always(eventKinds[type].data));

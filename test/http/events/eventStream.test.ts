@@ -75,7 +75,7 @@ describe("the event stream [d11 stream]", () => {
       const wanted = Math.min(count - seen.length, 1 + ((connections * 13) % 37));
       await stream.until(() => stream.events().length >= wanted);
       await stream.close();
-      // What came behind that is forgotten, as by a client that died: the next connection has to bring it again.
+      // Discards the later events, as a client that died does: the next connection has to deliver them again.
       const taken = stream.events().slice(0, wanted);
       seen.push(...sequencesIn(taken));
       after = taken.at(-1)!.id!;
@@ -174,7 +174,7 @@ describe("the event stream [d11 stream]", () => {
   it("five vanished clients block a key's streams for at most a minute, and a replaced client misses nothing", async () => {
     const first = await openStream(service.url, workspace.key);
     await first.until(() => first.frames.length > 0);
-    // Their ends are never seen: they stay open, and take nothing.
+    // Clients that vanish without closing: their connections stay open and read nothing.
     const gone = [1, 2, 3, 4].map(() => connect(Number(new URL(service.url).port), "127.0.0.1"));
     const head = `GET /v1/events/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${workspace.key}\r\n\r\n`;
     for (const socket of gone) socket.write(head);

@@ -77,7 +77,7 @@ describe("the event feed [d11 feed]", () => {
     const onThread = { workspaceId: workspace.id, stream: thread };
     const authenticated = (more: object) => ({ type: "MessageAuthenticated", data: { ...mail, ...more } });
     await append(deps, onThread, authenticated({}), authenticated({ classification: "list" }));
-    // These trigger nothing.
+    // These mails trigger no webhook.
     await append(deps, onThread, authenticated({ classification: "bounce" }));
     await append(deps, onThread, authenticated({ classification: "auto_reply" }));
     await append(deps, onThread, authenticated({ contactStatus: "blocked" }));

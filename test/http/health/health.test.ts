@@ -380,7 +380,7 @@ describe("details about a part that is not ready", () => {
   }
 });
 
-/** One shutdown of one process with an open event stream and an unfinished request. */
+/** Shuts down a process with an open event stream and an unfinished request. */
 describe("the service on SIGTERM", () => {
   let service: TestService;
   let greeted: string;

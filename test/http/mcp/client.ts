@@ -10,7 +10,7 @@ export async function connect(url: string, key: string, options: ClientOptions =
 
 export type Called = { text: string; structured: any; isError: boolean };
 
-/** What a tool answered. */
+/** Calls a tool and returns its answer. */
 export async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Called> {
   return answerOf(await client.callTool({ name, arguments: args }));
 }

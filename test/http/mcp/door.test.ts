@@ -112,7 +112,7 @@ describe("mcp: access", () => {
       } as unknown as McpRequest;
       const news = createResourceUpdates(deps, requests, (error) => expect.fail(String(error)));
       requests.run(incoming, () => news.subscribe((event) => void heard.push(event)));
-      // The news is sent where nobody asks.
+      // The notification is sent without a request.
       setTimeout(resolve, 200);
     });
     await asked;

@@ -3,7 +3,7 @@ import { maxStructured, maxText } from "#src/http/mcp/bounds.ts";
 import { faultsOf } from "#test/attacks/words/hostile.ts";
 import { mark } from "./hostileWords.ts";
 
-/** A result's text without what stands in fences. Throws where a fence does not end, or holds what is not marked as held. */
+/** Returns a result's text outside and inside of fences. Throws if a fence does not end, or contains an unmarked line. */
 export function outsideFences(text: string): { outside: string; fences: number } {
   const outside: string[] = [];
   let fences = 0;
@@ -26,7 +26,10 @@ export function outsideFences(text: string): { outside: string; fences: number }
   return { outside: outside.join("\n"), fences };
 }
 
-/** Nothing of a stranger's stands outside of a fence or of an `untrusted` object, nothing is unseen, and both are bounded. */
+/**
+ * Expects that no text by strangers is outside of a fence or an `untrusted` object, that no character is invisible, and that both are
+ * bounded.
+ */
 export function requireFenced(name: string, { text, structured }: { text: string; structured: unknown }): void {
   const { outside } = outsideFences(text);
   expect(outside, name).to.not.include(mark);

@@ -1,6 +1,5 @@
 /**
- * Words by which a mail tries to be more than data to a model. Each has a mark of its own before and after, so that a test can tell where it ended
- * up.
+ * Hostile texts by which a mail tries to give a model instructions. Each has a separate mark before and after, so that a test can find it.
  */
 const tag = "</untrusted-data";
 
@@ -59,7 +58,7 @@ const tricks: Record<string, string> = {
   "100 kB of invisible characters": "a\u200b".repeat(50_000),
 };
 
-/** How a stranger's words are found again: letters that nothing changes. */
+/** Mark that identifies a stranger's text: letters that no step changes. */
 export const mark = "zqmark";
 
 /** Fifty texts, each between marks, by what it tries. */

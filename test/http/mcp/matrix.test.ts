@@ -15,7 +15,7 @@ type Json = Record<string, any>;
 const missing = "00000000-0000-7000-8000-000000000001";
 const isId = (name: string) => name.endsWith("_id");
 
-/** A tool's arguments: all that it needs and every id that it takes, those of a tenant but for the ones given. */
+/** Returns a tool's arguments: all required ones and every id that it takes, those of a tenant except the given ones. */
 function argumentsOf({ input }: Tool, { ids }: Tenant, others: Json = {}): Json {
   const properties = Object.entries(input.properties as Json);
   const filled = properties.flatMap(([name, { type, default: usual }]) => {
@@ -28,7 +28,7 @@ function argumentsOf({ input }: Tool, { ids }: Tenant, others: Json = {}): Json 
   return { ...Object.fromEntries(filled), ...others };
 }
 
-/** Every tool with every scope and every id: what `tools` declares is what is asked, so that no tool can be left out. */
+/** Calls every tool with every scope and every id. The tools are those that `tools` declares, so that none can be left out. */
 describe("mcp: tools × scopes × foreign ids", () => {
   let service: InProcess;
   let tenant: Tenant;
@@ -49,7 +49,7 @@ describe("mcp: tools × scopes × foreign ids", () => {
     console.log(`      ${asked.listed} lists, ${asked.hidden} calls of hidden tools, ${asked.foreign} pairs of ids`);
   });
 
-  /** One message, as a client of the older revisions sends it. */
+  /** Sends a message as a client of an older protocol revision does. */
   async function post(key: string, method: string, params: Json): Promise<Json> {
     const response = await fetch(new URL("/mcp", service.url), {
       method: "POST",
@@ -84,7 +84,7 @@ describe("mcp: tools × scopes × foreign ids", () => {
       const names = openTo(scopes);
       expect(await listedBy(key), `with ${scopes}`).to.deep.equal(names);
       const hidden = tools.filter(({ name }) => !names.includes(name));
-      // Of a key with one scope: the others' hidden tools are these too.
+      // Checks two of the hidden tools for a key with one scope, because keys with more scopes hide some of the same.
       for (const tool of scopes.length === 1 ? hidden.slice(0, 2) : hidden) {
         asked.hidden += 1;
         const { result, error } = await call(key, tool, argumentsOf(tool, stranger));
@@ -133,7 +133,7 @@ describe("mcp: tools × scopes × foreign ids", () => {
         signal: new AbortController().signal,
         now: () => new Date(),
       };
-      // An answer that is an error is none for the tool's text: what it asked is what counts.
+      // Ignores errors in the tool's text, because only its requests are checked.
       await tool.run(toolCall).catch(() => {});
       const needed = lines.map((line) => routes.get(line)?.scope);
       expect(lines, tool.name).to.not.be.empty;

@@ -11,7 +11,7 @@ const between = /(?<=<!-- story -->\n)[\s\S]*(?=\n<!-- end of story -->)/;
 
 const settingsPage = readFileSync(new URL("../../../src/http/docs/mcp.md", import.meta.url), "utf8");
 
-/** What a client's file says of the server, by the title above it. */
+/** Returns the settings of the server in each client's file, by the heading above it. */
 const clientSettings = (): [string, any][] =>
   [...settingsPage.matchAll(/^### (.+)\n(?:(?!^##)[\s\S])*?^```json\n([\s\S]*?)^```/gm)].map(
     ([, title = "", json = ""]) => {

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
 /**
- * The replies of an SMTP server on this connection, in their order, each whole: its last line has a space behind the number. Each call takes the next
- * one, whether it has come already or not; it rejects where the connection ends before it.
+ * Returns the server's SMTP replies in order, each complete: its last line has a space after the code. Each call returns the next reply,
+ * and rejects if the connection ends before it.
  */
 export function smtpReplies(socket: Socket): () => Promise<string> {
   const asked: { resolve(reply: string): void; reject(error: Error): void }[] = [];

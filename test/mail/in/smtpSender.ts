@@ -14,7 +14,7 @@ export type Sender = {
   say(line: string): Promise<string>;
   /** Cuts the connection, with a FIN or a reset. */
   hangUp(how: "end" | "destroy"): void;
-  /** Resolves when the other side is gone. */
+  /** Resolves when the other side has closed the connection. */
   closed: Promise<unknown>;
   socket: Socket;
 };

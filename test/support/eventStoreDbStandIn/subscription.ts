@@ -7,7 +7,7 @@ import { caughtUpMessage, confirmationMessage, eventMessage } from "./messages.t
 export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 export type Filter = (record: StoredRecord) => boolean;
 
-/** Most live events that may wait for a subscriber; beyond that the subscription ends. */
+/** Maximum number of live events that wait for a subscriber; with more, the subscription ends. */
 const liveBuffer = 32;
 
 /** One subscription to the whole log: catches up, sends the message caughtUp, then delivers live records from a small buffer. */

@@ -16,7 +16,7 @@ export type StripeFault =
   | { status: number; body: string; type?: string; headers?: Record<string, string> }
   | "silence"
   | "hang up"
-  /** It executes the call, and its answer is lost. */
+  /** The server executes the call, and its answer is lost. */
   | "lost answer";
 
 type Parameters = Record<string, string>;

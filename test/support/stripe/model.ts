@@ -143,7 +143,7 @@ export class StripeModel {
     return subscription;
   }
 
-  /** Begins a subscription: on trial, or paid at once. */
+  /** Begins a subscription: on trial, or paid immediately. */
   subscribe(of: Pick<StripeCheckout, "customer" | "price" | "trialDays"> & Partial<StripeCheckout>): Subscription {
     const [start, trial] = [this.now(), of.trialDays];
     const end = trial === null ? this.periodEnd(of.price, start) : start + trial * day;
