@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { publicEventTypes } from "#streams/webhook/events.ts";
 import { Envelope, ListQuery, Nullable, Paging, Strict, Text, Timestamp, Uuid } from "./common.ts";
 import { EventType } from "./events.ts";
 
@@ -43,7 +44,7 @@ const url = Type.String({
 });
 const events = Type.Array(EventType, {
   minItems: 1,
-  maxItems: 16,
+  maxItems: publicEventTypes.length,
   description: "The kinds of events that it receives.",
   examples: [["draft.stale", "draft.rejected"]],
 });
