@@ -13,6 +13,9 @@ export type Decision = "approve" | "reject";
 /** Token of a button or link, of which only the hash is stored. Bound to the draft's version by the event that contains it. */
 export type DecisionToken = { sha256: string; decision: Decision };
 
+/** A page on which a signed-in person approved `size` drafts at once, each by its version and hash. */
+export type Sheet = { id: string; size: number };
+
 /** Authorisation of a send. Every queued draft has exactly one (streams/README.md, invariant 2). */
 export type Authorisation = {
   kind: "approval" | "api_key" | "auto";
@@ -148,6 +151,8 @@ export type DraftEvent =
         approver?: string;
         /** ISO 8601: nothing is claimed or sent before, so that the approver can take it back. */
         sendAfter?: string;
+        /** If the approver decided about several drafts on one page: the page's id, and its number of drafts. */
+        sheet?: Sheet;
       }
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>

@@ -3,7 +3,7 @@ import { requireNoChangesRequest } from "./changesRequest.ts";
 import { type Press, recordUnconfirmedPress } from "./confirmation.ts";
 import type { ContentOrigin } from "./content.ts";
 import { type Draft, isByPersonOrKey, pickOrigin, requireStatus } from "./draft.ts";
-import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
+import type { DraftEvent, EditReason, Sheet, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
 import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type SignedInVoter, type Voting } from "./quorum.ts";
 import { requireShown } from "./shown.ts";
@@ -39,6 +39,8 @@ export type ReviewCommand =
       voting?: Voting;
       /** Present for a signed-in person. A repetition changes nothing. */
       signedIn?: SignedInVoter;
+      /** Present if the person decided about several drafts on one page. */
+      sheet?: Sheet;
     } & Press)
   /** A signed-in person edits the draft and approves the resulting version. A repetition changes nothing. */
   | { type: "EditAndApprove"; edit: EditDraft; authorApproval: AuthorApproval }
@@ -130,7 +132,7 @@ function approve(
     Pick<Press, "tokenSha256">,
   draft: Pick<Draft, "version" | "contentSha256" | "votes">,
 ): DraftEvent[] {
-  const { sendRequested, tokenSha256, grantedBy, voting, signedIn } = command;
+  const { sendRequested, tokenSha256, grantedBy, voting, signedIn, sheet } = command;
   if (voting !== undefined && voting.required > 1)
     return recordVote(draft, { voting, sendRequested, tokenSha256, signedIn });
   const { version, contentSha256 } = draft;
@@ -138,7 +140,12 @@ function approve(
   return [
     {
       type: "DraftApproved",
-      data: { version, contentSha256, sendRequested, tokenSha256, ...(grantedBy && { grantedBy }), ...by },
+      data: {
+        ...{ version, contentSha256, sendRequested, tokenSha256 },
+        ...(grantedBy && { grantedBy }),
+        ...by,
+        ...(sheet && { sheet }),
+      },
     },
   ];
 }

@@ -1,5 +1,6 @@
 import { invalidRequest } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import type { Sheet } from "#streams/draft/events.ts";
 import type { AuthorApproval } from "#streams/draft/review.ts";
 import { type CountedApproval, countApproval } from "../approvals/countApproval.ts";
 import { voterNames } from "../approvals/voters.ts";
@@ -14,6 +15,9 @@ const undoMs = 10_000;
 
 type DraftAndVersion = { workspaceId: string; draftId: string; ifVersion: number | null };
 
+/** Set if the person decided about several drafts on one page: the hash that was shown, and the page. */
+type ShownOnSheet = { contentSha256?: string | null; sheet?: Sheet };
+
 /**
  * Records a signed-in person's approval of the version that they were shown. The approval also sends the draft after ten seconds, unless
  * the identity's approvals do not send. If several approvals are required, the draft may stay pending. Throws Rejected invalid_request (no
@@ -21,7 +25,7 @@ type DraftAndVersion = { workspaceId: string; draftId: string; ifVersion: number
  */
 export async function approveByPerson(
   deps: Dependencies,
-  { workspaceId, draftId, ifVersion }: DraftAndVersion,
+  { workspaceId, draftId, ifVersion, contentSha256 = null, sheet }: DraftAndVersion & ShownOnSheet,
   cause: Cause,
 ): Promise<{ position: number }> {
   const draft = await loadDraft(deps, workspaceId, draftId);
@@ -29,7 +33,7 @@ export async function approveByPerson(
   await requireNotStale(deps, { draftId, draft, version }, cause);
   const approval = { draftId, identityId: draft.identityId, actor: cause.actor };
   return countApproval(deps, approval, (counted) => {
-    const shown = { ifVersion: version, contentSha256: null, tokenSha256: null };
+    const shown = { ifVersion: version, contentSha256, tokenSha256: null, ...(sheet && { sheet }) };
     const word = signedInApproval(deps, counted);
     const command = { type: "ApproveDraft", ...shown, ...word } as const;
     return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: counted.unlessMoved });

@@ -9,13 +9,18 @@ import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 
+/** `n`: number of the draft on a page with several drafts, so that the ids of its sections are unique. */
+type Numbered = { n?: number | undefined };
+
+const idOf = (name: string, n: number | undefined): string => (n === undefined ? name : `${name}-${n}`);
+
 /** The exact mail that would be sent, and its recipients. `warnings`: warnings about this mail, shown above it. */
 export const letterSection = (
   letter: CardLetter,
   title: string,
-  warnings: Markup | false = false,
-): Markup => html`<section aria-labelledby="letter">
-<h2 id="letter">${title}</h2>
+  { warnings = false, n }: { warnings?: Markup | false } & Numbered = {},
+): Markup => html`<section aria-labelledby="${idOf("letter", n)}">
+<h2 id="${idOf("letter", n)}">${title}</h2>
 ${warnings}
 <dl>${letter.fields.map(({ label, values }) => html`<dt>${label}</dt><dd class="${label === "Subject" && "subject"}">${values.map(markedValue)}</dd>`)}</dl>
 ${attachmentList(letter.attachments)}
@@ -64,13 +69,11 @@ const more = (summary: string, content: Markup): Markup =>
   html`<details><summary>${summary}</summary>${content}</details>`;
 
 /** Changes since the version that approvers were last asked about. */
-export const changesSection = ({
-  since,
-  sentences,
-  fields,
-  text,
-}: Changes): Markup => html`<section aria-labelledby="changes">
-<h2 id="changes">What changed since version ${since}</h2>
+export const changesSection = (
+  { since, sentences, fields, text }: Changes,
+  { n }: Numbered = {},
+): Markup => html`<section aria-labelledby="${idOf("changes", n)}">
+<h2 id="${idOf("changes", n)}">What changed since version ${since}</h2>
 ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
 ${fields.length + text.length > 0 && html`<p class="meta" aria-hidden="true"><ins>Underlined</ins> is new, <del>struck through</del> is gone.</p>`}
 ${fields.length > 0 && html`<dl>${fields.map(({ label, removed, added }) => html`<dt>${label}</dt><dd>${removed.map((text) => changed({ kind: "removed", text }))}${added.map((text) => changed({ kind: "added", text }))}</dd>`)}</dl>`}
@@ -87,18 +90,25 @@ function piece({ kind, text }: ChangePiece): Markup {
     : html`<del><span class="unseen">removed: </span>${text}</del>`;
 }
 
-export const rationaleSection = ({ rationale }: ReviewCard): Markup => html`<section aria-labelledby="why">
-<h2 id="why">Why the agent wrote it</h2>
+export const rationaleSection = (
+  { rationale }: ReviewCard,
+  { n }: Numbered = {},
+): Markup => html`<section aria-labelledby="${idOf("why", n)}">
+<h2 id="${idOf("why", n)}">Why the agent wrote it</h2>
 ${rationale ? html`<div class="writing" dir="auto" lang="">${paragraphs(rationale)}</div>` : html`<p class="soft">The agent gave no reason.</p>`}
 </section>`;
 
 /** The message that the draft answers. `warnings`: warnings about this message, shown above it. */
-export function answersSection({ answers }: ReviewCard, warnings: Markup | false = false): Markup {
+export function answersSection(
+  { answers }: ReviewCard,
+  { warnings = false, n }: { warnings?: Markup | false } & Numbered = {},
+): Markup {
+  const id = idOf("answers", n);
   if (answers === null) {
-    return html`<section aria-labelledby="answers"><h2 id="answers">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;
+    return html`<section aria-labelledby="${id}"><h2 id="${id}">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;
   }
-  return html`<section aria-labelledby="answers">
-<h2 id="answers">The message it answers</h2>
+  return html`<section aria-labelledby="${id}">
+<h2 id="${id}">The message it answers</h2>
 ${warnings}
 ${messageHead(answers)}
 <p class="meta">${answers.proof.sentences.join(" ")}</p>

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { rejectionReasons } from "#projections/drafts/queries.ts";
-import { editAndApprove, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
+import { approveByPerson, editAndApprove, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
 import { type HttpDependencies, routesAnsweredFrom } from "../dependencies.ts";
 import { letterOf, refusals } from "../emails.ts";
@@ -9,10 +9,19 @@ import { Strict, Uuid } from "../schemas/common.ts";
 import { attachmentBodyLimit, Draft, EditDraft } from "../schemas/drafts.ts";
 import { ThreadReply } from "../schemas/emails.ts";
 import { findThread } from "../threads.ts";
-import { draftAfter, editOf, etagOfDraft, loadDraft, shownOnRefusal } from "./draftAnswers.ts";
+import { draftAfter, editOf, etagOfDraft, loadDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";
 
 const RejectionReasons = Strict({
   data: Type.Array(Strict({ reason: Type.String(), count: Type.Integer({ minimum: 1 }) }), { maxItems: 8 }),
+});
+
+/** Maximum number of drafts on a sheet: as many as a person reads whole on one page. */
+export const maxOnSheet = 10;
+
+const ApproveOnSheet = Strict({
+  content_sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+  sheet_id: Uuid,
+  sheet_size: Type.Integer({ minimum: 1, maximum: maxOnSheet }),
 });
 
 /**
@@ -41,6 +50,30 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
     async ({ workspaceId, params, loaded, body, ifMatch, cause }) => {
       const edit = await editOf(deps, { workspaceId, loaded, body, ifMatch });
       const { position } = await shownOnRefusal(deps, () => editAndApprove(deps, edit, cause));
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
+    },
+  ),
+  route(
+    "POST /v1/drafts/:id/approve-on-sheet",
+    {
+      scope: "decide:drafts",
+      limit: "write",
+      summary: "Approve one of several drafts that were shown on one page",
+      description: "If-Match names the version, and content_sha256 the content, that were shown.",
+      body: ApproveOnSheet,
+      answers: Draft,
+      ifMatch: true,
+      etag: etagOfDraft,
+      errors: ["invalid_status", "version_mismatch", "stale_draft", "changes_requested"],
+      load: loadDraftId(deps),
+    },
+    async ({ workspaceId, params, body, ifMatch, cause }) => {
+      const approval = {
+        ...{ workspaceId, draftId: params.id, ifVersion: ifMatch ?? null },
+        contentSha256: body.content_sha256,
+        sheet: { id: body.sheet_id, size: body.sheet_size },
+      };
+      const { position } = await shownOnRefusal(deps, () => approveByPerson(deps, approval, cause));
       return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },
   ),

@@ -15,7 +15,7 @@ import { keysHelp } from "./keysHelp.ts";
 import { type Pause, pauseIn, pauseSwitch } from "./pause.ts";
 import { queueFilter } from "./queueFilter.ts";
 import { type ListedQueue, queueSection } from "./queueList.ts";
-import { queueChoiceOf, type ReviewQuery, reviewPath } from "./reviewQuery.ts";
+import { queueChoiceOf, queueFilterOf, type ReviewQuery, reviewPath } from "./reviewQuery.ts";
 import type { Neighbours, RefusedAction, SelectedDraft } from "./selectedDraft.ts";
 import { selectedDraftSection } from "./selectedDraftSection.ts";
 
@@ -70,12 +70,8 @@ ${keysHelp()}`,
   });
 }
 
-const hourMs = 3_600_000;
-
-const queryOf = ({ identity, priority, hours, from = 0, draft }: ReviewQuery, now: Date) => ({
-  identityId: identity,
-  priority,
-  waitingSince: hours === undefined ? undefined : new Date(now.getTime() - hours * hourMs),
+const queryOf = ({ from = 0, draft, ...choice }: ReviewQuery, now: Date) => ({
+  ...queueFilterOf(choice, now),
   offset: from,
   draftId: draft,
 });

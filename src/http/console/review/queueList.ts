@@ -3,7 +3,7 @@ import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { duration } from "./duration.ts";
-import { queueChoiceOf, type ReviewQuery, reviewPath } from "./reviewQuery.ts";
+import { queueChoiceOf, type ReviewQuery, reviewPath, sheetPath } from "./reviewQuery.ts";
 
 export type ListedQueue = {
   drafts: readonly WaitingDraft[];
@@ -31,6 +31,7 @@ export const queueSection = (
 ): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
  hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#decided,#${shown.current === undefined ? "chosen" : "standing"}">
 <h2 id="queue-title" data-announce>${titleOf(shown.queue.total)}</h2>
+${shown.queue.total > 1 && html`<p class="meta"><a class="press" href="${sheetPath(shown.place)}">Review several on one sheet</a></p>`}
 ${shown.queue.drafts.length > 0 && html`<ol class="waiting">${shown.queue.drafts.map((draft) => item(draft, shown))}</ol>`}
 ${pages(shown)}
 </section>`;

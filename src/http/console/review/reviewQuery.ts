@@ -1,3 +1,4 @@
+import type { QueueFilter } from "#projections/drafts/queries.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import type { Priority } from "#streams/thread/events.ts";
@@ -55,6 +56,18 @@ export const queueChoiceOf = ({ identity, priority, hours }: ReviewQuery): Queue
   priority,
   hours,
 });
+
+const hourMs = 3_600_000;
+
+/** Filter of the queue's query for this choice. */
+export const queueFilterOf = ({ identity, priority, hours }: QueueChoice, now: Date): QueueFilter => ({
+  identityId: identity,
+  priority,
+  waitingSince: hours === undefined ? undefined : new Date(now.getTime() - hours * hourMs),
+});
+
+/** Path of the page that shows several drafts of this choice at once. */
+export const sheetPath = (place: ReviewQuery): string => pathWith("/review/sheet", queueChoiceOf(place));
 
 export const reviewPath = (place: ReviewQuery & { shown?: number; newer?: "yes" | "no" }): string =>
   pathWith("/review", place);

@@ -20,6 +20,7 @@ import { decide, queryAfterDecision, sentenceOf, versionOf } from "./decide.ts";
 import { changesOf, editMain, type TypedBodies } from "./edit.ts";
 import { reviewPage } from "./page.ts";
 import { nextDraftIn, readReviewQuery, reviewPath } from "./reviewQuery.ts";
+import { sheetPages } from "./sheet/router.ts";
 import { viewersPart } from "./viewers.ts";
 
 /** Pages for deciding about drafts, and the switch that pauses all sending. */
@@ -42,6 +43,7 @@ export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consoleForm("POST /review/:id/edit", (visit) => edit(deps, visit)),
   consolePage("GET /review/:id/attachments/:n", (visit) => attachment(deps, visit)),
   consoleForm("POST /review/:id/looking", (visit) => looking(deps, visit)),
+  ...sheetPages(deps),
   consoleForm("POST /review/pause", (visit) => pause(deps, visit, true)),
   consoleForm("POST /review/resume", (visit) => pause(deps, visit, false)),
 ];

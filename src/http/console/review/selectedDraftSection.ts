@@ -15,6 +15,7 @@ import {
 import type { PageContext } from "../framework/pageContext.ts";
 import { changesSinceLoaded } from "./changesSinceLoaded.ts";
 import { decisionBar, neighbourLinks, remindForm } from "./decisionBar.ts";
+import { isOrdinary } from "./isOrdinary.ts";
 import { obstacleSentences } from "./obstacles.ts";
 import type { SelectedDraft, SelectedDraftOptions } from "./selectedDraft.ts";
 
@@ -54,10 +55,10 @@ ${approvals(visit, view)}
 ${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If it is not decided by ${when(visit, card.escalation.at)}, another approver will be asked.</p>`}
 <p><a class="skip-link" href="#decision">Go to the decision</a></p>
 ${warningList("Before you decide", [...obstacles, ...about("draft")])}
-<div class="pair"><div>${answersSection(card, warningList("About this message", about("message"), card.hints))}
+<div class="pair"><div>${answersSection(card, { warnings: warningList("About this message", about("message"), card.hints) })}
 ${card.newer && newerSection(card.newer)}</div>
 <div>${card.changes && changesSection(card.changes)}
-${letterSection(card.letter, "The draft", warningList("About this draft", about("letter")))}
+${letterSection(card.letter, "The draft", { warnings: warningList("About this draft", about("letter")) })}
 ${rationaleSection(card)}</div></div>
 <p class="small">${card.lead}</p>
 <div class="small">Version ${card.version} ${remindForm(visit, decision)}</div>
@@ -69,13 +70,8 @@ const waitingForChanges = (visit: PageContext, { by, at, text }: RequestedChange
 <p>Nobody can approve this version meanwhile. You are asked about the agent's next version.</p></div>`;
 
 /** True unless everything about the draft is known and ordinary: one key then approves it. */
-function needsConfirmation({ view, obstacle }: SelectedDraft, { notDone }: SelectedDraftOptions): boolean {
-  const { warnings, hints } = view.card;
-  // The checks of its sender have not ended yet.
-  const isUnchecked = view.answers !== null && view.answers.authentication === null;
-  const isRemarkable = warnings.length + hints.length > 0 || obstacle !== undefined || isUnchecked;
-  return isRemarkable || !!view.approvals || notDone !== undefined;
-}
+const needsConfirmation = (chosen: SelectedDraft, { notDone }: SelectedDraftOptions): boolean =>
+  !isOrdinary(chosen) || notDone !== undefined;
 
 const warningList = (title: string, warnings: readonly string[], hints: readonly string[] = []): Markup | false =>
   warnings.length + hints.length > 0 &&
