@@ -20,7 +20,8 @@ export const maxOnSheet = 10;
 
 const ApproveOnSheet = Strict({
   content_sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
-  sheet_id: Uuid,
+  /** Made by the console for one submitted page; refers to nothing stored. */
+  sheet: Type.String({ pattern: "^[0-9a-f-]{36}$" }),
   sheet_size: Type.Integer({ minimum: 1, maximum: maxOnSheet }),
 });
 
@@ -71,7 +72,7 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
       const approval = {
         ...{ workspaceId, draftId: params.id, ifVersion: ifMatch ?? null },
         contentSha256: body.content_sha256,
-        sheet: { id: body.sheet_id, size: body.sheet_size },
+        sheet: { id: body.sheet, size: body.sheet_size },
       };
       const { position } = await shownOnRefusal(deps, () => approveByPerson(deps, approval, cause));
       return draftAfter(deps, workspaceId, { draftId: params.id, position });

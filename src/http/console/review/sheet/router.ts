@@ -29,7 +29,7 @@ type ShownDraft = { draftId: string; version: number; contentSha256: string };
 async function approveSheet(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
   requireScope(visit.principal, "decide:drafts");
   const drafts = readShown(visit.form);
-  const sheet = { sheet_id: deps.ids.uuid(), sheet_size: drafts.length };
+  const sheet = { sheet: deps.ids.uuid(), sheet_size: drafts.length };
   const outcomes: SheetOutcome[] = [];
   for (const draft of drafts) outcomes.push(await approve(deps, visit, { ...draft, sheet }));
   const isDone = outcomes.every(({ refusal }) => refusal === null);
@@ -41,7 +41,7 @@ async function approveSheet(deps: ConsoleDependencies, visit: PageContext): Prom
 async function approve(
   deps: ConsoleDependencies,
   visit: PageContext,
-  { draftId, version, contentSha256, sheet }: ShownDraft & { sheet: { sheet_id: string; sheet_size: number } },
+  { draftId, version, contentSha256, sheet }: ShownDraft & { sheet: { sheet: string; sheet_size: number } },
 ): Promise<SheetOutcome> {
   const view = await ordinaryDraft(deps, visit.principal.workspaceId, draftId);
   const subject = view?.threadSubject ?? "";
