@@ -81,7 +81,7 @@ async function signIn(page: Page, link: string): Promise<void> {
   await page.goto(link);
   await page.getByLabel(/your name/i).fill("Mina Berg");
   await page.getByLabel(/password/i).fill("three blue lamps glow");
-  await page.getByRole("button", { name: /accept/i }).click();
+  await page.getByRole("button", { name: /accept|create account and join/i }).click();
   await page.waitForURL(/\/review/);
 }
 
