@@ -8,7 +8,13 @@ import { type DraftRow, draftColumns } from "./row.ts";
 
 export { type AnsweredMeanwhile, answeredMeanwhile, otherPendingDrafts } from "./answers.ts";
 export type { GivenApproval } from "./approvals.ts";
-export { type QueueFilter, type ReviewQueue, reviewQueue, type WaitingDraft, waitingByIdentity } from "./reviewQueue.ts";
+export {
+  type QueueFilter,
+  type ReviewQueue,
+  reviewQueue,
+  type WaitingDraft,
+  waitingByIdentity,
+} from "./reviewQueue.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
 
 /** SQL for the newest message from a person after the one the draft answers, which would make a send be refused. */
