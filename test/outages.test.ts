@@ -21,8 +21,8 @@ const customer = "ada@customer.example";
 const pauseMs = inFull ? 60 : 700;
 const draftsPressed = inFull ? 3 : 2;
 /**
- * Milliseconds in which the decisive press must succeed. An outage lasts until every caller has been answered, which takes long on a busy
- * machine; this press follows after it.
+ * Milliseconds in which the approver's press of Approve must succeed. It follows an outage, which lasts until every caller has been
+ * answered: long on a busy machine.
  */
 const pressedWithinMs = 300_000;
 

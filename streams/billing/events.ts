@@ -7,7 +7,7 @@ export type PaidPlan = Exclude<Plan, "builder_pack">;
 /** A subscription as last read from the payment processor. Times are ISO 8601. */
 export type Subscription = {
   id: string;
-  /** The processor's status. */
+  /** Status of the subscription, in the payment processor's words. */
   status: string;
   priceId: string;
   /** Plan of the price; null if no setting named the price. */

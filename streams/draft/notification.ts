@@ -141,8 +141,8 @@ export function requireOpenLink(draft: Draft, tokenSha256: string | null): void 
 }
 
 /**
- * Key of a cause and channel that a notification has settled, by reaching an approver or failing for good: an event can cause one on each
- * channel.
+ * Names the event that caused a notification, and the notification's channel. A draft keeps this key once the notification has reached an
+ * approver or failed for good, so that it is not sent again.
  */
 export const answeredBy = (causedBy: string, slot: ApprovalRequest["channel"]["slot"]): string => `${causedBy} ${slot}`;
 

@@ -7,8 +7,8 @@ export type PlanStatus = "trialing" | "active" | "past_due" | "canceled";
 export type Interval = "monthly" | "annual";
 
 /**
- * ISO times, null if there is none. Both period fields are from the payment processor; an end alone is when a canceled plan with calendar
- * months ends.
+ * Times (ISO) of a plan; null if there is none. A period with both times is the payment processor's. With an end only, the plan's months
+ * are calendar months and the plan, canceled, runs until then.
  */
 export type PaidPeriod = {
   trialEndsAt: string | null;

@@ -15,7 +15,7 @@ type World = Awaited<ReturnType<Rules["world"]>>;
 /** An error in a read model, and rules for which it would matter. */
 type Wrong = {
   what: string;
-  /** The draft's end, with the error or without. */
+  /** The draft's status at the end; the read model's error must not change it. */
   ends: "sent" | "pending";
   switchOn?: boolean;
   said?: typeof proof;

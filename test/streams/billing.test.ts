@@ -250,7 +250,7 @@ describe("the plan that follows from subscriptions", () => {
     });
     for (const status of ["past_due", "unpaid", "paused", "trialing"])
       expect(from([{ ...first, status }, second]).seconds, status).to.deep.equal(["sub_0"]);
-    // After the first has ended it is the customer's only one.
+    // After the first subscription has ended, the second is the customer's only one.
     expect(from([{ ...first, status: "canceled" }, second], { billing: { followed: "sub_1" } })).to.deep.include({
       followed: "sub_0",
       seconds: [],

@@ -125,7 +125,7 @@ describe("a draft", () => {
     draft(submitted()).when(queue(1, byKey)).then(queued(1, byKey));
     draft(submitted()).when(queue(1)).thenRejected("invalid_status");
     draft(submitted(), edited(2)).when(queue(1, byKey)).thenRejected("content_changed");
-    // A newer version is another one, also with the same content.
+    // The same content in a newer version is refused too: an approval holds for one version number.
     draft(submitted(), edited(2, { contentSha256: "hash 1" }))
       .when(queue(1, byKey))
       .thenRejected("content_changed");

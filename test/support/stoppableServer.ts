@@ -21,7 +21,7 @@ export type StoppableServer = {
   close(): Promise<void>;
 };
 
-/** Starts one, with an empty database or on the data of `dataDir`. */
+/** Starts a PostgreSQL server that can be stopped, with an empty database or on the data of `dataDir`. */
 export async function startStoppableServer(dataDir?: string): Promise<StoppableServer> {
   const data = dataDir ?? (await mkdtemp(join(tmpdir(), "countersign-stoppable-")));
   await copyCluster(data);

@@ -11,7 +11,7 @@ import { secretOwner } from "../webhooks.ts";
 
 type DeletableState = { workspaceId: string; exists: boolean; deleted: boolean };
 
-/** A noun whose streams contain encrypted secrets, and the command that replaces each secret with the result of `again`. */
+/** A kind of stream whose events contain encrypted secrets, and the command that replaces each secret with the result of `again`. */
 type SealedNoun<State extends DeletableState = any, Command = any> = {
   category: string;
   serviceOf: (services: StreamServices) => StreamService<string, State, Command>;

@@ -98,7 +98,7 @@ function signed(mark: string, core: string, { before, next }: { before: string; 
   return isWord && isFollowing ? mark + core : `${mark}(${core})`;
 }
 
-/** Raised or lowered numbers and words that need no brackets. */
+/** Superscripts and subscripts that are clear without brackets around them in plain text. */
 const plainWords = [
   { whole: /^\p{N}+$/u, goesOn: /^\p{N}/u },
   { whole: /^[\p{L}\p{M}]+$/u, goesOn: /^[\p{L}\p{M}]/u },

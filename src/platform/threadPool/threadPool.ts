@@ -30,7 +30,7 @@ export type ThreadPool = {
 };
 
 export type PoolCounts = {
-  /** Attempts started in a thread. */
+  /** Starts of jobs in threads. A job that moves to the slow lane starts twice. */
   begun: number;
   /** First attempts that were stopped to wait for the slow lane. */
   setBack: number;

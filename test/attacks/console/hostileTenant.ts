@@ -7,7 +7,7 @@ import { strangersMail, submitDraft, type Writing, writing } from "../words/stor
 /** A tenant with one of everything, whose free texts each have a separate payload. `told`: the payloads by name. */
 export type HostileTenant = Tenant & { told: Writing };
 
-/** Makes a hostile tenant. `ids` are those of the things with payloads. */
+/** Makes a hostile tenant. `ids` are those of its rules, drafts, threads and whatever else carries hostile text. */
 export async function makeHostileTenant(service: InProcess, document: Document): Promise<HostileTenant> {
   const tenant = await makeTenant(service, document);
   const { ids, ask: asked } = tenant;

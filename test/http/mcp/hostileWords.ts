@@ -58,7 +58,7 @@ const tricks: Record<string, string> = {
   "100 kB of invisible characters": "a\u200b".repeat(50_000),
 };
 
-/** Mark that identifies a stranger's text: letters that no step changes. */
+/** Marks a stranger's text. It has only letters that escaping, folding and shortening leave as they are. */
 export const mark = "zqmark";
 
 /** Fifty texts, each between marks, by what it tries. */

@@ -52,7 +52,7 @@ export function draftOf(service: InProcess, ownAsk: Ask, json: any) {
     /** Makes a new version, with these fields changed. */
     edit: (changes: StoryContent) => done("PATCH", changes),
     send: () => done("POST send"),
-    /** Sends it, and waits until it was sent. */
+    /** Sends the draft, and waits until it is sent. */
     async sendNow() {
       await done("POST send");
       return becomes("sent");

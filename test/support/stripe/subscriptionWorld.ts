@@ -228,7 +228,7 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
     turn() {
       for (const sub of held) if (dueOf(sub) <= now().getTime()) turn(sub);
     },
-    /** Returns what the customer has at this moment, by what they bought and paid. */
+    /** Returns the plan and status that the customer is entitled to now, by what they bought and paid. */
     truth() {
       const planStatusOf: Record<string, PlanStatus> = { trialing: "trialing", active: "active" };
       const sub = main();

@@ -18,7 +18,7 @@ export type RunList = {
    * Adds the runs of a part of an attachment, without places. Returns false if it was not searched because the mail's limit is reached.
    */
   lookThrough(part: string): boolean;
-  /** Stops searching. */
+  /** Ends the search for tokens: the list is then incomplete. */
   giveUp(): void;
   /** True if further runs are not looked up, or further parts not searched. */
   isOverfull(): boolean;

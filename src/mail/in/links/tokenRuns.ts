@@ -20,7 +20,7 @@ const dashed = /urldefense\.proofpoint\.com\/v2\/url\?u=([\w.=-]+)/gi;
 /** Matches a whole address, beginning with `http`, in base64 or hexadecimal: other gateways append it to their own address. */
 const wrapped = /aHR0c[\w+/-]{20,4000}|68747470[\da-fA-F]{80,4000}/g;
 
-/** Finds every run in all readings of a text, each place once. */
+/** Finds the runs in every reading of a text (readings.ts). A run that two readings have at the same place is returned once. */
 export function tokenRuns(text: string): TokenRun[] {
   const found: TokenRun[] = [];
   const known = new Set<string>();
