@@ -56,7 +56,15 @@ describe("hostile words in every place where people read them", () => {
   /** Has approvers asked about two drafts in one mail, opens the page that lists them, and rejects one with a reason. */
   async function inOneMail(answering: Parameters<typeof submitDraft>[2]) {
     service.deps.settings.mostMailedAlone = 0;
-    for (let n = 0; n < 2; n++) await submitDraft(service, workspace, answering);
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n++) ids.push((await submitDraft(service, workspace, answering)).id);
+    const isBundled = async (id: string) => {
+      const { notified } = (await service.deps.drafts.load(id)).state;
+      return Object.values(notified.open).some(({ bundled }) => bundled);
+    };
+    // If only one of them waited when the quarter of an hour ends, each would get a separate mail.
+    await until(async () => (await Promise.all(ids.map(isBundled))).every(Boolean));
+    await service.caughtUp();
     let list = "";
     let minutes = 0;
     await until(async () => {
