@@ -27,10 +27,13 @@ export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disable
 /** A person in a chat. `name`: the display name that they chose themselves. */
 export type ChatPerson = { kind: "telegram" | "slack"; id: string; name: string };
 
+/** Maximum bytes (UTF-8) of a text by an approver: the reason of a rejection, or the requested changes. */
+export const maxReasonBytes = 2048;
+
 export type DecideRequest = {
   token: string;
   decision: ApproverChoice;
-  /** Reason of a rejection, or the changes that are requested; at most 2 KB. */
+  /** Reason of a rejection, or the changes that are requested; at most `maxReasonBytes`. */
   reason: string | undefined;
   /** The typed code, without blanks; absent if none was typed. */
   code?: string | undefined;

@@ -5,9 +5,6 @@ import type { Cause } from "../handle.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { loadDraft } from "./drafts.ts";
 
-/** Maximum bytes (UTF-8) of a request for changes. */
-export const maxChangesTextBytes = 2048;
-
 type DraftInWorkspace = { workspaceId: string; draftId: string };
 
 /**

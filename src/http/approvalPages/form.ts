@@ -1,8 +1,8 @@
+import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice } from "#src/channels/approvalView.ts";
 
 /** Maximum number of bytes of a page's form. */
 export const maxFormBytes = 8192;
-export const maxReasonBytes = 2048;
 
 /** True for text that could be a token: base64url characters. */
 export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);

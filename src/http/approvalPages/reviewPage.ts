@@ -1,4 +1,4 @@
-import type { CardedView } from "#src/channels/approvalDecisions.ts";
+import { type CardedView, maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice, ApproverDecision } from "#src/channels/approvalView.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
@@ -6,7 +6,6 @@ import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { answersSection, changesSection, letterSection, newerSection, rationaleSection } from "./draftSections.ts";
-import { maxReasonBytes } from "./form.ts";
 
 /**
  * `first`: the decision whose link was followed. `notice`: why a submission did not count. `reason`: as typed then. `asksCode`: each

@@ -1,8 +1,6 @@
 import Type from "typebox";
-import { kilobyte, Strict, Text, Timestamp } from "./common.ts";
-
-/** Maximum bytes of a text by an approver: the reason of a rejection, or the requested changes. */
-export const maxReason = 2 * kilobyte;
+import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
+import { Strict, Text, Timestamp } from "./common.ts";
 
 /** An open request for changes to a draft. */
 export const ChangesRequested = Strict(
@@ -24,6 +22,6 @@ export const ChangesRequested = Strict(
 );
 
 export const RequestChanges = Strict(
-  { text: Text(maxReason, { minLength: 1, description: "What to change; the agent sees these words." }) },
+  { text: Text(maxReasonBytes, { minLength: 1, description: "What to change; the agent sees these words." }) },
   { title: "RequestChanges" },
 );

@@ -1,5 +1,6 @@
 import Type from "typebox";
-import { ChangesRequested, maxReason } from "./changesRequests.ts";
+import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
+import { ChangesRequested } from "./changesRequests.ts";
 import {
   Base64File,
   EmailAddress,
@@ -265,7 +266,7 @@ export const EditDraft = Strict(
   { title: "EditDraft" },
 );
 
-export const RejectDraft = Strict({ reason: optionalText(maxReason) }, { title: "RejectDraft" });
+export const RejectDraft = Strict({ reason: optionalText(maxReasonBytes) }, { title: "RejectDraft" });
 
 export const DraftSending = Strict(
   { draft_id: Uuid, thread_id: Uuid, status: Type.Literal("sending"), queued_at: Timestamp },

@@ -1,3 +1,4 @@
+import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import { named } from "#src/channels/card/names.ts";
 import { type ButtonAction, buttonData, readButton, withoutReason } from "#src/channels/telegram/buttons.ts";
 import { unlinkedInChat as inert } from "#src/channels/telegram/inert.ts";
@@ -13,7 +14,6 @@ import { whyPressRefused } from "./pressPermission.ts";
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 type Reply = Extract<TelegramUpdate, { kind: "reply" }>;
 
-const maxTextBytes = 2048;
 const field = "telegram.prompt";
 
 /** Buttons that ask for a text. */
@@ -90,7 +90,7 @@ export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply
   const say = (sentence: string) =>
     ignoreFailure(bot.send({ ...plain(sentence), chat: chat.id, replyTo: reply.messageId }));
   if (text === null) return say("Nothing is decided yet: send your answer as text, in reply to my question.");
-  if (Buffer.byteLength(text) > maxTextBytes) {
+  if (Buffer.byteLength(text) > maxReasonBytes) {
     return say(
       "Nothing is decided yet: the text is too long (2,048 bytes at most). Reply once more with a shorter one.",
     );

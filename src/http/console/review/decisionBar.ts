@@ -1,8 +1,8 @@
+import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { area, button, choice, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { maxReasonBytes } from "../../approvalPages/form.ts";
 import type { PageContext } from "../framework/pageContext.ts";
 import { changesSinceLoaded } from "./changesSinceLoaded.ts";
 import { editPath, queueChoiceOf, reviewPath, reviewQueryFields } from "./reviewQuery.ts";

@@ -1,6 +1,11 @@
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
-import type { ApprovalDecisions, DecisionResult, LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import {
+  type ApprovalDecisions,
+  type DecisionResult,
+  type LinkedApproval,
+  maxReasonBytes,
+} from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice } from "#src/channels/approvalView.ts";
 import { formNames } from "#src/channels/slack/reasonForm.ts";
 import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
@@ -39,7 +44,6 @@ export type SlackHookOptions = Pick<ApprovalDecisions, "find" | "decide"> & {
 
 /** Bytes. A click is sent with the message that contains the button, whose size is limited (slackCard.ts). */
 const maxBody = 1024 * 1024;
-const maxReasonBytes = 2048;
 
 /**
  * Handles clicks and forms in Slack: `POST /hooks/slack/interactions`. A request names a token; it must be signed with the secret of that
