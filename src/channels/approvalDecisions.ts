@@ -15,8 +15,6 @@ export type LinkedApproval = CardedView & {
   action: ApproverDecision;
   closed: LinkClosure | null;
   codeTriesLeft?: number | null;
-  /** Set if the workspace requires named approvers: the page leads to the sign-in. */
-  signInOnly?: true;
   /** Set if only named people of a chat may decide: the page shows the draft and has no buttons. */
   inChatOnly?: true;
 };

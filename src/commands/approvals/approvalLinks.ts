@@ -63,13 +63,10 @@ async function find(deps: LinkDependencies, token: string): Promise<LinkedApprov
   const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
   const attachments = withDownloads(view.attachments, token);
   const inChatOnly = (await isForNamedUsers(deps, link)) ? { inChatOnly: true as const } : {};
-  const { state: workspace } = await deps.workspaces.load(draft.workspaceId);
-  const signInOnly = workspace.requireNamedApprovers ? { signInOnly: true as const } : {};
   return withCard(deps, draft.workspaceId, {
     ...{ ...view, attachments, pictures, contentSha256 },
     ...state,
     ...inChatOnly,
-    ...signInOnly,
   });
 }
 

@@ -42,12 +42,12 @@ export function approvalPages(options: ApprovalPagesOptions): Router {
 }
 
 const show = async (options: ApprovalPagesOptions, request: Request, link: LinkedApproval): Promise<Reply> =>
-  link.signInOnly
+  link.namedOnly
     ? linkPage(303, pages.signInPage(link), { Location: pages.consolePathOf(link) })
     : linkPage(200, review(options, request, { link }));
 
 async function press(options: ApprovalPagesOptions, request: Request, link: LinkedApproval): Promise<Reply> {
-  if (link.signInOnly) return linkPage(409, pages.signInPage(link));
+  if (link.namedOnly) return linkPage(409, pages.signInPage(link));
   const form = readForm(request.body);
   if ("refused" in form)
     return linkPage(422, review(options, request, { link, notice: form.refused, reason: form.reason }));
