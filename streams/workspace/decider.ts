@@ -182,25 +182,30 @@ function update(command: WorkspaceChanges, workspace: Workspace): WorkspaceEvent
     events.push({ type: "WorkspaceRenamed", data: { name: command.name } });
   }
   events.push(...pause(command, workspace));
-  const { requireHumanApproval: required, mayLoosen = false } = command;
-  if (required !== undefined && required !== workspace.requireHumanApproval) {
-    if (!required && !mayLoosen) {
-      const sentence =
-        "this workspace requires human approval: turning require_human_approval off needs the scope write:approvals";
-      throw new Rejected("insufficient_scope", sentence);
-    }
-    events.push({ type: required ? "HumanApprovalRequired" : "HumanApprovalWaived", data: {} });
+  const { mayLoosen = false } = command;
+  if (switches(command.requireHumanApproval, workspace.requireHumanApproval, { ...humanApproval, mayLoosen })) {
+    events.push({ type: command.requireHumanApproval ? "HumanApprovalRequired" : "HumanApprovalWaived", data: {} });
   }
-  const { requireNamedApprovers: named } = command;
-  if (named !== undefined && named !== workspace.requireNamedApprovers) {
-    if (!named && !mayLoosen) {
-      const sentence =
-        "this workspace requires named approvers: turning require_named_approvers off needs the scope write:approvals";
-      throw new Rejected("insufficient_scope", sentence);
-    }
-    events.push({ type: named ? "NamedApproversRequired" : "NamedApproversWaived", data: {} });
+  if (switches(command.requireNamedApprovers, workspace.requireNamedApprovers, { ...namedApprovers, mayLoosen })) {
+    events.push({ type: command.requireNamedApprovers ? "NamedApproversRequired" : "NamedApproversWaived", data: {} });
   }
   return events;
+}
+
+/** Requirements of a workspace, in words and by their field. */
+const humanApproval = { what: "human approval", field: "require_human_approval" };
+const namedApprovers = { what: "named approvers", field: "require_named_approvers" };
+
+/** True if a requirement is turned on or off. Throws Rejected insufficient_scope if the caller may not turn it off. */
+function switches(
+  wanted: boolean | undefined,
+  present: boolean,
+  { what, field, mayLoosen }: { what: string; field: string; mayLoosen: boolean },
+): boolean {
+  if (wanted === undefined || wanted === present) return false;
+  if (wanted || mayLoosen) return true;
+  const sentence = `this workspace requires ${what}: turning ${field} off needs the scope write:approvals`;
+  throw new Rejected("insufficient_scope", sentence);
 }
 
 function pause({ sendingPaused, sendingPausedReason }: WorkspaceChanges, workspace: Workspace): WorkspaceEvent[] {

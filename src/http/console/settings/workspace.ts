@@ -1,13 +1,7 @@
+import type { Notice } from "../framework/notices.ts";
 import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
-import {
-  requireApprovalPage,
-  requireSignInPage,
-  type ShownWorkspace,
-  waivePage,
-  waiveSignInPage,
-  workspacePage,
-} from "./workspacePages.ts";
+import { type ApprovalSwitch, approvalSwitchPage, type ShownWorkspace, workspacePage } from "./workspacePages.ts";
 
 /** Settings of the workspace: its name, required approval, the pause of sending, and its usage. */
 export const workspaceSettings = (): ConsoleRoute[] => [
@@ -18,53 +12,70 @@ export const workspaceSettings = (): ConsoleRoute[] => [
     return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "saved");
   }),
 
-  consolePage("GET /settings/workspace/require-approval", async (visit) =>
-    shown({ title: "Require approval by a person for every reply", main: requireApprovalPage(visit) }),
-  ),
-
-  consoleForm("POST /settings/workspace/require-approval", async (visit) => {
-    const refused = await change(visit, { require_human_approval: true });
-    return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "approval_required");
-  }),
-
-  consolePage(
-    "GET /settings/workspace/waive-approval",
-    async (visit) => shown({ title: "Let each identity decide", main: waivePage(visit) }),
-    { sensitive: true },
-  ),
-
-  consoleForm(
-    "POST /settings/workspace/waive-approval",
-    async (visit) => {
-      const refused = await change(visit, { require_human_approval: false });
-      return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "approval_waived");
-    },
-    { sensitive: true },
-  ),
-  ...namedApprovers(),
+  ...tighten.flatMap((each) => switchRoutes({ ...each, loosens: false })),
+  // Turning a requirement off asks for the password.
+  ...loosen.flatMap((each) => switchRoutes({ ...each, loosens: true }, { sensitive: true })),
 ];
 
-/** Pages that turn named approvers on and off; the latter asks for the password. */
-const namedApprovers = (): ConsoleRoute[] => [
-  consolePage("GET /settings/workspace/require-sign-in", async (visit) =>
-    shown({ title: "Require a sign-in for decisions by link", main: requireSignInPage(visit) }),
-  ),
-  consoleForm("POST /settings/workspace/require-sign-in", async (visit) => {
-    const refused = await change(visit, { require_named_approvers: true });
-    return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "sign_in_required");
-  }),
+const tighten: (ApprovalSwitch & { notice: Notice })[] = [
+  {
+    path: "require-approval",
+    patch: { require_human_approval: true },
+    title: "Require approval by a person for every reply",
+    consequence:
+      "Every reply of every identity will then wait until a person has approved it. Approvals by API keys, rules and identities' settings no longer count.",
+    button: "Require approval by a person",
+    notice: "approval_required",
+  },
+  {
+    path: "require-sign-in",
+    patch: { require_named_approvers: true },
+    title: "Require a sign-in for decisions by link",
+    consequence:
+      "Links in approval mails and chats will then lead to the sign-in, and only members of this workspace decide by them. Invite every approver as a member first. Buttons in chats keep deciding: a chat names who presses.",
+    button: "Require a sign-in",
+    notice: "sign_in_required",
+  },
+];
+
+const loosen: typeof tighten = [
+  {
+    path: "waive-approval",
+    patch: { require_human_approval: false },
+    title: "Let each identity decide",
+    consequence:
+      "Identities that do not require approval by a person may then have replies approved by API keys, rules or their own settings, so mail can be sent that no person has read.",
+    button: "Let each identity decide",
+    notice: "approval_waived",
+  },
+  {
+    path: "waive-sign-in",
+    patch: { require_named_approvers: false },
+    title: "Let links decide without a sign-in",
+    consequence:
+      "Whoever has an approval mail can then decide by its links again, and the history names the mailbox instead of a member.",
+    button: "Let links decide",
+    notice: "sign_in_waived",
+  },
+];
+
+/** The page that asks before a change of who has to approve, and its form. */
+const switchRoutes = (
+  each: (typeof tighten)[number] & { loosens: boolean },
+  options: { sensitive?: true } = {},
+): ConsoleRoute[] => [
   consolePage(
-    "GET /settings/workspace/waive-sign-in",
-    async (visit) => shown({ title: "Let links decide without a sign-in", main: waiveSignInPage(visit) }),
-    { sensitive: true },
+    `GET /settings/workspace/${each.path}`,
+    async (visit) => shown({ title: each.title, main: approvalSwitchPage(visit, each) }),
+    options,
   ),
   consoleForm(
-    "POST /settings/workspace/waive-sign-in",
+    `POST /settings/workspace/${each.path}`,
     async (visit) => {
-      const refused = await change(visit, { require_named_approvers: false });
-      return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "sign_in_waived");
+      const refused = await change(visit, each.patch);
+      return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", each.notice);
     },
-    { sensitive: true },
+    options,
   ),
 ];
 

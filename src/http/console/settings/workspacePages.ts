@@ -72,32 +72,24 @@ ${
 </section>`;
 }
 
-export const requireApprovalPage = (
-  visit: PageContext,
-): Markup => html`<h1>Require approval by a person for every reply?</h1>
-<section>
-<p>Every reply of every identity will then wait until a person has approved it. Approvals by API keys, rules and identities' settings no longer count.</p>
-${form(visit, { action: "/settings/workspace/require-approval" }, button("Require approval by a person", { kind: "approve" }))}
-</section>
-<p><a class="press" href="/settings/workspace">Cancel</a></p>`;
+/** A change of who has to approve, which is confirmed on a page of its own. `patch`: the body of the API's PATCH. */
+export type ApprovalSwitch = {
+  /** Last part of the page's path. */
+  path: string;
+  patch: { require_human_approval: boolean } | { require_named_approvers: boolean };
+  /** Title of the page; its heading asks this as a question. */
+  title: string;
+  consequence: string;
+  button: string;
+};
 
-export const requireSignInPage = (visit: PageContext): Markup => html`<h1>Require a sign-in for decisions by link?</h1>
+/** Asks before the change, and tells what follows from it. */
+export function approvalSwitchPage(visit: PageContext, change: ApprovalSwitch & { loosens: boolean }): Markup {
+  const { path, title, consequence, loosens } = change;
+  return html`<h1>${title}?</h1>
 <section>
-<p>Links in approval mails and chats will then lead to the sign-in, and only members of this workspace decide by them. Invite every approver as a member first. Buttons in chats keep deciding: a chat names who presses.</p>
-${form(visit, { action: "/settings/workspace/require-sign-in" }, button("Require a sign-in", { kind: "approve" }))}
+<p>${consequence}</p>
+${form(visit, { action: `/settings/workspace/${path}` }, button(change.button, { kind: loosens ? "danger" : "approve" }))}
 </section>
 <p><a class="press" href="/settings/workspace">Cancel</a></p>`;
-
-export const waiveSignInPage = (visit: PageContext): Markup => html`<h1>Let links decide without a sign-in?</h1>
-<section>
-<p>Whoever has an approval mail can then decide by its links again, and the history names the mailbox instead of a member.</p>
-${form(visit, { action: "/settings/workspace/waive-sign-in" }, button("Let links decide", { kind: "danger" }))}
-</section>
-<p><a class="press" href="/settings/workspace">Cancel</a></p>`;
-
-export const waivePage = (visit: PageContext): Markup => html`<h1>Let each identity decide?</h1>
-<section>
-<p>Identities that do not require approval by a person may then have replies approved by API keys, rules or their own settings, so mail can be sent that no person has read.</p>
-${form(visit, { action: "/settings/workspace/waive-approval" }, button("Let each identity decide", { kind: "danger" }))}
-</section>
-<p><a class="press" href="/settings/workspace">Cancel</a></p>`;
+}
