@@ -67,11 +67,7 @@ export function requireNoChangesRequest(draft: Draft): void {
   );
 }
 
-const notRequester = ({ status }: Draft): Rejected =>
-  new Rejected(
-    "invalid_status",
-    "only the approver who asked for changes can withdraw the request: edit the draft instead",
-    {
-      status,
-    },
-  );
+const notRequester = ({ status }: Draft): Rejected => {
+  const sentence = "only the approver who asked for changes can withdraw the request: edit the draft instead";
+  return new Rejected("invalid_status", sentence, { status });
+};

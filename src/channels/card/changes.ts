@@ -55,7 +55,7 @@ export function changesSince(
 }
 
 /** Quotes the request for changes that this version answers, so that it can be compared with what changed. */
-export const requestInWords = ({ by, text, version }: RequestedChanges): string =>
+const requestInWords = ({ by, text, version }: RequestedChanges): string =>
   `${named(by)} asked for changes to version ${version}: “${shortLine(text, maxRequest)}”`;
 
 /** Characters shown of a request for changes. */

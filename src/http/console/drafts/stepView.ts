@@ -39,7 +39,7 @@ ${replaced.changes?.truncated && html`<p>Not all changes are shown here. Read <a
 export const folded = (summary: string, content: MarkupValue, opened: boolean): Markup =>
   html`<details${opened && html` open`}><summary>${summary}</summary>${content}</details>`;
 
-export const factsView = (reader: HistoryReader, facts: readonly Fact[]): Markup | false =>
+const factsView = (reader: HistoryReader, facts: readonly Fact[]): Markup | false =>
   facts.length > 0 &&
   html`<dl>${facts.map(({ label, value }) => html`<dt>${label}</dt><dd>${phraseMarkup({ ...reader, exactly: true }, value)}</dd>`)}</dl>`;
 
