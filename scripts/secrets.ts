@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { countSecrets, resealSecrets } from "#src/commands/secrets/resealing.ts";
+import { countSecrets, resealSecrets } from "#src/commands/secrets/rotate.ts";
 import type { Composition } from "#src/compose.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { withComposition } from "./support/operatorCommand.ts";

@@ -9,7 +9,7 @@ import { docsPages } from "./docs/pages.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
 import { type BodyParser, createBodyParser } from "./framework/body/bodyParser.ts";
 import { createUploads, type Uploads } from "./framework/body/uploads.ts";
-import { refusalHandler } from "./framework/door.ts";
+import { refusalHandler } from "./framework/entryPoint.ts";
 import { errorReply } from "./framework/errors.ts";
 import { requireKnownHost } from "./framework/hosts.ts";
 import { createRequestsInFlight, type RequestsInFlight } from "./framework/keys/requestsInFlight.ts";

@@ -11,9 +11,9 @@ import { NotReadable } from "./framework/errors.ts";
 import { createKeyUses, type KeyUses } from "./framework/keys/keyUses.ts";
 import type { Revocation } from "./framework/keys/revocation.ts";
 import { type Cursors, createCursors } from "./framework/lists.ts";
+import type { Tail } from "./framework/longPolling.ts";
 import { createLongRequestLimit, type LongRequestLimit } from "./framework/longRequestLimit.ts";
 import type { Route } from "./framework/route.ts";
-import type { Tail } from "./framework/tail.ts";
 
 /** Dependencies of the routes. */
 export type HttpDependencies = Dependencies & {

@@ -1,7 +1,7 @@
 import express, { type Request, type Router } from "express";
 import type { ApprovalList, ApprovalLists } from "#src/channels/approvalList.ts";
-import { refusalHandler } from "../framework/door.ts";
-import { linkDoor, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
+import { refusalHandler } from "../framework/entryPoint.ts";
+import { linkEntryPoint, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
 import { listPage } from "./listPage.ts";
 import * as pages from "./outcomePages.ts";
 import type { ApprovalPagesOptions } from "./router.ts";
@@ -11,13 +11,13 @@ type Options = ApprovalLists & Pick<ApprovalPagesOptions, "clock" | "countUnknow
 /** The page behind a mail about several drafts. GET and HEAD of `/l/:token` show it; there is no other action. */
 export function approvalListPages(options: Options): Router {
   const router = express.Router();
-  const door = linkDoor((request) => find(options, request), pages, options);
-  const show = onLink(door, async (list) => {
+  const entryPoint = linkEntryPoint((request) => find(options, request), pages, options);
+  const show = onLink(entryPoint, async (list) => {
     const isOver = options.clock.now().getTime() >= Date.parse(list.expiresAt) || list.drafts.every(isElsewhere);
     return isOver ? linkPage(410, pages.expiredPage()) : linkPage(200, listPage(list));
   });
   router.route("/l/:token").get(show).all(onlyMethods("GET, HEAD", pages));
-  router.use("/l", refusalHandler(door));
+  router.use("/l", refusalHandler(entryPoint));
   return router;
 }
 

@@ -7,9 +7,9 @@ import type {
 } from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice } from "#src/channels/approvalView.ts";
 import type { Clock } from "#src/platform/clock.ts";
-import { refusalHandler } from "../framework/door.ts";
+import { refusalHandler } from "../framework/entryPoint.ts";
 import type { Reply } from "../framework/reply.ts";
-import { type CountUnknown, callerOf, linkDoor, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
+import { type CountUnknown, callerOf, linkEntryPoint, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
 import { isToken, maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
@@ -32,12 +32,12 @@ export type ApprovalPagesOptions = ApprovalDecisions & {
 export function approvalPages(options: ApprovalPagesOptions): Router {
   const router = express.Router();
   const form = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 20, inflate: false });
-  const door = linkDoor((request) => find(options, request), pages, options);
+  const entryPoint = linkEntryPoint((request) => find(options, request), pages, options);
   const at = (work: (options: ApprovalPagesOptions, request: Request, link: LinkedApproval) => Promise<Reply>) =>
-    onLink(door, async (link, { request }) => closedPage(options, link) ?? work(options, request, link));
+    onLink(entryPoint, async (link, { request }) => closedPage(options, link) ?? work(options, request, link));
   router.route("/a/:token").get(at(show)).post(form, at(press)).all(onlyMethods("GET, HEAD, POST", pages));
   router.route("/a/:token/attachments/:n").get(download(options)).all(onlyMethods("GET, HEAD", pages));
-  router.use("/a", refusalHandler(door));
+  router.use("/a", refusalHandler(entryPoint));
   return router;
 }
 
@@ -83,8 +83,8 @@ function codeNotice(result: CodeRefused): string {
 
 /** Downloads a draft's file. If the link gives no access to files any more, answers the link's closing page. */
 function download(options: ApprovalPagesOptions): RequestHandler {
-  const door = linkDoor(async (request) => fileOf(options, request), pages, options);
-  return onLink(door, async (file, { request, response }) => {
+  const entryPoint = linkEntryPoint(async (request) => fileOf(options, request), pages, options);
+  return onLink(entryPoint, async (file, { request, response }) => {
     if (file) return sendFile(file, { request, response });
     const link = await find(options, request);
     const closed = link && closedPage(options, link);

@@ -3,7 +3,7 @@ import { findReset } from "#src/commands/users/passwords.ts";
 import { findNewEmail } from "#src/commands/users/profile.ts";
 import { type SignedIn, signedInBy, workspacesOf } from "#src/commands/users/signIn.ts";
 import { findConfirmation } from "#src/commands/users/signUp.ts";
-import { answer, type Door } from "../framework/door.ts";
+import { answer, type EntryPoint } from "../framework/entryPoint.ts";
 import { ownPath } from "../framework/sameOrigin.ts";
 import { redirectTo } from "../web/answers.ts";
 import type { SessionCookie } from "../web/cookie.ts";
@@ -23,7 +23,7 @@ const said: Record<string, string> = {
 /** The sign-in and sign-up pages. Viewing one changes nothing and uses no link. */
 export function authPages(options: AuthOptions): Router {
   const { deps } = options;
-  const door: Door<undefined> = {
+  const entryPoint: EntryPoint<undefined> = {
     credential: async () => undefined,
     refused: (error, request) => refusalPage(error, request, options),
   };
@@ -32,7 +32,7 @@ export function authPages(options: AuthOptions): Router {
   const counting = (request: Request) => () => options.countUnknown(request);
   const at = (path: string, page: (request: Request) => Promise<FormPage | string>) =>
     router.get(path, async (request, response) => {
-      await answer({ request, response }, door, async () => {
+      await answer({ request, response }, entryPoint, async () => {
         const shown = await page(request);
         return typeof shown === "string" ? redirectTo(shown) : pageReply(shown, options);
       });

@@ -10,7 +10,7 @@ import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { parseJson } from "../framework/body/parseJson.ts";
 import { StructureScan } from "../framework/body/structure.ts";
-import { answer, type Door, RightEnded, refusalHandler } from "../framework/door.ts";
+import { answer, type EntryPoint, RightEnded, refusalHandler } from "../framework/entryPoint.ts";
 import { errorReply, invalid } from "../framework/errors.ts";
 import type { RequestsInFlight } from "../framework/keys/requestsInFlight.ts";
 import type { Revocation } from "../framework/keys/revocation.ts";
@@ -80,9 +80,9 @@ type Visitor = {
 
 /** Serves one action: JSON is answered with JSON; a form redirects to the next page, or is shown again. */
 function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
-  const door = actionDoor(action, options);
+  const entryPoint = actionEntryPoint(action, options);
   return async (request, response) => {
-    await answer({ request, response }, door, async ({ who: visitor, callId }) => {
+    await answer({ request, response }, entryPoint, async ({ who: visitor, callId }) => {
       const { form } = visitor;
       try {
         if (visitor.throttled) throw visitor.throttled;
@@ -103,7 +103,7 @@ function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
   };
 }
 
-function actionDoor(action: AuthAction, options: AuthOptions): Door<Visitor> {
+function actionEntryPoint(action: AuthAction, options: AuthOptions): EntryPoint<Visitor> {
   const { deps, publicUrl, tokens } = options;
   return {
     requireOrigin(request) {

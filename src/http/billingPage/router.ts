@@ -1,7 +1,7 @@
 import express, { type Router } from "express";
 import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
-import { refusalHandler } from "../framework/door.ts";
-import { type CountUnknown, linkDoor, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
+import { refusalHandler } from "../framework/entryPoint.ts";
+import { type CountUnknown, linkEntryPoint, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
 import * as pages from "./pages.ts";
 
 export type BillingPageOptions = {
@@ -36,7 +36,7 @@ export function billingPage(options: BillingPageOptions): Router {
       underWay--;
     }
   }
-  const door = linkDoor(
+  const entryPoint = linkEntryPoint(
     async ({ query: { session_id: sessionId } }) => {
       if (sessionId === undefined) return "plans";
       const found = await outcome(typeof sessionId === "string" ? sessionId : "");
@@ -45,10 +45,10 @@ export function billingPage(options: BillingPageOptions): Router {
     pages,
     options,
   );
-  const show = onLink(door, async (found) =>
+  const show = onLink(entryPoint, async (found) =>
     linkPage(200, found === "plans" ? pages.plansPage(options.plans()) : pages.outcomePage(found, options.plans())),
   );
   router.route("/billing").get(show).all(onlyMethods("GET, HEAD", pages));
-  router.use("/billing", refusalHandler(door));
+  router.use("/billing", refusalHandler(entryPoint));
   return router;
 }

@@ -1,6 +1,6 @@
 import { type FeedPlace, feedEnd } from "#projections/feed/queries.ts";
 import type { Reads } from "#projections/reads.ts";
-import { createTail, type Tail } from "../framework/tail.ts";
+import { createTail, type Tail } from "../framework/longPolling.ts";
 
 /** Wakes clients that wait at the end of a workspace's event feed. All events up to the returned position can be read. */
 export type FeedTail = Tail<FeedPlace>;

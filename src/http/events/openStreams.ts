@@ -6,7 +6,7 @@ import { createLongRequestLimit, type LongRequestHolder } from "../framework/lon
 export type OpenStreams = {
   /**
    * Opens a stream that occupies one place of each holder until it is closed. `make` receives a signal that is aborted when another stream
-   * takes over the place: the stream must then end. Throws Rejected rate_limited if there is no place (framework/places.ts).
+   * takes over the place: the stream must then end. Throws Rejected rate_limited if there is no place (../framework/longRequestLimit.ts).
    */
   open(holders: readonly LongRequestHolder[], make: (replaced: AbortSignal) => Readable): Readable;
 };

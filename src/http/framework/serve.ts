@@ -6,7 +6,7 @@ import type { BodyParser } from "./body/bodyParser.ts";
 import { usualPaceMs } from "./body/pace.ts";
 import { type BodyRead, readBody } from "./body/readBody.ts";
 import type { Upload, UploadSender, Uploads } from "./body/uploads.ts";
-import { answer, type Credential, type Door } from "./door.ts";
+import { answer, type Credential, type EntryPoint } from "./entryPoint.ts";
 import { errorReply, NotReadable } from "./errors.ts";
 import { requestFingerprint } from "./idempotency/requestFingerprint.ts";
 import { type KeyOptions, keyCredential } from "./keys/keyCredential.ts";
@@ -49,7 +49,7 @@ const defaultBodyLimit = 1024 * 1024;
 
 /** Express handler of one route; the order of checks is in src/http/docs/contract.md, "Routes". */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
-  const door: Door<KeyPrincipal | undefined> = {
+  const entryPoint: EntryPoint<KeyPrincipal | undefined> = {
     // Checked before the key: a key that the read model has not got yet must not be refused as unknown.
     requireReadable: () =>
       options.requireReadable?.([...(route.scope === null ? [] : keyReadModels), ...(route.answersFrom ?? [])]),
@@ -59,7 +59,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   };
 
   return async (request, response) => {
-    await answer({ request, response }, door, async (admitted) => {
+    await answer({ request, response }, entryPoint, async (admitted) => {
       const upload = options.uploads.begin(senderOf(admitted), Number(request.headers["content-length"] ?? 0));
       // Frees the memory when the work ends, not when the answer is sent: otherwise a client that does not read an earlier answer on the
       // connection would keep it reserved.

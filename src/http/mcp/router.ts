@@ -3,7 +3,7 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { Router } from "express";
 import { Rejected } from "#streams/decider.ts";
-import { type Admitted, admit, type Door, refusalHandler } from "../framework/door.ts";
+import { type Admitted, admit, type EntryPoint, refusalHandler } from "../framework/entryPoint.ts";
 import { errorReply, NotReadable } from "../framework/errors.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import { type KeyOptions, keyCredential } from "../framework/keys/keyCredential.ts";
@@ -45,7 +45,7 @@ export function mcpRouter(options: McpOptions): Router {
   );
   const single = { ...handler, fetch: singly(handler.fetch, requests, options) };
   const answer = toNodeHandler(single, { maxRequestBodySize, onerror: options.onError });
-  const door: Door<KeyPrincipal> = {
+  const entryPoint: EntryPoint<KeyPrincipal> = {
     requireOrigin(request) {
       if (isOtherSite(request, options.publicUrl))
         throw new Rejected("insufficient_scope", "pages of other sites cannot call /mcp: call it from a program");
@@ -60,8 +60,8 @@ export function mcpRouter(options: McpOptions): Router {
     interrupted: report,
   };
   const router = Router({ caseSensitive: true, strict: true });
-  router.all("/mcp", async (request, response) => serve(await admit({ request, response }, door)));
-  router.use("/mcp", refusalHandler(door));
+  router.all("/mcp", async (request, response) => serve(await admit({ request, response }, entryPoint)));
+  router.use("/mcp", refusalHandler(entryPoint));
   return router;
 
   function report(error: unknown): void {

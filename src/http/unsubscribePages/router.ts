@@ -1,9 +1,17 @@
 import express, { type Request, type Router } from "express";
 import type { UnsubscribeChange, UnsubscribeLink, UnsubscribeLinks } from "#src/commands/serviceMail/unsubscribes.ts";
 import type { Clock } from "#src/platform/clock.ts";
-import { refusalHandler } from "../framework/door.ts";
+import { refusalHandler } from "../framework/entryPoint.ts";
 import type { Reply } from "../framework/reply.ts";
-import { type CountUnknown, callerOf, linkDoor, linkPage, onLink, onlyMethods, UnknownLink } from "../web/linkPages.ts";
+import {
+  type CountUnknown,
+  callerOf,
+  linkEntryPoint,
+  linkPage,
+  onLink,
+  onlyMethods,
+  UnknownLink,
+} from "../web/linkPages.ts";
 import { checkNonce, issueNonce, type NonceBinding } from "../web/nonce.ts";
 import * as pages from "./pages.ts";
 
@@ -25,11 +33,11 @@ const maxFormBytes = 2048;
 export function unsubscribePages(options: UnsubscribePagesOptions): Router {
   const router = express.Router();
   const form = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 20, inflate: false });
-  const door = linkDoor((request) => options.find(tokenOf(request)), pages, options);
-  const show = onLink(door, async (link, { request }) => linkPage(200, askingPage(options, request, { link })));
-  const press = onLink(door, (link, { request }) => pressed(options, request, link));
+  const entryPoint = linkEntryPoint((request) => options.find(tokenOf(request)), pages, options);
+  const show = onLink(entryPoint, async (link, { request }) => linkPage(200, askingPage(options, request, { link })));
+  const press = onLink(entryPoint, (link, { request }) => pressed(options, request, link));
   router.route("/stop/:token").get(show).post(form, press).all(onlyMethods("GET, HEAD, POST", pages));
-  router.use("/stop", refusalHandler(door));
+  router.use("/stop", refusalHandler(entryPoint));
   return router;
 }
 

@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from "express";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { pageHeaders } from "#src/html/page.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Admitted, answer, type Door } from "../framework/door.ts";
+import { type Admitted, answer, type EntryPoint } from "../framework/entryPoint.ts";
 import { Reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
 import { unreadableStatus } from "./refusals.ts";
@@ -37,12 +37,12 @@ export class UnknownLink extends Error {
   override readonly name = "UnknownLink";
 }
 
-/** A door whose credential is the link: `find` resolves with the data behind the link, undefined if it does not exist. */
-export function linkDoor<Link>(
+/** An entry point whose credential is the link: `find` resolves with the data behind the link, undefined if it does not exist. */
+export function linkEntryPoint<Link>(
   find: (request: Request) => Promise<Link | undefined>,
   pages: RefusalPages,
   { countUnknown, onError }: LinkOptions,
-): Door<Link> {
+): EntryPoint<Link> {
   return {
     async credential(request) {
       const link = await find(request);
@@ -71,9 +71,12 @@ export function linkDoor<Link>(
 
 /** Handles a request for an existing link. */
 export const onLink =
-  <Link>(door: Door<Link>, work: (link: Link, call: Admitted<Link>) => Promise<Reply | undefined>): RequestHandler =>
+  <Link>(
+    entryPoint: EntryPoint<Link>,
+    work: (link: Link, call: Admitted<Link>) => Promise<Reply | undefined>,
+  ): RequestHandler =>
   async (request, response) => {
-    await answer({ request, response }, door, (admitted) => work(admitted.who, admitted));
+    await answer({ request, response }, entryPoint, (admitted) => work(admitted.who, admitted));
   };
 
 /** Answers 405 to every other method. */

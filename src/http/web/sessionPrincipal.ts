@@ -3,7 +3,7 @@ import type { StreamServices } from "#src/commands/handle.ts";
 import type { Session, Sessions } from "#src/platform/accounts/sessions.ts";
 import { activeMember } from "#streams/member/decider.ts";
 import { memberStream } from "#streams/member/events.ts";
-import type { Credential } from "../framework/door.ts";
+import type { Credential } from "../framework/entryPoint.ts";
 import type { RequestsInFlight } from "../framework/keys/requestsInFlight.ts";
 import type { SessionPrincipal } from "../framework/principal.ts";
 import { scopesOf } from "../framework/roles.ts";

@@ -179,7 +179,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     return [...server.connections].find((connection) => connection.id === id);
   }
 
-  const door = createConnectionGate({
+  const gate = createConnectionGate({
     ...{ relays, perAddress: limits.connections, inAll: options.maxConnections ?? 1_000, onRefused },
     proxied: options.proxied ?? false,
     onPastProxy: atMostEvery(60_000, (remote: string) =>
@@ -204,7 +204,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
   server.server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    door.knock(socket);
+    gate.knock(socket);
   });
   const port = await listening(server.server, options);
 
@@ -214,7 +214,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     useCertificate: (pem) => server.updateSecureContext(overTls(pem)),
     async close() {
       const closed = new Promise<void>((done) => server.close(done));
-      door.close();
+      gate.close();
       guests.close();
       await closed;
       for (const socket of sockets) socket.destroy();

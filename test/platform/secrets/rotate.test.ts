@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import pg from "pg";
-import { sealedCategories } from "#src/commands/secrets/resealing.ts";
+import { sealedCategories } from "#src/commands/secrets/rotate.ts";
 import { fold } from "#streams/decider.ts";
 import { categoryOf } from "#streams/event.ts";
 import { runHere } from "#test/support/commandHere.ts";
@@ -100,7 +100,7 @@ describe("npm run secrets", () => {
       "approvals/telegram/reasons",
       "domains/domains",
       "rules/ruleSecrets",
-      "secrets/resealing",
+      "secrets/rotate",
       "webhooks",
     ];
     expect(sealing).to.have.members(names.map((name) => `src/commands/${name}.ts`));

@@ -18,14 +18,14 @@ import {
 import { recordsTable } from "./recordsTable.ts";
 
 /** The list of domains and the form to add one. `refused`: why the form was refused. */
-export async function domainList(visit: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
-  const cursor = visit.query.get("cursor");
-  const { data, next_cursor } = await visit.ask("GET /v1/domains", { query: { limit: 50, cursor } });
+export async function domainList(context: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
+  const cursor = context.query.get("cursor");
+  const { data, next_cursor } = await context.ask("GET /v1/domains", { query: { limit: 50, cursor } });
   const main = html`<h1>Domains</h1>
 <p>Identities have their addresses at a domain. Your domain needs five DNS records before it can receive and send mail.</p>
-<div id="domains" hx-get="${visit.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML"><ul class="list domains">${data.map(entry)}</ul>
+<div id="domains" hx-get="${context.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML"><ul class="list domains">${data.map(entry)}</ul>
 ${next_cursor !== null && html`<p><a class="press" href="/domains?cursor=${encodeURIComponent(next_cursor)}">Older domains</a></p>`}</div>
-${visit.may("write:domains") && addForm(visit, refused)}`;
+${context.may("write:domains") && addForm(context, refused)}`;
   return shown({ title: "Domains", main, status: refused?.status ?? 200 });
 }
 
@@ -36,12 +36,12 @@ const entry = (
 `;
 
 /** The form to add a domain. A name in the URL only fills in the field. */
-function addForm(visit: PageContext, refused: PageRefusal | undefined): Markup {
-  const said = (name: string) => visit.form.get(name) ?? visit.query.get(name) ?? "";
+function addForm(context: PageContext, refused: PageRefusal | undefined): Markup {
+  const said = (name: string) => context.form.get(name) ?? context.query.get(name) ?? "";
   const told = refused && { ...refused, message: asSentence(refused.message) };
   return html`<section aria-labelledby="add"><h2 id="add">Add a domain</h2>${errorSummary(told)}
 ${form(
-  visit,
+  context,
   { action: "/domains" },
   field({
     name: "domain_name",
@@ -65,15 +65,15 @@ ${form(
 }
 
 /** The domain in the path. Throws Rejected not_found. */
-export const domainOf = (visit: PageContext): Promise<ShownDomain> =>
-  visit.ask("GET /v1/domains/:domain_id", { params: { domain_id: visit.params.id ?? "" } });
+export const domainOf = (context: PageContext): Promise<ShownDomain> =>
+  context.ask("GET /v1/domains/:domain_id", { params: { domain_id: context.params.id ?? "" } });
 
 /** A domain: its status, expected and found records, and the time of the next check. The page refreshes itself after each check. */
-export async function domainPage(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const domain = await domainOf(visit);
+export async function domainPage(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const domain = await domainOf(context);
   const name = receivingName(domain);
   const path = `/domains/${domain.id}`;
-  const mayWrite = visit.may("write:domains");
+  const mayWrite = context.may("write:domains");
   const main = html`<p><a class="press" href="/domains">All domains</a></p>
 <h1><bdi>${name}</bdi></h1>
 ${
@@ -81,34 +81,34 @@ ${
     ? sandboxWords()
     : html`<div id="state" hx-get="${path}" hx-trigger="live:domains from:body" hx-select="#state" hx-target="this" hx-swap="outerHTML">
 ${unreachableNote(domain)}
-${await standing(deps, visit, domain)}
+${await standing(deps, context, domain)}
 ${subdomainAdvice(domain, mayWrite)}
 <section aria-labelledby="records"><h2 id="records">DNS records</h2>
 <p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as shown here; some want the full name. <strong>@</strong> is the domain itself.</p>
 ${recordsTable(domain.dns_records)}</section></div>
 ${
   mayWrite &&
-  html`${form(visit, { action: `${path}/verify` }, button("Check now", { kind: "approve" }))}
+  html`${form(context, { action: `${path}/verify` }, button("Check now", { kind: "approve" }))}
 <p><a class="press" href="${path}/delete">Delete this domain…</a></p>`
 }`
 }`;
   return shown({ title: name, main, wide: true });
 }
 
-async function standing(deps: ConsoleDependencies, visit: PageContext, domain: ShownDomain): Promise<Markup> {
+async function standing(deps: ConsoleDependencies, context: PageContext, domain: ShownDomain): Promise<Markup> {
   const { short, long } = statusInWords(domain);
   const next = await nextCheckOf(deps, domain.id);
   const tone = domain.status === "verified" ? "good" : domain.status === "failed" ? "bad" : "wait";
   return html`<div class="card outcome ${tone}" role="status"><p><strong class="found ${domain.status}">${short}</strong>: ${foundInWords(domain.dns_records)}.</p>
 <p>${long}</p>
-<p class="meta">Last check: ${when(visit, domain.verification_last_checked_at)}. Next: ${nextInWords(visit, next, deps.clock.now().getTime())}.</p></div>
+<p class="meta">Last check: ${when(context, domain.verification_last_checked_at)}. Next: ${nextInWords(context, next, deps.clock.now().getTime())}.</p></div>
 `;
 }
 
-function nextInWords(visit: PageContext, next: "soon" | string | null, nowMs: number): Markup | string {
+function nextInWords(context: PageContext, next: "soon" | string | null, nowMs: number): Markup | string {
   if (next === null) return "when you press “Check now”";
   // A check that is due is in progress.
-  return next === "soon" || Date.parse(next) <= nowMs ? "now" : when(visit, next);
+  return next === "soon" || Date.parse(next) <= nowMs ? "now" : when(context, next);
 }
 
 /** Warns if the records contain a loopback host name: the installation's host name is not configured, so they would not work. */

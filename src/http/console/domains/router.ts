@@ -7,13 +7,13 @@ import { domainList, domainPage } from "./pages.ts";
 
 /** Pages for the domains of a workspace and their DNS records. */
 export const domainPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /domains", (visit) => domainList(visit)),
+  consolePage("GET /domains", (context) => domainList(context)),
   consoleForm("POST /domains", add),
-  consolePage("GET /domains/:id", (visit) => domainPage(deps, visit)),
+  consolePage("GET /domains/:id", (context) => domainPage(deps, context)),
   consoleForm("POST /domains/:id/verify", verify),
-  consolePage("GET /domains/:id/delete", async (visit) => {
-    requireMayWrite(visit);
-    return deletePage(visit);
+  consolePage("GET /domains/:id/delete", async (context) => {
+    requireMayWrite(context);
+    return deletePage(context);
   }),
   consoleForm("POST /domains/:id/delete", remove),
 ];
@@ -26,26 +26,28 @@ function requireMayWrite({ may, principal }: PageContext): void {
   );
 }
 
-async function add(visit: PageContext): Promise<ConsoleAnswer> {
-  requireMayWrite(visit);
-  const said = (name: string) => visit.form.get(name)?.trim() ?? "";
+async function add(context: PageContext): Promise<ConsoleAnswer> {
+  requireMayWrite(context);
+  const said = (name: string) => context.form.get(name)?.trim() ?? "";
   const body = { domain_name: said("domain_name"), inbound_subdomain: said("inbound_subdomain") || null };
   let id = "";
-  const refused = await visit.attempt(async () => {
-    ({ id } = await visit.ask("POST /v1/domains", { body }));
+  const refused = await context.attempt(async () => {
+    ({ id } = await context.ask("POST /v1/domains", { body }));
   });
-  return refused ? domainList(visit, refused) : seeOther(`/domains/${id}`, "domainAdded");
+  return refused ? domainList(context, refused) : seeOther(`/domains/${id}`, "domainAdded");
 }
 
-async function verify(visit: PageContext): Promise<ConsoleAnswer> {
-  const { id = "" } = visit.params;
-  await visit.ask("POST /v1/domains/:domain_id/verify", { params: { domain_id: id } });
+async function verify(context: PageContext): Promise<ConsoleAnswer> {
+  const { id = "" } = context.params;
+  await context.ask("POST /v1/domains/:domain_id/verify", { params: { domain_id: id } });
   return seeOther(`/domains/${id}`, "checkAsked");
 }
 
-async function remove(visit: PageContext): Promise<ConsoleAnswer> {
-  requireMayWrite(visit);
-  const { id = "" } = visit.params;
-  const refused = await visit.attempt(() => visit.ask("DELETE /v1/domains/:domain_id", { params: { domain_id: id } }));
-  return refused ? deletePage(visit, refused) : seeOther("/domains", "deleted");
+async function remove(context: PageContext): Promise<ConsoleAnswer> {
+  requireMayWrite(context);
+  const { id = "" } = context.params;
+  const refused = await context.attempt(() =>
+    context.ask("DELETE /v1/domains/:domain_id", { params: { domain_id: id } }),
+  );
+  return refused ? deletePage(context, refused) : seeOther("/domains", "deleted");
 }

@@ -15,7 +15,7 @@ export const handOverStep = (steps: readonly Step[]): Step | undefined =>
 /** The mail that was handed over, from the raw mail route; undefined if there is none or it cannot be read now. */
 export async function readHandedOver(
   { parser, costlyWork }: Deps,
-  visit: PageContext,
+  context: PageContext,
   steps: readonly Step[],
 ): Promise<HandedOver | undefined> {
   const started = handOverStep(steps)?.event;
@@ -23,13 +23,13 @@ export async function readHandedOver(
   if (started?.type !== "DeliveryStarted" || queued?.type !== "DraftQueued") return undefined;
   const { messageId } = queued.data;
   let answer: Reply | undefined;
-  await visit.attempt(async () => {
-    answer = await visit.askRaw("GET /v1/messages/:id/raw", { params: { id: messageId } });
+  await context.attempt(async () => {
+    answer = await context.askRaw("GET /v1/messages/:id/raw", { params: { id: messageId } });
   });
   if (!answer || !("bytes" in answer.content)) return undefined;
   const raw = answer.content.bytes;
   const sha256 = createHash("sha256").update(raw).digest("hex");
-  const { workspaceId } = visit.principal;
+  const { workspaceId } = context.principal;
   const parsed = raw.length > mostRead ? null : await parser.parse(raw, { turn: workspaceId, sha256 });
   const body = parsed?.bodyHtml ?? null;
   const asHtml = body === null ? null : await costlyWork("sanitise", body, workspaceId);

@@ -15,27 +15,27 @@ export const mostSteps = 1_000;
 export type DraftSteps = { draft: WireDraft; steps: Step[]; isWhole: boolean };
 
 /** Reads a draft and its steps; only for people who may read histories. `addChanges` adds the changes between versions. */
-export async function readDraftSteps(visit: PageContext): Promise<DraftSteps> {
-  const draft = await readDraft(visit);
-  const { events, isWhole } = await readHistory(visit, draft.id);
+export async function readDraftSteps(context: PageContext): Promise<DraftSteps> {
+  const draft = await readDraft(context);
+  const { events, isWhole } = await readHistory(context, draft.id);
   const steps = stepsOf(events);
   const last = steps.at(-1) as Step;
-  if (last.life.stale) last.life = { ...last.life, stale: await withNewer(visit, draft, last.life.stale) };
+  if (last.life.stale) last.life = { ...last.life, stale: await withNewer(context, draft, last.life.stale) };
   return { draft, steps, isWhole };
 }
 
 /** Adds to each step the changes that it made to the draft. */
-export const addChanges = (costlyWork: CostlyWork, visit: PageContext, steps: readonly Step[]): Promise<void> =>
-  compareSteps(steps, (versions) => costlyWork("compareVersions", versions, visit.principal.workspaceId));
+export const addChanges = (costlyWork: CostlyWork, context: PageContext, steps: readonly Step[]): Promise<void> =>
+  compareSteps(steps, (versions) => costlyWork("compareVersions", versions, context.principal.workspaceId));
 
-export const readDraft = (visit: PageContext): Promise<WireDraft> =>
-  visit.ask("GET /v1/drafts/:id", { params: { id: visit.params.id ?? "" } });
+export const readDraft = (context: PageContext): Promise<WireDraft> =>
+  context.ask("GET /v1/drafts/:id", { params: { id: context.params.id ?? "" } });
 
-async function readHistory(visit: PageContext, id: string): Promise<{ events: LifeEvent[]; isWhole: boolean }> {
+async function readHistory(context: PageContext, id: string): Promise<{ events: LifeEvent[]; isWhole: boolean }> {
   const events: LifeEvent[] = [];
   let cursor: string | null = null;
   do {
-    const page: Answers["GET /v1/drafts/:id/history"] = await visit.ask("GET /v1/drafts/:id/history", {
+    const page: Answers["GET /v1/drafts/:id/history"] = await context.ask("GET /v1/drafts/:id/history", {
       params: { id },
       query: { limit: 100, cursor },
     });
@@ -46,8 +46,8 @@ async function readHistory(visit: PageContext, id: string): Promise<{ events: Li
 }
 
 /** Adds the sender of the newer message that made the draft stale, if the thread still lists it among its newest. */
-async function withNewer(visit: PageContext, { thread_id: id }: WireDraft, stale: NonNullable<DraftLife["stale"]>) {
-  const { messages } = await visit.ask("GET /v1/threads/:id", { params: { id } });
+async function withNewer(context: PageContext, { thread_id: id }: WireDraft, stale: NonNullable<DraftLife["stale"]>) {
+  const { messages } = await context.ask("GET /v1/threads/:id", { params: { id } });
   const found = messages.find((message) => message.id === stale.newer.id);
   if (!found) return stale;
   return { ...stale, newer: { id: stale.newer.id, from: found.from_email, receivedAt: found.received_at } };

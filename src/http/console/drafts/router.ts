@@ -18,60 +18,63 @@ type Deps = Pick<HttpDependencies, "parser" | "clock" | "costlyWork"> & {
 
 /** Pages on a draft's history: why it was sent or not, and every step. */
 export const draftPages = (deps: Deps): ConsoleRoute[] => [
-  consolePage("GET /drafts", async (visit) => {
-    const filter = filterOf(visit);
-    const query = { ...filter, cursor: given(visit, "cursor") };
+  consolePage("GET /drafts", async (context) => {
+    const filter = filterOf(context);
+    const query = { ...filter, cursor: given(context, "cursor") };
     let page: Pick<Answers["GET /v1/drafts"], "data" | "total" | "next_cursor"> = {
       data: [],
       total: 0,
       next_cursor: null,
     };
     const [identities, refused] = await Promise.all([
-      identitiesFor(visit),
-      visit.attempt(async () => {
-        page = await visit.ask("GET /v1/drafts", { query });
+      identitiesFor(context),
+      context.attempt(async () => {
+        page = await context.ask("GET /v1/drafts", { query });
       }),
     ]);
-    const main = listPage(visit, { drafts: { ...page, identities }, filter, refused });
+    const main = listPage(context, { drafts: { ...page, identities }, filter, refused });
     return shown({ title: "Drafts", main, wide: true, ...(refused && { status: refused.status }) });
   }),
-  consolePage("GET /drafts/:id", async (visit) => {
-    if (!visit.may("read:audit")) return withoutHistory(deps, visit);
-    const walk = await readDraftSteps(visit);
-    await addChanges(deps.costlyWork, visit, walk.steps);
-    const letter = await letterSection(reading(deps, visit), newest(walk));
-    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(visit), walk, letter) });
+  consolePage("GET /drafts/:id", async (context) => {
+    if (!context.may("read:audit")) return withoutHistory(deps, context);
+    const walk = await readDraftSteps(context);
+    await addChanges(deps.costlyWork, context, walk.steps);
+    const letter = await letterSection(reading(deps, context), newest(walk));
+    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(context), walk, letter) });
   }),
-  consolePage("GET /drafts/:id/at/:n", async (visit) => {
-    requireHistories(visit);
-    const walk = await readDraftSteps(visit);
-    const step = stepNamed(walk, visit.params.n);
-    await addChanges(deps.costlyWork, visit, [step]);
+  consolePage("GET /drafts/:id/at/:n", async (context) => {
+    requireHistories(context);
+    const walk = await readDraftSteps(context);
+    const step = stepNamed(walk, context.params.n);
+    await addChanges(deps.costlyWork, context, [step]);
     const hasMail = step === handOverStep(walk.steps);
-    const handedOver = hasMail ? await readHandedOver(deps, visit, walk.steps) : undefined;
+    const handedOver = hasMail ? await readHandedOver(deps, context, walk.steps) : undefined;
     const title = `What it said then (version ${step.version.version})`;
-    const letter = await letterSection(reading(deps, visit), step.version, { title });
-    const main = stepPage(visit, walk, { step, letter, handedOver });
+    const letter = await letterSection(reading(deps, context), step.version, { title });
+    const main = stepPage(context, walk, { step, letter, handedOver });
     return shown({ title: `Step ${step.n} of ${walk.steps.length}: ${titleOf(walk.draft)}`, main });
   }),
-  consolePage("GET /drafts/:id/print", async (visit) => {
-    requireHistories(visit);
-    const [walk, { id, name }] = await Promise.all([readDraftSteps(visit), visit.ask("GET /v1/workspaces/me")]);
-    await addChanges(deps.costlyWork, visit, walk.steps);
+  consolePage("GET /drafts/:id/print", async (context) => {
+    requireHistories(context);
+    const [walk, { id, name }] = await Promise.all([readDraftSteps(context), context.ask("GET /v1/workspaces/me")]);
+    await addChanges(deps.costlyWork, context, walk.steps);
     const printed = {
       workspace: { id, name },
       at: deps.clock.now().toISOString(),
-      by: visit.principal.name,
+      by: context.principal.name,
       url: `${deps.settings.publicUrl.replace(/\/$/, "")}/drafts/${walk.draft.id}`,
-      zone: visit.zone,
+      zone: context.zone,
     };
-    const letter = await letterSection(reading(deps, visit), newest(walk), { frames: false });
-    const main = printPage(walk, printed, { letter, handedOver: await readHandedOver(deps, visit, walk.steps) });
+    const letter = await letterSection(reading(deps, context), newest(walk), { frames: false });
+    const main = printPage(walk, printed, { letter, handedOver: await readHandedOver(deps, context, walk.steps) });
     return shown({ title: `The life of a draft: ${titleOf(walk.draft)}`, main });
   }),
 ];
 
-const deciderOf = (visit: PageContext): LifePageReader => ({ zone: visit.zone, mayDecide: visit.may("decide:drafts") });
+const deciderOf = (context: PageContext): LifePageReader => ({
+  zone: context.zone,
+  mayDecide: context.may("decide:drafts"),
+});
 
 const reading =
   ({ costlyWork }: Deps, { principal }: PageContext): ReadLetter =>
@@ -81,19 +84,19 @@ const reading =
 const newest = ({ steps }: DraftSteps): Version => (steps.at(-1) as Step).version;
 
 /** The page for people who may not read histories: the draft, and who can show them more. */
-async function withoutHistory(deps: Deps, visit: PageContext) {
-  const draft = await readDraft(visit);
-  const content = await visit.ask("GET /v1/drafts/:id/content", { params: { id: draft.id } });
+async function withoutHistory(deps: Deps, context: PageContext) {
+  const draft = await readDraft(context);
+  const content = await context.ask("GET /v1/drafts/:id/content", { params: { id: draft.id } });
   const { version, content_sha256: contentSha256, rationale } = draft;
-  const letter = await letterSection(reading(deps, visit), {
+  const letter = await letterSection(reading(deps, context), {
     ...{ version, contentSha256, rationale },
     content: { ...content, body_text: content.body_text ?? "" },
   });
-  return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(deciderOf(visit), draft, letter) });
+  return shown({ title: `Draft: ${titleOf(draft)}`, main: draftPage(deciderOf(context), draft, letter) });
 }
 
-function requireHistories(visit: PageContext): void {
-  if (visit.may("read:audit")) return;
+function requireHistories(context: PageContext): void {
+  if (context.may("read:audit")) return;
   throw new Rejected(
     "insufficient_scope",
     "the history of a draft can be seen by owners, admins and auditors of this workspace",
@@ -105,13 +108,13 @@ function given({ query }: PageContext, name: string): string | null {
   return value === "" || value === any ? null : value;
 }
 
-const filterOf = (visit: PageContext): Filter => ({
-  status: given(visit, "status"),
-  identity_id: given(visit, "identity_id"),
-  thread_id: given(visit, "thread_id"),
+const filterOf = (context: PageContext): Filter => ({
+  status: given(context, "status"),
+  identity_id: given(context, "identity_id"),
+  thread_id: given(context, "thread_id"),
 });
 
-async function identitiesFor(visit: PageContext): Promise<Drafts["identities"]> {
-  if (!visit.may("read:identities")) return [];
-  return (await visit.ask("GET /v1/identities", { query: { limit: 100 } })).data;
+async function identitiesFor(context: PageContext): Promise<Drafts["identities"]> {
+  if (!context.may("read:identities")) return [];
+  return (await context.ask("GET /v1/identities", { query: { limit: 100 } })).data;
 }

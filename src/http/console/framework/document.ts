@@ -31,7 +31,7 @@ type Options = { assets: Assets; workspaceName: string; notice: Notice | undefin
 /** One complete page of the console. */
 export function consoleDocument(
   shown: ConsolePage,
-  visit: Pick<PageContext, "path" | "principal" | "formToken">,
+  context: Pick<PageContext, "path" | "principal" | "formToken">,
   { assets, workspaceName, notice }: Options,
 ): string {
   const head = html`
@@ -43,13 +43,13 @@ ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${show
 <header class="top">
 <p class="brand"><a href="/review"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
 <nav aria-label="Main"><ul>${places
-    .filter(({ scope }) => scope === null || visit.principal.scopes.includes(scope))
+    .filter(({ scope }) => scope === null || context.principal.scopes.includes(scope))
     .map(
       ({ path, name }) =>
-        html`<li><a href="${path}"${isWithin(shown.current ?? visit.path, path) && html` aria-current="page"`}>${name}</a></li>`,
+        html`<li><a href="${path}"${isWithin(shown.current ?? context.path, path) && html` aria-current="page"`}>${name}</a></li>`,
     )}</ul></nav>
-<div class="who"><p><a href="/workspaces"><bdi>${workspaceName}</bdi></a> · <a href="/settings/profile"><bdi>${visit.principal.name}</bdi></a> <span class="role">${visit.principal.role}</span></p>
-${form(visit, { action: "/auth/sign-out", className: "inline" }, button("Sign out", { kind: "quiet" }))}</div>
+<div class="who"><p><a href="/workspaces"><bdi>${workspaceName}</bdi></a> · <a href="/settings/profile"><bdi>${context.principal.name}</bdi></a> <span class="role">${context.principal.role}</span></p>
+${form(context, { action: "/auth/sign-out", className: "inline" }, button("Sign out", { kind: "quiet" }))}</div>
 </header>
 <main id="main" tabindex="-1">${notice !== undefined && html`<p class="notice" role="status">${notices[notice]}</p>`}
 ${shown.main}</main>`;

@@ -41,7 +41,7 @@ export type ConsoleRoute = {
   method: "GET" | "POST";
   path: string;
   options: ConsoleRouteOptions;
-  handler: (visit: PageContext) => Promise<ConsoleAnswer>;
+  handler: (context: PageContext) => Promise<ConsoleAnswer>;
 };
 
 const consoleRoute = (

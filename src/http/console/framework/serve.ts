@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import type { Logger } from "pino";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { answer, type Door, RightEnded, refusalHandler } from "../../framework/door.ts";
+import { answer, type EntryPoint, RightEnded, refusalHandler } from "../../framework/entryPoint.ts";
 import type { SessionPrincipal } from "../../framework/principal.ts";
 import { countHit } from "../../framework/rateLimits/countHit.ts";
 import type { HitCounter } from "../../framework/rateLimits/hitCounter.ts";
@@ -57,17 +57,17 @@ const isPage = ({ headers }: Request): boolean =>
   (/\btext\/html\b/.test(headers.accept ?? "") || headers["hx-request"] === "true");
 
 function serveRoute(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
-  const door = consoleDoor(route, options);
+  const entryPoint = consoleEntryPoint(route, options);
   return async (request, response, next) => {
-    const isAnswered = await answer({ request, response }, door, async ({ who: principal, signal }) => {
+    const isAnswered = await answer({ request, response }, entryPoint, async ({ who: principal, signal }) => {
       await requireRate(options, principal);
       if (route.method === "POST") await readForm(request, response);
       // The session may have ended while the form arrived: do not start the handler then.
       if (signal.aborted) throw new RightEnded();
-      const visit = createPageContext(request, { route, options, principal, signal });
-      if (route.method === "POST") requireOwnForm(visit, options);
-      if (route.options.sensitive) visit.requirePassword();
-      return replyOf(await route.handler(visit), visit, options);
+      const context = createPageContext(request, { route, options, principal, signal });
+      if (route.method === "POST") requireOwnForm(context, options);
+      if (route.options.sensitive) context.requirePassword();
+      return replyOf(await route.handler(context), context, options);
     });
     if (!isAnswered) next("router");
   };
@@ -80,7 +80,7 @@ const readForm = (request: Request, response: Response): Promise<void> =>
   new Promise((resolve, reject) => form(request, response, (fault?: unknown) => (fault ? reject(fault) : resolve())));
 
 /** Admits people by session, and answers refusals with pages. */
-const consoleDoor = (route: ConsoleRoute, options: ConsoleOptions): Door<SessionPrincipal> => ({
+const consoleEntryPoint = (route: ConsoleRoute, options: ConsoleOptions): EntryPoint<SessionPrincipal> => ({
   ...sessionCredential(options, ({ headers }) => route.options.events === true || headers["hx-request"] === "true"),
   refused(error, request) {
     if (!(error instanceof SignedOut)) return refusal(error, request, options);
@@ -114,15 +114,15 @@ function requireOwnForm({ request, principal, form }: PageContext, { tokens, pub
     throw new NotOwnForm();
 }
 
-async function replyOf(shown: ConsoleAnswer, visit: PageContext, { assets }: ConsoleOptions): Promise<Reply> {
+async function replyOf(shown: ConsoleAnswer, context: PageContext, { assets }: ConsoleOptions): Promise<Reply> {
   switch (shown.kind) {
     case "page": {
-      const done = visit.query.get("done");
+      const done = context.query.get("done");
       const notice = isNotice(done) ? done : undefined;
-      const workspaceName = (await visit.workspace())?.name ?? "";
+      const workspaceName = (await context.workspace())?.name ?? "";
       return documentReply(
         shown.page.status ?? 200,
-        consoleDocument(shown.page, visit, { assets, workspaceName, notice }),
+        consoleDocument(shown.page, context, { assets, workspaceName, notice }),
       );
     }
     case "elsewhere":

@@ -8,26 +8,26 @@ import { asSentence } from "./identityWords.ts";
 import type { IdentityAnswer } from "./workspaceContext.ts";
 
 /** The page to delete an identity: what happens to its mail and drafts. */
-export async function deletePage(visit: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
-  const identity = await identityOf(visit);
+export async function deletePage(context: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
+  const identity = await identityOf(context);
   const address = shortLine(identity.email_address, 254);
-  const consequences = consequencesOf(identity, await countsOf(visit, identity.id));
+  const consequences = consequencesOf(identity, await countsOf(context, identity.id));
   const path = `/identities/${identity.id}`;
   const main = html`<h1>Delete <bdi>${address}</bdi>?</h1>
 ${errorSummary(refused && { message: asSentence(refused.message) })}
 <div class="card"><ul>${consequences.map((sentence) => html`<li>${sentence}</li>`)}</ul>
 <p>This cannot be undone.</p></div>
-${form(visit, { action: `${path}/delete` }, html`<div class="buttons">${button("Delete this identity", { kind: "danger" })}<a class="press" href="${path}">Keep it</a></div>`)}`;
+${form(context, { action: `${path}/delete` }, html`<div class="buttons">${button("Delete this identity", { kind: "danger" })}<a class="press" href="${path}">Keep it</a></div>`)}`;
   return shown({ title: `Delete ${address}?`, main, status: refused?.status ?? 200 });
 }
 
 export type DeletionCounts = { pending: number; approved: number; sending: number; held: number };
 
-async function countsOf(visit: PageContext, identity_id: string): Promise<DeletionCounts> {
+async function countsOf(context: PageContext, identity_id: string): Promise<DeletionCounts> {
   const drafts = async (status: string): Promise<number> =>
-    (await visit.ask("GET /v1/drafts", { query: { identity_id, status, limit: 1 } })).total;
+    (await context.ask("GET /v1/drafts", { query: { identity_id, status, limit: 1 } })).total;
   const held = async (disposition: string): Promise<number> =>
-    (await visit.ask("GET /v1/inbound", { query: { identity_id, disposition, limit: 1 } })).total;
+    (await context.ask("GET /v1/inbound", { query: { identity_id, disposition, limit: 1 } })).total;
   const [pending, approved, sending, disabled, overQuota] = await Promise.all([
     drafts("pending"),
     drafts("approved"),

@@ -19,7 +19,7 @@ export type RefusedForm = {
 
 /** The page to create an identity. */
 export function newPage(
-  visit: PageContext,
+  context: PageContext,
   again: RefusedForm,
   { domains, assistants }: WorkspaceContext,
 ): ConsoleAnswer {
@@ -31,7 +31,7 @@ export function newPage(
 ${refusalOf(again)}
 ${usable.length === 0 ? html`<p class="card alert">There is no verified domain yet. <a href="/domains">Add a domain</a> first, and its DNS records.</p>` : false}
 ${form(
-  visit,
+  context,
   { action: "/identities/new", once: again.form.get("once") ?? randomUUID() },
   section(
     "The address",
@@ -48,7 +48,7 @@ ${form(
 
 /** The form of one part of an identity. It contains its original values, so that changes can be detected later. */
 export function partForm(
-  visit: PageContext,
+  context: PageContext,
   {
     identity,
     part,
@@ -60,7 +60,7 @@ export function partForm(
   const values = again?.form ?? filledIn(identity, part);
   const filled = { form: values, error: errorPlace(values, again?.refused), domains, assistants };
   return form(
-    visit,
+    context,
     { action },
     html`<input type="hidden" name="base" value="${JSON.stringify(baseOf(identity, part))}">`,
     fieldsOf(part).map((field) => inputOf(field, filled)),

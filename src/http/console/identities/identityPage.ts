@@ -20,12 +20,15 @@ type IdentityPageState = { again?: RefusedForm; preview?: Markup };
 /** An identity: the path of its mail, its problems, and its forms; or its values, for people who may only read. */
 export async function identityPage(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   { again, preview }: IdentityPageState = {},
 ): Promise<ConsoleAnswer> {
-  const [identity, surroundings] = await Promise.all([identityOf(visit), readWorkspaceContext(visit, visit.params.id)]);
+  const [identity, surroundings] = await Promise.all([
+    identityOf(context),
+    readWorkspaceContext(context, context.params.id),
+  ]);
   const around = identityContextOf(surroundings, identity);
-  const mayWrite = visit.may("write:identities");
+  const mayWrite = context.may("write:identities");
   const path = `/identities/${identity.id}`;
   const address = shortLine(identity.email_address, 254);
   const values = (part: FormPart) => valueList(part, identity, surroundings);
@@ -38,21 +41,24 @@ ${warnings(identity, around)}
 <section aria-labelledby="approval"><h2 id="approval">Approval, name and replies</h2>
 ${values("approval")}
 ${mayWrite && html`<p><a class="press" href="${path}/approval">Change approval, name or replies</a></p>`}</section>
-${mayWrite && testSection(visit, identity)}
+${mayWrite && testSection(context, identity)}
 <section aria-labelledby="mail"><h2 id="mail">Address and signature</h2>
-${mayWrite ? html`<dl>${fixedValues(identity, surroundings)}</dl>${partForm(visit, { identity, part: "mail", action: path, again }, surroundings)}` : values("mail")}
-${await signatureOf(deps, visit, { identity, preview })}</section>
-${mayWrite && switching(visit, identity)}`;
+${mayWrite ? html`<dl>${fixedValues(identity, surroundings)}</dl>${partForm(context, { identity, part: "mail", action: path, again }, surroundings)}` : values("mail")}
+${await signatureOf(deps, context, { identity, preview })}</section>
+${mayWrite && switching(context, identity)}`;
   return shown({ title: address, main, status: statusOf(again) });
 }
 
 /** The identity in the path. Throws Rejected not_found. */
-export const identityOf = (visit: PageContext): Promise<IdentityAnswer> =>
-  visit.ask("GET /v1/identities/:identity_id", { params: { identity_id: visit.params.id ?? "" } });
+export const identityOf = (context: PageContext): Promise<IdentityAnswer> =>
+  context.ask("GET /v1/identities/:identity_id", { params: { identity_id: context.params.id ?? "" } });
 
 /** The form for approvals and the destination of replies; a separate page, because it requires the password. */
-export async function approvalPage(visit: PageContext, again?: RefusedForm): Promise<ConsoleAnswer> {
-  const [identity, surroundings] = await Promise.all([identityOf(visit), readWorkspaceContext(visit, visit.params.id)]);
+export async function approvalPage(context: PageContext, again?: RefusedForm): Promise<ConsoleAnswer> {
+  const [identity, surroundings] = await Promise.all([
+    identityOf(context),
+    readWorkspaceContext(context, context.params.id),
+  ]);
   const around = identityContextOf(surroundings, identity);
   const address = shortLine(identity.email_address, 254);
   const action = `/identities/${identity.id}/approval`;
@@ -61,7 +67,7 @@ export async function approvalPage(visit: PageContext, again?: RefusedForm): Pro
 <p class="meta">As it is now: <bdi>${storySentence(storyOf(identity, around))}</bdi></p>
 ${again && refusalOf(again)}
 ${warnings(identity, around)}
-${partForm(visit, { identity, part: "approval", action, again }, surroundings)}`;
+${partForm(context, { identity, part: "approval", action, again }, surroundings)}`;
   return shown({ title: `Approval, name and replies of ${address}`, main, status: statusOf(again) });
 }
 
@@ -121,7 +127,10 @@ async function signatureOf(
 }
 
 /** One test button for each configured channel. */
-function testSection(visit: PageContext, { id, approval_channel, secondary_approval_channel }: IdentityAnswer): Markup {
+function testSection(
+  context: PageContext,
+  { id, approval_channel, secondary_approval_channel }: IdentityAnswer,
+): Markup {
   const channels = [
     ["primary", approval_channel],
     ["secondary", secondary_approval_channel],
@@ -132,7 +141,7 @@ function testSection(visit: PageContext, { id, approval_channel, secondary_appro
 ${set.length === 0 && html`<p>Set an approval channel first.</p>`}
 ${set.map(({ slot, channel }) =>
   form(
-    visit,
+    context,
     { action: `/identities/${id}/test` },
     html`<input type="hidden" name="channel" value="${slot}">`,
     button(html`Send a test to <bdi>${channelInWords(channel)}</bdi>`),
@@ -141,7 +150,7 @@ ${set.map(({ slot, channel }) =>
 `;
 }
 
-const switching = (visit: PageContext, { id, status }: IdentityAnswer): Markup => {
+const switching = (context: PageContext, { id, status }: IdentityAnswer): Markup => {
   const [to, label, text] =
     status === "active"
       ? ([
@@ -151,7 +160,7 @@ const switching = (visit: PageContext, { id, status }: IdentityAnswer): Markup =
         ] as const)
       : (["active", "Enable", "Held mail is then filed, and waiting drafts can be sent."] as const);
   return html`<section aria-labelledby="state"><h2 id="state">${label} or delete</h2><p>${text}</p>
-${form(visit, { action: `/identities/${id}/status` }, html`<input type="hidden" name="status" value="${to}">`, button(`${label} this identity`))}
+${form(context, { action: `/identities/${id}/status` }, html`<input type="hidden" name="status" value="${to}">`, button(`${label} this identity`))}
 <p><a class="press" href="/identities/${id}/delete">Delete this identity…</a></p></section>
 `;
 };

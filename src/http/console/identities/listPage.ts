@@ -15,14 +15,14 @@ import {
 const pageLength = 50;
 
 /** All identities with their approvers and problems; and the next steps, while the setup is incomplete. */
-export async function identityList(visit: PageContext): Promise<ConsoleAnswer> {
-  const cursor = visit.query.get("cursor");
+export async function identityList(context: PageContext): Promise<ConsoleAnswer> {
+  const cursor = context.query.get("cursor");
   const [identities, surroundings] = await Promise.all([
-    visit.ask("GET /v1/identities", { query: { limit: pageLength, cursor } }),
-    readWorkspaceContext(visit),
+    context.ask("GET /v1/identities", { query: { limit: pageLength, cursor } }),
+    readWorkspaceContext(context),
   ]);
-  const mayWrite = visit.may("write:identities");
-  const todo = mayWrite && cursor === null ? await todoOf(visit, identities.data, surroundings) : undefined;
+  const mayWrite = context.may("write:identities");
+  const todo = mayWrite && cursor === null ? await todoOf(context, identities.data, surroundings) : undefined;
   const main = html`<h1>Identities</h1>
 <p>An identity is an address that receives mail and that the agent answers from, once a person has approved the answer.</p>
 ${todo && checklist(todo)}
@@ -53,12 +53,12 @@ export const marks = (identity: IdentityAnswer, around: ReturnType<typeof identi
   )}</ul>`;
 
 async function todoOf(
-  visit: PageContext,
+  context: PageContext,
   identities: readonly IdentityAnswer[],
   { domains, notified }: WorkspaceContext,
 ) {
-  const keys = visit.may("read:keys")
-    ? (await visit.ask("GET /v1/api-keys", { query: { limit: 1 } })).total
+  const keys = context.may("read:keys")
+    ? (await context.ask("GET /v1/api-keys", { query: { limit: 1 } })).total
     : undefined;
   const own = domains.filter(({ sandbox }) => !sandbox);
   const hasChannel = ({ approval_channel }: IdentityAnswer) => approval_channel !== null;

@@ -18,34 +18,34 @@ export const identityPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /identities", identityList),
   consolePage("GET /identities/new", newForm, sensitive),
   consoleForm("POST /identities/new", create, { ...sensitive, once: true }),
-  consolePage("GET /identities/:id", (visit) => identityPage(deps, visit)),
-  consoleForm("POST /identities/:id", async (visit) =>
-    visit.form.get("do") === "preview"
-      ? preview(deps, visit)
-      : change(visit, "mail", (again) => identityPage(deps, visit, { again })),
+  consolePage("GET /identities/:id", (context) => identityPage(deps, context)),
+  consoleForm("POST /identities/:id", async (context) =>
+    context.form.get("do") === "preview"
+      ? preview(deps, context)
+      : change(context, "mail", (again) => identityPage(deps, context, { again })),
   ),
   consolePage("GET /identities/:id/approval", onlyIfMayWrite(approvalPage), sensitive),
   consoleForm(
     "POST /identities/:id/approval",
-    (visit) => change(visit, "approval", (again) => approvalPage(visit, again)),
+    (context) => change(context, "approval", (again) => approvalPage(context, again)),
     sensitive,
   ),
   consoleForm("POST /identities/:id/status", setStatus),
   consolePage("GET /identities/:id/delete", onlyIfMayWrite(deletePage), sensitive),
   consoleForm("POST /identities/:id/delete", remove, sensitive),
   consoleForm("POST /identities/:id/test", sendTest),
-  consolePage("GET /identities/:id/tests/:task_id", (visit) => testPage(deps, visit)),
+  consolePage("GET /identities/:id/tests/:task_id", (context) => testPage(deps, context)),
 ];
 
 const sensitive = { sensitive: true } as const;
 
 /** Shows a form only to people who may submit it. */
 function onlyIfMayWrite(
-  page: (visit: PageContext) => Promise<ConsoleAnswer>,
-): (visit: PageContext) => Promise<ConsoleAnswer> {
-  return async (visit) => {
-    requireMayWrite(visit);
-    return page(visit);
+  page: (context: PageContext) => Promise<ConsoleAnswer>,
+): (context: PageContext) => Promise<ConsoleAnswer> {
+  return async (context) => {
+    requireMayWrite(context);
+    return page(context);
   };
 }
 
@@ -57,79 +57,79 @@ function requireMayWrite({ may, principal }: PageContext): void {
   );
 }
 
-async function newForm(visit: PageContext): Promise<ConsoleAnswer> {
-  requireMayWrite(visit);
-  return newPage(visit, { form: emptyForm() }, await readWorkspaceContext(visit));
+async function newForm(context: PageContext): Promise<ConsoleAnswer> {
+  requireMayWrite(context);
+  return newPage(context, { form: emptyForm() }, await readWorkspaceContext(context));
 }
 
-async function create(visit: PageContext): Promise<ConsoleAnswer> {
-  requireMayWrite(visit);
+async function create(context: PageContext): Promise<ConsoleAnswer> {
+  requireMayWrite(context);
   let id = "";
-  const refused = await visit.attempt(async () => {
-    ({ id } = await visit.ask("POST /v1/identities", { body: bodyOf(visit.form, "new") }));
+  const refused = await context.attempt(async () => {
+    ({ id } = await context.ask("POST /v1/identities", { body: bodyOf(context.form, "new") }));
   });
   if (!refused) return seeOther(`/identities/${id}`, "created");
   // A corrected form is a new request, with its own id.
-  const form = new URLSearchParams(visit.form);
+  const form = new URLSearchParams(context.form);
   form.set("once", randomUUID());
-  return newPage(visit, { form, refused }, await readWorkspaceContext(visit));
+  return newPage(context, { form, refused }, await readWorkspaceContext(context));
 }
 
 /** Sends the changed fields. If another person changed them meanwhile, the form shows that instead of overwriting it. */
 async function change(
-  visit: PageContext,
+  context: PageContext,
   part: FormPart,
   showAgain: (again: RefusedForm) => Promise<ConsoleAnswer>,
 ): Promise<ConsoleAnswer> {
-  requireMayWrite(visit);
-  const identity = await identityOf(visit);
+  requireMayWrite(context);
+  const identity = await identityOf(context);
   const now = baseOf(identity, part);
-  const base = readBase(visit.form) ?? now;
-  const changes = changesOf(visit.form, base, part);
+  const base = readBase(context.form) ?? now;
+  const changes = changesOf(context.form, base, part);
   const path = `/identities/${identity.id}`;
   const touched = Object.keys(changes);
-  const again = () => mergedForm(identity, part, { typed: visit.form, touched });
+  const again = () => mergedForm(identity, part, { typed: context.form, touched });
   const conflicts = conflictsOf(changes, base, now);
   if (conflicts.length > 0) return showAgain({ form: again(), conflicts });
   if (touched.length === 0) return seeOther(path, "saved");
   const call = { params: { identity_id: identity.id }, body: changes };
-  const refused = await visit.attempt(() => visit.ask("PATCH /v1/identities/:identity_id", call));
+  const refused = await context.attempt(() => context.ask("PATCH /v1/identities/:identity_id", call));
   return refused ? showAgain({ form: again(), refused }) : seeOther(path, "saved");
 }
 
 /** Shows the sanitised signature without saving it. */
-async function preview(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  requireMayWrite(visit);
+async function preview(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  requireMayWrite(context);
   let made: Awaited<ReturnType<typeof signaturePreview>> | undefined;
-  const refused = await visit.attempt(async () => {
-    made = await signaturePreview(deps, visit.principal.workspaceId, visit.form.get("signature_html") ?? "");
+  const refused = await context.attempt(async () => {
+    made = await signaturePreview(deps, context.principal.workspaceId, context.form.get("signature_html") ?? "");
   });
-  const identity = await identityOf(visit);
-  const touched = Object.keys(changesOf(visit.form, readBase(visit.form) ?? baseOf(identity, "mail"), "mail"));
-  const form = mergedForm(identity, "mail", { typed: visit.form, touched });
+  const identity = await identityOf(context);
+  const touched = Object.keys(changesOf(context.form, readBase(context.form) ?? baseOf(identity, "mail"), "mail"));
+  const form = mergedForm(identity, "mail", { typed: context.form, touched });
   const again = { form, ...(refused && { refused }) };
-  return identityPage(deps, visit, { again, ...(made && { preview: made }) });
+  return identityPage(deps, context, { again, ...(made && { preview: made }) });
 }
 
-async function setStatus(visit: PageContext): Promise<ConsoleAnswer> {
-  const { id = "" } = visit.params;
-  const status = visit.form.get("status");
-  await visit.ask("PATCH /v1/identities/:identity_id", { params: { identity_id: id }, body: { status } });
+async function setStatus(context: PageContext): Promise<ConsoleAnswer> {
+  const { id = "" } = context.params;
+  const status = context.form.get("status");
+  await context.ask("PATCH /v1/identities/:identity_id", { params: { identity_id: id }, body: { status } });
   return seeOther(`/identities/${id}`, status === "active" ? "identityEnabled" : "identityDisabled");
 }
 
-async function remove(visit: PageContext): Promise<ConsoleAnswer> {
-  const { id = "" } = visit.params;
-  const refused = await visit.attempt(() =>
-    visit.ask("DELETE /v1/identities/:identity_id", { params: { identity_id: id } }),
+async function remove(context: PageContext): Promise<ConsoleAnswer> {
+  const { id = "" } = context.params;
+  const refused = await context.attempt(() =>
+    context.ask("DELETE /v1/identities/:identity_id", { params: { identity_id: id } }),
   );
-  return refused ? deletePage(visit, refused) : seeOther("/identities", "deleted");
+  return refused ? deletePage(context, refused) : seeOther("/identities", "deleted");
 }
 
-async function sendTest(visit: PageContext): Promise<ConsoleAnswer> {
-  const { id = "" } = visit.params;
-  const channel = visit.form.get("channel") === "secondary" ? "secondary" : "primary";
-  const { task_id } = await visit.ask("POST /v1/identities/:id/test-notification", {
+async function sendTest(context: PageContext): Promise<ConsoleAnswer> {
+  const { id = "" } = context.params;
+  const channel = context.form.get("channel") === "secondary" ? "secondary" : "primary";
+  const { task_id } = await context.ask("POST /v1/identities/:id/test-notification", {
     params: { id },
     body: { channel },
   });

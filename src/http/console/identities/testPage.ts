@@ -16,14 +16,14 @@ type Task = Answers["GET /v1/tasks/:task_id"];
 /** The outcome of a test notification; the page refreshes itself while it is being sent. */
 export async function testPage(
   { channelTests }: Pick<ConsoleDependencies, "channelTests">,
-  visit: PageContext,
+  context: PageContext,
 ): Promise<ConsoleAnswer> {
-  const identity = await identityOf(visit);
-  const { task_id = "" } = visit.params;
+  const identity = await identityOf(context);
+  const { task_id = "" } = context.params;
   // Refuse tests of other identities, and test mails: this page's sentences do not apply to them.
   const { state: test } = await channelTests.load(isUuid(task_id) ? task_id.toLowerCase() : "");
   if (test.identityId !== identity.id) throw new Rejected("not_found", "no such test");
-  const task = await visit.ask("GET /v1/tasks/:task_id", { params: { task_id } });
+  const task = await context.ask("GET /v1/tasks/:task_id", { params: { task_id } });
   const path = `/identities/${identity.id}`;
   const here = `${path}/tests/${encodeURIComponent(task_id)}`;
   const { title, tone, says } = outcomeOf(task);
@@ -31,10 +31,10 @@ export async function testPage(
   const main = html`<p><a class="press" href="${path}"><bdi>${shortLine(identity.email_address, 254)}</bdi></a></p>
 <div id="result" class="card outcome ${tone}"${moves && html` hx-get="${here}" hx-trigger="every 2s" hx-select="#result" hx-target="#result" hx-swap="outerHTML"`}><h1>${title}</h1>
 <p role="status">${says}</p>
-<p class="meta">Requested ${when(visit, task.created_at)}${task.finished_at !== null && html`, ended ${when(visit, task.finished_at)}`}.</p>
+<p class="meta">Requested ${when(context, task.created_at)}${task.finished_at !== null && html`, ended ${when(context, task.finished_at)}`}.</p>
 ${moves && html`<p><a class="press" href="${here}">Look again</a></p>`}</div>
 <p><a class="press" href="${path}/approval">Change the channel</a></p>
-${form(visit, { action: `${path}/test` }, html`<input type="hidden" name="channel" value="${visit.query.get("channel") === "secondary" ? "secondary" : "primary"}">`, button("Send another test"))}`;
+${form(context, { action: `${path}/test` }, html`<input type="hidden" name="channel" value="${context.query.get("channel") === "secondary" ? "secondary" : "primary"}">`, button("Send another test"))}`;
   return shown({ title, main });
 }
 

@@ -22,13 +22,13 @@ export type WorkspaceContext = {
 const newest = 20;
 
 /** Reads this data from the routes. With `identityId`, only drafts of that identity are searched for a notification state. */
-export async function readWorkspaceContext(visit: PageContext, identityId?: string): Promise<WorkspaceContext> {
+export async function readWorkspaceContext(context: PageContext, identityId?: string): Promise<WorkspaceContext> {
   const [domains, assistants, workspace, drafts] = await Promise.all([
-    visit.may("read:domains") ? visit.ask("GET /v1/domains", { query: { limit: 100 } }) : none,
-    visit.may("read:assistants") ? visit.ask("GET /v1/assistants", { query: { limit: 100 } }) : none,
-    visit.may("read:workspace") ? visit.ask("GET /v1/workspaces/me") : undefined,
-    visit.may("read:threads")
-      ? visit.ask("GET /v1/drafts", { query: { limit: newest, identity_id: identityId } })
+    context.may("read:domains") ? context.ask("GET /v1/domains", { query: { limit: 100 } }) : none,
+    context.may("read:assistants") ? context.ask("GET /v1/assistants", { query: { limit: 100 } }) : none,
+    context.may("read:workspace") ? context.ask("GET /v1/workspaces/me") : undefined,
+    context.may("read:threads")
+      ? context.ask("GET /v1/drafts", { query: { limit: newest, identity_id: identityId } })
       : none,
   ]);
   const notified = new Map<string, NonNullable<IdentityContext["notified"]>>();

@@ -1,6 +1,6 @@
 import { type ChangeMarks, changeMarks, type Topic } from "#projections/changeMarks.ts";
 import type { Reads } from "#projections/reads.ts";
-import { createTail, type Tail } from "../../framework/tail.ts";
+import { createTail, type Tail } from "../../framework/longPolling.ts";
 
 /** Notifies open pages of a workspace of changes, once the read models have them. */
 export const createChangeTail = (deps: { reads: Reads; checkpoint: () => Promise<number> }): Tail<ChangeMarks> =>

@@ -12,30 +12,34 @@ import { changePage, invitePage, mayChange, membersPage, ownMembership, type Sho
 const overview = "/settings/members";
 
 export const memberPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /settings/members", (visit) => everybody(deps, visit)),
+  consolePage("GET /settings/members", (context) => everybody(deps, context)),
 
-  consolePage("GET /settings/members/invite", async (visit) => inviting(visit), { sensitive: true }),
+  consolePage("GET /settings/members/invite", async (context) => inviting(context), { sensitive: true }),
   consoleForm(
     "POST /settings/members/invite",
-    async (visit) => {
-      const refused = await visit.attempt(() =>
-        visit.ask("POST /v1/members", { body: said(visit, ["email", "role"]) }),
+    async (context) => {
+      const refused = await context.attempt(() =>
+        context.ask("POST /v1/members", { body: said(context, ["email", "role"]) }),
       );
-      return refused ? inviting(visit, refused) : seeOther(overview, "invited");
+      return refused ? inviting(context, refused) : seeOther(overview, "invited");
     },
     { sensitive: true, once: true },
   ),
 
-  consoleForm("POST /settings/members/leave", (visit) => leave(deps, visit), { sensitive: true }),
+  consoleForm("POST /settings/members/leave", (context) => leave(deps, context), { sensitive: true }),
 
-  consolePage("GET /settings/members/:id", async (visit) => changing(visit), { sensitive: true }),
-  change("role", (visit) => visit.ask("PATCH /v1/members/:id", { params: visit.params, body: said(visit, ["role"]) }), {
-    notice: "memberChanged",
-  }),
-  change("resend", (visit) => visit.ask("POST /v1/members/:id/resend", { params: visit.params }), {
+  consolePage("GET /settings/members/:id", async (context) => changing(context), { sensitive: true }),
+  change(
+    "role",
+    (context) => context.ask("PATCH /v1/members/:id", { params: context.params, body: said(context, ["role"]) }),
+    {
+      notice: "memberChanged",
+    },
+  ),
+  change("resend", (context) => context.ask("POST /v1/members/:id/resend", { params: context.params }), {
     notice: "invited",
   }),
-  change("remove", (visit) => visit.ask("DELETE /v1/members/:id", { params: visit.params }), {
+  change("remove", (context) => context.ask("DELETE /v1/members/:id", { params: context.params }), {
     notice: "memberRemoved",
   }),
 ];
@@ -43,14 +47,14 @@ export const memberPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
 /** A form about one member; if it is refused, the member's page shows why. */
 function change(
   what: "role" | "resend" | "remove",
-  does: (visit: PageContext) => Promise<unknown>,
+  does: (context: PageContext) => Promise<unknown>,
   { notice }: { notice: Notice },
 ): ConsoleRoute {
   return consoleForm(
     `POST /settings/members/:id/${what}`,
-    async (visit) => {
-      const refused = await visit.attempt(() => does(visit));
-      return refused ? changing(visit, refused) : seeOther(overview, notice);
+    async (context) => {
+      const refused = await context.attempt(() => does(context));
+      return refused ? changing(context, refused) : seeOther(overview, notice);
     },
     { sensitive: true },
   );
@@ -61,51 +65,51 @@ const said = ({ form }: PageContext, names: readonly string[]): Record<string, s
 
 async function everybody(
   { clock }: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   refused?: PageRefusal,
 ): Promise<ConsoleAnswer> {
   const page = { title: "Members", ...(refused ? { status: refused.status } : {}) };
-  if (!visit.may("read:members")) return shown({ ...page, main: ownMembership(visit, refused) });
+  if (!context.may("read:members")) return shown({ ...page, main: ownMembership(context, refused) });
   const now = clock.now().toISOString();
-  return shown({ ...page, main: membersPage(visit, { members: await allMembers(visit), now, refused }) });
+  return shown({ ...page, main: membersPage(context, { members: await allMembers(context), now, refused }) });
 }
 
-function inviting(visit: PageContext, refused?: PageRefusal): ConsoleAnswer {
-  if (!visit.may("write:members")) throw notYours();
-  const main = invitePage(visit, { given: visit.form, refused, once: randomUUID() });
+function inviting(context: PageContext, refused?: PageRefusal): ConsoleAnswer {
+  if (!context.may("write:members")) throw notYours();
+  const main = invitePage(context, { given: context.form, refused, once: randomUUID() });
   return shown({ title: "Invite somebody", main, ...(refused ? { status: refused.status } : {}) });
 }
 
-async function changing(visit: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
+async function changing(context: PageContext, refused?: PageRefusal): Promise<ConsoleAnswer> {
   if (refused?.code === "not_found") throw noSuchMember();
-  if (!visit.may("write:members")) throw notYours();
-  const member = (await allMembers(visit)).find(({ id }) => id === visit.params.id);
+  if (!context.may("write:members")) throw notYours();
+  const member = (await allMembers(context)).find(({ id }) => id === context.params.id);
   if (!member) throw noSuchMember();
-  if (!mayChange(visit, member)) throw notYours();
-  const main = changePage(visit, { member, refused });
+  if (!mayChange(context, member)) throw notYours();
+  const main = changePage(context, { member, refused });
   return shown({ title: "Change a member", main, ...(refused ? { status: refused.status } : {}) });
 }
 
 /** Lets any member leave the workspace. No route is called, because it needs no scope. */
-async function leave(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const { principal, request } = visit;
+async function leave(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const { principal, request } = context;
   const { workspaceId, memberId: id } = principal;
   const { cause } = callerFrom(principal, { request, callId: randomUUID() });
-  const refused = await visit.attempt(async () => {
+  const refused = await context.attempt(async () => {
     const { position, endedSessions } = await removeMember(deps, { workspaceId, memberId: id }, cause);
     const others = endedSessions.filter((session) => session !== principal.id);
     await requireDrained(deps.revocation, others, { id, exclude: cause.correlationId });
     await deps.readAfter(position, id, ["members"]);
   });
-  return refused ? everybody(deps, visit, refused) : seeOther("/workspaces");
+  return refused ? everybody(deps, context, refused) : seeOther("/workspaces");
 }
 
 /** All members; a workspace has at most 200. */
-async function allMembers(visit: PageContext): Promise<ShownMember[]> {
+async function allMembers(context: PageContext): Promise<ShownMember[]> {
   const members: ShownMember[] = [];
   let cursor: string | null | undefined;
   do {
-    const page = await visit.ask("GET /v1/members", { query: { limit: 100, cursor } });
+    const page = await context.ask("GET /v1/members", { query: { limit: 100, cursor } });
     members.push(...page.data);
     cursor = page.next_cursor;
   } while (cursor);

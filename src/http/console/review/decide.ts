@@ -24,7 +24,7 @@ export const queryAfterDecision = ({ form }: PageContext): ReviewQuery => ({
  */
 export async function decide(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   {
     work,
     ...typed
@@ -34,15 +34,15 @@ export async function decide(
     changes?: string;
   },
 ): Promise<ConsoleAnswer> {
-  const id = visit.params.id ?? "";
-  const version = versionOf(visit);
-  if (version === undefined) return seeOther(reviewPath({ ...queryAfterDecision(visit), draft: id }));
-  const refused = await visit.attempt(() => work({ params: { id }, ifMatch: version }));
-  if (!refused || (await isOwnDecision(deps, visit, refused)))
-    return seeOther(reviewPath({ ...queryAfterDecision(visit), decided: id }));
-  if (refused.code === "not_found") return reviewPage(deps, visit, { place: { draft: id } });
+  const id = context.params.id ?? "";
+  const version = versionOf(context);
+  if (version === undefined) return seeOther(reviewPath({ ...queryAfterDecision(context), draft: id }));
+  const refused = await context.attempt(() => work({ params: { id }, ifMatch: version }));
+  if (!refused || (await isOwnDecision(deps, context, refused)))
+    return seeOther(reviewPath({ ...queryAfterDecision(context), decided: id }));
+  if (refused.code === "not_found") return reviewPage(deps, context, { place: { draft: id } });
   const notDone = { sentence: sentenceOf(refused), ...typed, status: refused.status, since: version };
-  return reviewPage(deps, visit, { place: { ...queryAfterDecision(visit), draft: id }, notDone });
+  return reviewPage(deps, context, { place: { ...queryAfterDecision(context), draft: id }, notDone });
 }
 
 /** True if this person's own earlier click of the same button has decided. */

@@ -18,43 +18,43 @@ export type DecidedDraft = {
 };
 
 /** Describes the decision by the draft's current state, so that it stays true when the page is reloaded. */
-export function decidedNotice(visit: PageContext, decided: DecidedDraft | undefined, place: ReviewQuery): Markup {
+export function decidedNotice(context: PageContext, decided: DecidedDraft | undefined, place: ReviewQuery): Markup {
   if (!decided) return html`<div id="decided"></div>`;
   const { row, undoUntil, now } = decided;
-  return html`<div id="decided" class="notice"><p data-announce>${sentence(visit, decided)} <a href="/drafts/${row.id}">See its history</a></p>
+  return html`<div id="decided" class="notice"><p data-announce>${sentence(context, decided)} <a href="/drafts/${row.id}">See its history</a></p>
 ${
   undoUntil !== null &&
   html`<div data-until="${undoUntil}" data-seconds="${secondsTo(undoUntil, now)}">${form(
-    visit,
+    context,
     { action: `/review/${row.id}/undo`, className: "inline" },
     reviewQueryFields(place),
     button("Undo", { id: "undo" }),
   )} <span class="meta">within <span data-left>${secondsTo(undoUntil, now)}</span> seconds</span></div>`
-}${row.status === "pending" && isMine(visit, row) && form(visit, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}${
-  isOwnRequest(visit, row) &&
+}${row.status === "pending" && isMine(context, row) && form(context, { action: `/review/${row.id}/undo`, className: "inline" }, button("Undo", { id: "undo" }))}${
+  isOwnRequest(context, row) &&
   form(
-    visit,
+    context,
     { action: `/review/${row.id}/withdraw-changes-request`, className: "inline" },
     button("Withdraw the request", { id: "undo" }),
   )
 }</div>`;
 }
 
-const isOwnRequest = (visit: PageContext, { status, changes_requested: request }: DecidedDraft["row"]): boolean =>
+const isOwnRequest = (context: PageContext, { status, changes_requested: request }: DecidedDraft["row"]): boolean =>
   status === "pending" &&
   request?.state === "open" &&
   request.by.kind === "session" &&
-  request.by.id === visit.principal.user.id;
+  request.by.id === context.principal.user.id;
 
 const secondsTo = (iso: string, now: Date): number => Math.max(0, Math.ceil((Date.parse(iso) - now.getTime()) / 1000));
 
-const isMine = (visit: PageContext, { approvals_given: given }: DecidedDraft["row"]): boolean =>
-  given.some(({ by }) => by.kind === "session" && by.id === visit.principal.user.id);
+const isMine = (context: PageContext, { approvals_given: given }: DecidedDraft["row"]): boolean =>
+  given.some(({ by }) => by.kind === "session" && by.id === context.principal.user.id);
 
-function sentence(visit: PageContext, decided: DecidedDraft): Markup {
+function sentence(context: PageContext, decided: DecidedDraft): Markup {
   const { row } = decided;
   const what = html`<bdi lang="">${shortLine(decided.subject, 100) || "(no subject)"}</bdi>`;
-  const who = whoOf(visit, row);
+  const who = whoOf(context, row);
   switch (row.status) {
     case "approved":
       return approvedSentence(decided, who, what);
@@ -71,7 +71,7 @@ function sentence(visit: PageContext, decided: DecidedDraft): Markup {
     default:
       if (row.changes_requested?.state === "open")
         return html`The agent is asked for changes to ${what}. Its next version will be here.`;
-      return isMine(visit, row)
+      return isMine(context, row)
         ? html`Your approval of ${what} counts: ${row.approvals_given.length} of ${row.approvals_required_now} approvals given.`
         : html`${what} waits for a decision again.`;
   }
@@ -85,8 +85,8 @@ function approvedSentence({ row, to, undoUntil }: DecidedDraft, who: Markup, wha
     : html`${who} approved ${what}.`;
 }
 
-function whoOf(visit: PageContext, { decided_by: by }: DecidedDraft["row"]): Markup {
-  if (by?.kind === "session" && by.id === visit.principal.user.id) return html`You`;
+function whoOf(context: PageContext, { decided_by: by }: DecidedDraft["row"]): Markup {
+  if (by?.kind === "session" && by.id === context.principal.user.id) return html`You`;
   return html`<bdi>${shortLine(by?.name ?? by?.id ?? "Nobody", 100)}</bdi>`;
 }
 

@@ -21,13 +21,13 @@ type Decision = {
  * The forms for deciding about a pending draft, always in view. Each names the version and content hash shown, and can decide only about
  * that version. Above them: what happened since the page was loaded.
  */
-export function decisionBar(visit: PageContext, decision: Decision): Markup {
+export function decisionBar(context: PageContext, decision: Decision): Markup {
   const { chosen, options } = decision;
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" class="unseen" tabindex="-1">Your decision</h2>
-${changesSinceLoaded(visit, chosen.view)}
-${viewersPart(visit, chosen.view.draftId, chosen.looking)}
-<div class="bar">${visit.may("decide:drafts") ? choices(visit, decision) : html`<p>Your role in this workspace does not allow you to decide about drafts.</p>`}
+${changesSinceLoaded(context, chosen.view)}
+${viewersPart(context, chosen.view.draftId, chosen.looking)}
+<div class="bar">${context.may("decide:drafts") ? choices(context, decision) : html`<p>Your role in this workspace does not allow you to decide about drafts.</p>`}
 ${neighbourLinks(options)}</div>
 </section>`;
 }
@@ -43,40 +43,40 @@ export function neighbourLinks({ neighbours, place }: SelectedDraftOptions): Mar
 ${link(next, "j", "Skip")}</nav>`;
 }
 
-function choices(visit: PageContext, decision: Decision): Markup {
+function choices(context: PageContext, decision: Decision): Markup {
   const { chosen, options } = decision;
   const edit = editPath(chosen.view.draftId, options.place, options.neighbours.next);
   const isWaiting = chosen.view.changesRequested !== null;
-  return html`${isWaiting ? chosen.votes.askedForChanges && withdrawForm(visit, decision) : approveForm(visit, decision)}
+  return html`${isWaiting ? chosen.votes.askedForChanges && withdrawForm(context, decision) : approveForm(context, decision)}
 <a class="button" data-key="e" href="${edit}">Edit</a>
-${!isWaiting && changesForm(visit, decision)}
-${rejectForm(visit, decision)}`;
+${!isWaiting && changesForm(context, decision)}
+${rejectForm(context, decision)}`;
 }
 
-const approveForm = (visit: PageContext, decision: Decision): Markup => {
+const approveForm = (context: PageContext, decision: Decision): Markup => {
   const { chosen, card, needsConfirmation } = decision;
   const { draftId } = chosen.view;
   return chosen.votes.isMine
     ? form(
-        visit,
+        context,
         { action: `/review/${draftId}/undo` },
         html`<p>You have approved this version. Other approvers have to approve it too.</p>`,
         hidden(decision),
         button("Undo your approval", { id: "approve" }),
       )
     : form(
-        visit,
+        context,
         { action: `/review/${draftId}/approve`, className: "approve" },
         hidden(decision),
         html`<button class="button approve" id="approve" data-key="a"${!needsConfirmation && html` data-at-once`}>${card.approve}</button>`,
       );
 };
 
-function changesForm(visit: PageContext, decision: Decision): Markup {
+function changesForm(context: PageContext, decision: Decision): Markup {
   const typed = decision.options.notDone?.changes;
   return html`<details class="changes"${typed !== undefined && html` open`}><summary class="button" data-key="c">Ask for changes</summary>
 ${form(
-  visit,
+  context,
   { action: `/review/${decision.chosen.view.draftId}/request-changes`, className: "changes" },
   hidden(decision),
   area({
@@ -93,21 +93,21 @@ ${form(
 )}</details>`;
 }
 
-const withdrawForm = (visit: PageContext, decision: Decision): Markup =>
+const withdrawForm = (context: PageContext, decision: Decision): Markup =>
   form(
-    visit,
+    context,
     { action: `/review/${decision.chosen.view.draftId}/withdraw-changes-request` },
     hidden(decision),
     button("Withdraw the request", { id: "approve" }),
   );
 
-function rejectForm(visit: PageContext, decision: Decision): Markup {
+function rejectForm(context: PageContext, decision: Decision): Markup {
   const { chosen, options } = decision;
   const { reasons } = chosen;
   const typed = options.notDone?.reason;
   return html`<details class="reject"${typed && html` open`}><summary class="button reject" data-key="r">Reject</summary>
 ${form(
-  visit,
+  context,
   { action: `/review/${chosen.view.draftId}/reject`, className: "reject" },
   hidden(decision),
   reasons.length > 0 &&
@@ -133,11 +133,11 @@ ${form(
 }
 
 /** The form that asks the approvers of the draft's channel again. */
-export const remindForm = (visit: PageContext, decision: Decision): Markup | false =>
-  visit.may("decide:drafts") &&
-  visit.may("write:drafts") &&
+export const remindForm = (context: PageContext, decision: Decision): Markup | false =>
+  context.may("decide:drafts") &&
+  context.may("write:drafts") &&
   form(
-    visit,
+    context,
     { action: `/review/${decision.chosen.view.draftId}/ask-again`, className: "inline" },
     hidden(decision),
     button("Remind approvers", { kind: "quiet" }),

@@ -24,7 +24,11 @@ export type EditOptions = {
 };
 
 /** The form to edit a draft's text, next to the message it answers. Works without script. */
-export function editMain(visit: PageContext, view: CardedView, { place, next, written, notDone }: EditOptions): Markup {
+export function editMain(
+  context: PageContext,
+  view: CardedView,
+  { place, next, written, notDone }: EditOptions,
+): Markup {
   const { card, content, version, draftId } = view;
   const text = written?.text ?? content.body_text;
   const bodyHtml = written?.html ?? content.body_html ?? "";
@@ -35,7 +39,7 @@ ${notDone && html`<div class="card alert" role="alert"><p><strong>Nothing was sa
 ${notDone?.isChanged && html`${card.changes && changesSection(card.changes)}${letterSection(card.letter, `Version ${version}, changed by another member`)}`}
 <div class="sides"><section aria-labelledby="edit-title"><h2 id="edit-title">${notDone?.isChanged ? "Your text" : "The draft"}</h2>
 ${form(
-  visit,
+  context,
   { action: `/review/${draftId}/edit` },
   html`<input type="hidden" name="version" value="${version}">${reviewQueryFields(place, next)}`,
   area({

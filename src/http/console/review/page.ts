@@ -31,20 +31,20 @@ export type ReviewPageOptions = {
 /** The pending drafts, most urgent first, and one of them next to the list. */
 export async function reviewPage(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   { place, notDone }: ReviewPageOptions,
 ): Promise<ConsoleAnswer> {
-  requireScope(visit.principal, "read:threads");
-  const { workspaceId } = visit.principal;
+  requireScope(context.principal, "read:threads");
+  const { workspaceId } = context.principal;
   const now = deps.clock.now();
   const chosenOf = async (draftId: string | undefined) =>
-    draftId === undefined ? undefined : chosenDraft(deps, visit, { draftId, since: notDone?.since });
+    draftId === undefined ? undefined : chosenDraft(deps, context, { draftId, since: notDone?.since });
   const [waiting, identities, named, decided, pause] = await Promise.all([
     reviewQueue(deps.reads, workspaceId, { ...queryOf(place, now), limit: listed }),
     waitingByIdentity(deps.reads, workspaceId),
     chosenOf(place.draft),
-    place.decided === undefined ? undefined : decidedDraft(deps, visit, place.decided),
-    pauseOf(visit),
+    place.decided === undefined ? undefined : decidedDraft(deps, context, place.decided),
+    pauseOf(context),
   ]);
   const queue = { drafts: waiting.data, total: waiting.total, from: waiting.from, identities };
   // After a decision, the next draft may have been decided by another member meanwhile: show the first one that waits.
@@ -53,19 +53,19 @@ export async function reviewPage(
   const current = isPassed ? (first ?? place.draft) : (place.draft ?? first);
   const chosen = current === place.draft ? named : await chosenOf(current);
   const neighbours = neighboursOf(queue, current);
-  const isNew = !chosen && (await isToBeSetUp(visit, queue));
-  const userId = visit.principal.user.id;
-  const refresh = refreshPath(visit, { ...place, draft: current }, chosen);
+  const isNew = !chosen && (await isToBeSetUp(context, queue));
+  const userId = context.principal.user.id;
+  const refresh = refreshPath(context, { ...place, draft: current }, chosen);
   return shown({
     title: titleOf(queue.total, notDone),
     ...(notDone && { status: notDone.status }),
     wide: true,
-    main: html`<div class="review-head"><h1>Review</h1>${pauseSwitch(visit, pause, "/review")}</div>
-${decidedNotice(visit, decided, place)}
+    main: html`<div class="review-head"><h1>Review</h1>${pauseSwitch(context, pause, "/review")}</div>
+${decidedNotice(context, decided, place)}
 <div class="review"><div id="list" class="list-view"><p class="back"><a class="press" href="#chosen">Back to the draft</a></p>
 ${queueFilter(queue, place)}
 ${queueSection({ queue, place, current, now, userId, refresh })}</div>
-${chosen ? selectedDraftSection(visit, chosen, { place, neighbours, notDone }) : nothingWaits(queue, place, { isNew })}</div>
+${chosen ? selectedDraftSection(context, chosen, { place, neighbours, notDone }) : nothingWaits(queue, place, { isNew })}</div>
 ${keysHelp()}`,
   });
 }
@@ -101,17 +101,17 @@ ${isNew && html`<p>Mail needs an address. <a href="/identities">Set one up for y
 }
 
 /** True if the workspace has no identity yet and this person may create one: the page then shows where to begin. */
-async function isToBeSetUp(visit: PageContext, { total }: ListedQueue): Promise<boolean> {
-  if (total > 0 || !visit.may("write:identities")) return false;
-  return (await visit.ask("GET /v1/identities", { query: { limit: 1 } })).total === 0;
+async function isToBeSetUp(context: PageContext, { total }: ListedQueue): Promise<boolean> {
+  if (total > 0 || !context.may("write:identities")) return false;
+  return (await context.ask("GET /v1/identities", { query: { limit: 1 } })).total === 0;
 }
 
 async function chosenDraft(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   { draftId, since }: { draftId: string; since: number | undefined },
 ): Promise<SelectedDraft | undefined> {
-  const { workspaceId, user } = visit.principal;
+  const { workspaceId, user } = context.principal;
   const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
   const [found, row] = await Promise.all([
     signedInView(deps, { workspaceId, draftId, downloadOf, since }),
@@ -137,22 +137,22 @@ async function chosenDraft(
   const [obstacle, looking, reasons] = await Promise.all([
     sendObstacle(deps, draft),
     deps.presence.others({ workspaceId, draftId }, user.id),
-    visit.may("decide:drafts") ? reasonsOf(visit, draft.identityId) : [],
+    context.may("decide:drafts") ? reasonsOf(context, draft.identityId) : [],
   ]);
   return { ...about, votes: { isMine, askedForChanges }, obstacle, looking, reasons };
 }
 
-async function reasonsOf(visit: PageContext, identityId: string): Promise<string[]> {
-  const { data } = await visit.ask("GET /v1/rejection-reasons", { query: { identity_id: identityId } });
+async function reasonsOf(context: PageContext, identityId: string): Promise<string[]> {
+  const { data } = await context.ask("GET /v1/rejection-reasons", { query: { identity_id: identityId } });
   return data.map(({ reason }) => reason);
 }
 
 async function decidedDraft(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   draftId: string,
 ): Promise<DecidedDraft | undefined> {
-  const { workspaceId, user } = visit.principal;
+  const { workspaceId, user } = context.principal;
   const row = await draftById(deps.reads, workspaceId, draftId);
   if (!row) return undefined;
   const now = deps.clock.now();
@@ -164,7 +164,7 @@ async function decidedDraft(
   const subject = thread?.subject ?? "";
   const isMine = row.decided_by?.kind === "session" && row.decided_by.id === user.id;
   const until = row.status === "approved" && isMine && row.undo_until !== null ? new Date(row.undo_until) : null;
-  const undoUntil = until !== null && until > now && visit.may("decide:drafts") ? until.toISOString() : null;
+  const undoUntil = until !== null && until > now && context.may("decide:drafts") ? until.toISOString() : null;
   return { row, subject, to, undoUntil, now };
 }
 
@@ -187,8 +187,8 @@ function neighboursOf({ drafts, total }: ListedQueue, current: string | undefine
 }
 
 /** The pause of the workspace's sending, if any. */
-async function pauseOf(visit: PageContext): Promise<Pause> {
-  const workspace = await visit.workspace();
-  if (!workspace) throw new Error(`the read model has no workspace ${visit.principal.workspaceId}`);
+async function pauseOf(context: PageContext): Promise<Pause> {
+  const workspace = await context.workspace();
+  if (!workspace) throw new Error(`the read model has no workspace ${context.principal.workspaceId}`);
   return pauseIn(workspace);
 }

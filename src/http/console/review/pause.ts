@@ -21,27 +21,27 @@ export const pauseIn = (workspace: {
 });
 
 /** The switch that pauses all sending: everyone sees its state, and people with the right can use it. `back`: the page to return to. */
-export const pauseSwitch = (visit: PageContext, pause: Pause, back: "/review" | "/settings/workspace"): Markup =>
-  pause.paused ? paused(visit, pause, back) : sending(visit, back);
+export const pauseSwitch = (context: PageContext, pause: Pause, back: "/review" | "/settings/workspace"): Markup =>
+  pause.paused ? paused(context, pause, back) : sending(context, back);
 
 const paused = (
-  visit: PageContext,
+  context: PageContext,
   { by, at, reason }: Pause,
   back: string,
 ): Markup => html`<section id="pause" class="pause warnings" aria-labelledby="pause-title">
 <h2 id="pause-title">Sending is paused</h2>
-<p>${by !== null ? html`<bdi>${shortLine(by, 100)}</bdi> paused it` : "It was paused"}${at !== null && html`, ${when(visit, at)}`}.${
+<p>${by !== null ? html`<bdi>${shortLine(by, 100)}</bdi> paused it` : "It was paused"}${at !== null && html`, ${when(context, at)}`}.${
   reason !== null && reason !== "" && html` Why: <span dir="auto" lang="">${reason}</span>`
 }</p>
 <p>Nothing is sent. Drafts that you approve wait, and are sent when sending is resumed, unless a newer message arrives first.</p>
-${visit.may("write:workspace") && form(visit, { action: "/review/resume" }, html`<input type="hidden" name="back" value="${back}">`, button("Resume sending", { kind: "approve" }))}
+${context.may("write:workspace") && form(context, { action: "/review/resume" }, html`<input type="hidden" name="back" value="${back}">`, button("Resume sending", { kind: "approve" }))}
 </section>`;
 
-const sending = (visit: PageContext, back: string): Markup =>
-  visit.may("write:workspace")
+const sending = (context: PageContext, back: string): Markup =>
+  context.may("write:workspace")
     ? html`<details id="pause" class="pause"><summary>Pause all sending</summary>
 ${form(
-  visit,
+  context,
   { action: "/review/pause" },
   html`<input type="hidden" name="back" value="${back}">`,
   field({ name: "pause_reason", label: "Why", hint: "All members of this workspace see it.", maxlength: 200 }),

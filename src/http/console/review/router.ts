@@ -25,62 +25,62 @@ import { viewersPart } from "./viewers.ts";
 
 /** Pages for deciding about drafts, and the switch that pauses all sending. */
 export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /review", (visit) => reviewPage(deps, visit, { place: readReviewQuery(visit.query) })),
-  consoleForm("POST /review/:id/approve", (visit) =>
-    decide(deps, visit, {
+  consolePage("GET /review", (context) => reviewPage(deps, context, { place: readReviewQuery(context.query) })),
+  consoleForm("POST /review/:id/approve", (context) =>
+    decide(deps, context, {
       work: async (call) => {
-        await requireShown(deps, visit, call.ifMatch);
-        return visit.ask("POST /v1/drafts/:id/approve", call);
+        await requireShown(deps, context, call.ifMatch);
+        return context.ask("POST /v1/drafts/:id/approve", call);
       },
     }),
   ),
-  consoleForm("POST /review/:id/reject", (visit) => reject(deps, visit)),
-  consoleForm("POST /review/:id/request-changes", (visit) => requestChanges(deps, visit)),
-  consoleForm("POST /review/:id/withdraw-changes-request", (visit) => withdrawRequest(deps, visit)),
-  consoleForm("POST /review/:id/undo", (visit) => undo(deps, visit)),
-  consoleForm("POST /review/:id/ask-again", (visit) => askAgain(deps, visit)),
-  consolePage("GET /review/:id/edit", async (visit) => editPage(deps, visit)),
-  consoleForm("POST /review/:id/edit", (visit) => edit(deps, visit)),
-  consolePage("GET /review/:id/attachments/:n", (visit) => attachment(deps, visit)),
-  consoleForm("POST /review/:id/looking", (visit) => looking(deps, visit)),
+  consoleForm("POST /review/:id/reject", (context) => reject(deps, context)),
+  consoleForm("POST /review/:id/request-changes", (context) => requestChanges(deps, context)),
+  consoleForm("POST /review/:id/withdraw-changes-request", (context) => withdrawRequest(deps, context)),
+  consoleForm("POST /review/:id/undo", (context) => undo(deps, context)),
+  consoleForm("POST /review/:id/ask-again", (context) => askAgain(deps, context)),
+  consolePage("GET /review/:id/edit", async (context) => editPage(deps, context)),
+  consoleForm("POST /review/:id/edit", (context) => edit(deps, context)),
+  consolePage("GET /review/:id/attachments/:n", (context) => attachment(deps, context)),
+  consoleForm("POST /review/:id/looking", (context) => looking(deps, context)),
   ...sheetPages(deps),
-  consoleForm("POST /review/pause", (visit) => pause(deps, visit, true)),
-  consoleForm("POST /review/resume", (visit) => pause(deps, visit, false)),
+  consoleForm("POST /review/pause", (context) => pause(deps, context, true)),
+  consoleForm("POST /review/resume", (context) => pause(deps, context, false)),
 ];
 
 /** A typed reason takes precedence over one chosen from the list. */
-function reject(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const typed = visit.form.get("reason")?.replace(/\r\n?/g, "\n").trim() ?? "";
-  const reason = typed || visit.form.get("said") || null;
-  return decide(deps, visit, {
+function reject(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const typed = context.form.get("reason")?.replace(/\r\n?/g, "\n").trim() ?? "";
+  const reason = typed || context.form.get("said") || null;
+  return decide(deps, context, {
     work: async ({ params, ifMatch }) => {
-      await requireShown(deps, visit, ifMatch);
-      return visit.ask("POST /v1/drafts/:id/reject", { params, body: { reason } });
+      await requireShown(deps, context, ifMatch);
+      return context.ask("POST /v1/drafts/:id/reject", { params, body: { reason } });
     },
     reason: typed,
   });
 }
 
-function requestChanges(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const text = visit.form.get("wish")?.replace(/\r\n?/g, "\n").trim() ?? "";
-  return decide(deps, visit, {
+function requestChanges(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const text = context.form.get("wish")?.replace(/\r\n?/g, "\n").trim() ?? "";
+  return decide(deps, context, {
     work: async (call) => {
-      await requireShown(deps, visit, call.ifMatch);
-      return visit.ask("POST /v1/drafts/:id/request-changes", { ...call, body: { text } });
+      await requireShown(deps, context, call.ifMatch);
+      return context.ask("POST /v1/drafts/:id/request-changes", { ...call, body: { text } });
     },
     changes: text,
   });
 }
 
-async function withdrawRequest(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const id = visit.params.id ?? "";
-  const place = { ...queryAfterDecision(visit), draft: id };
-  const refused = await visit.attempt(() =>
-    visit.ask("POST /v1/drafts/:id/withdraw-changes-request", { params: { id } }),
+async function withdrawRequest(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const id = context.params.id ?? "";
+  const place = { ...queryAfterDecision(context), draft: id };
+  const refused = await context.attempt(() =>
+    context.ask("POST /v1/drafts/:id/withdraw-changes-request", { params: { id } }),
   );
   if (!refused) return seeOther(reviewPath(place), "request_withdrawn");
   const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
-  return reviewPage(deps, visit, { place, notDone });
+  return reviewPage(deps, context, { place, notDone });
 }
 
 /**
@@ -99,26 +99,26 @@ async function requireShown(
   throw new Rejected("version_mismatch", "this draft changed: review the new version");
 }
 
-async function undo(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const id = visit.params.id ?? "";
-  const place = { ...queryAfterDecision(visit), draft: id };
-  const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id } }));
+async function undo(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const id = context.params.id ?? "";
+  const place = { ...queryAfterDecision(context), draft: id };
+  const refused = await context.attempt(() => context.ask("POST /v1/drafts/:id/undo", { params: { id } }));
   if (!refused) return seeOther(reviewPath(place), "taken_back");
   const notDone = {
     sentence: `It could not be undone: ${refused.message}.`,
     status: refused.status,
     since: undefined,
   };
-  return reviewPage(deps, visit, { place, notDone });
+  return reviewPage(deps, context, { place, notDone });
 }
 
-async function askAgain(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const id = visit.params.id ?? "";
-  const place = { ...queryAfterDecision(visit), draft: id };
-  const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/notify", { params: { id } }));
+async function askAgain(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const id = context.params.id ?? "";
+  const place = { ...queryAfterDecision(context), draft: id };
+  const refused = await context.attempt(() => context.ask("POST /v1/drafts/:id/notify", { params: { id } }));
   if (!refused) return seeOther(reviewPath(place), "asked_again");
   const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
-  return reviewPage(deps, visit, { place, notDone });
+  return reviewPage(deps, context, { place, notDone });
 }
 
 type EditState = {
@@ -126,44 +126,44 @@ type EditState = {
   notDone: { sentence: string; field: string | undefined; isChanged: boolean; status: number };
 };
 
-async function editPage(deps: ConsoleDependencies, visit: PageContext, state?: EditState): Promise<ConsoleAnswer> {
-  requireScope(visit.principal, "decide:drafts");
-  const { workspaceId } = visit.principal;
-  const draftId = visit.params.id ?? "";
-  const since = state?.notDone.isChanged ? versionOf(visit) : undefined;
+async function editPage(deps: ConsoleDependencies, context: PageContext, state?: EditState): Promise<ConsoleAnswer> {
+  requireScope(context.principal, "decide:drafts");
+  const { workspaceId } = context.principal;
+  const draftId = context.params.id ?? "";
+  const since = state?.notDone.isChanged ? versionOf(context) : undefined;
   const downloadOf = (n: number) => `/review/${draftId}/attachments/${n}`;
   const found = isUuid(draftId) ? await signedInView(deps, { workspaceId, draftId, downloadOf, since }) : undefined;
   if (!found) throw noDraft();
-  const given = visit.form.size > 0 ? visit.form : visit.query;
+  const given = context.form.size > 0 ? context.form : context.query;
   const place = readReviewQuery(given);
   // Decided meanwhile: nothing to edit, and the draft's page shows who decided.
   if (found.view.decided !== null) {
     const notDone = { sentence: "Someone else got there first. See below.", status: 409, since: undefined };
-    return reviewPage(deps, visit, { place: { ...place, draft: draftId }, ...(state && { notDone }) });
+    return reviewPage(deps, context, { place: { ...place, draft: draftId }, ...(state && { notDone }) });
   }
-  const main = editMain(visit, found.view, { place, next: nextDraftIn(given), ...state });
+  const main = editMain(context, found.view, { place, next: nextDraftIn(given), ...state });
   return shown({ title: "Edit a draft · Review", main, wide: true, ...(state && { status: state.notDone.status }) });
 }
 
 const noDraft = (): Rejected => new Rejected("not_found", "no such draft");
 
-async function edit(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const { form, params, principal } = visit;
+async function edit(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const { form, params, principal } = context;
   const id = params.id ?? "";
-  const version = versionOf(visit);
+  const version = versionOf(context);
   const written = { text: form.get("text") ?? "", html: form.get("html") ?? "" };
-  const content = version === undefined ? undefined : await visit.attempt(() => requireShown(deps, visit, version));
-  if (version === undefined) return editPage(deps, visit);
+  const content = version === undefined ? undefined : await context.attempt(() => requireShown(deps, context, version));
+  if (version === undefined) return editPage(deps, context);
   const approves = form.get("act") === "approve";
   const refused =
     content ??
-    (await visit.attempt(async () => {
+    (await context.attempt(async () => {
       const found = await signedInView(deps, { workspaceId: principal.workspaceId, draftId: id, downloadOf: String });
       if (!found) throw noDraft();
       const call = { params: { id }, ifMatch: version, body: changesOf(written, found.view.content) };
-      return visit.ask(approves ? "POST /v1/drafts/:id/edit-and-approve" : "PATCH /v1/drafts/:id", call);
+      return context.ask(approves ? "POST /v1/drafts/:id/edit-and-approve" : "PATCH /v1/drafts/:id", call);
     }));
-  const place = queryAfterDecision(visit);
+  const place = queryAfterDecision(context);
   if (!refused)
     return seeOther(
       approves ? reviewPath({ ...place, decided: id }) : reviewPath({ ...place, draft: id }),
@@ -174,7 +174,7 @@ async function edit(deps: ConsoleDependencies, visit: PageContext): Promise<Cons
   const sentence = isChanged
     ? "Another member changed this draft while you were editing. Both texts are below. You can edit yours and save it in place of theirs."
     : sentenceOf(refused);
-  return editPage(deps, visit, {
+  return editPage(deps, context, {
     written,
     notDone: { sentence, field: refused.field, isChanged, status: refused.status },
   });
@@ -194,22 +194,22 @@ async function attachment(deps: ConsoleDependencies, { principal, params }: Page
 }
 
 /** Records that the reader of an open page is viewing the draft, for seconds only. */
-async function looking({ drafts, presence }: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  requireScope(visit.principal, "read:threads");
-  const { workspaceId, user, name } = visit.principal;
-  const draftId = visit.params.id ?? "";
+async function looking({ drafts, presence }: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  requireScope(context.principal, "read:threads");
+  const { workspaceId, user, name } = context.principal;
+  const draftId = context.params.id ?? "";
   const { state } = await drafts.load(isUuid(draftId) ? draftId : "");
   if (!state.exists || state.workspaceId !== workspaceId) throw noDraft();
   const others = await presence.note({ workspaceId, draftId }, { userId: user.id, name });
-  return shown({ title: "Who is looking", main: viewersPart(visit, draftId, others) });
+  return shown({ title: "Who is looking", main: viewersPart(context, draftId, others) });
 }
 
-async function pause(deps: ConsoleDependencies, visit: PageContext, paused: boolean): Promise<ConsoleAnswer> {
-  const why = visit.form.get("pause_reason")?.trim() || null;
-  const back = visit.form.get("back") === "/settings/workspace" ? "/settings/workspace" : "/review";
+async function pause(deps: ConsoleDependencies, context: PageContext, paused: boolean): Promise<ConsoleAnswer> {
+  const why = context.form.get("pause_reason")?.trim() || null;
+  const back = context.form.get("back") === "/settings/workspace" ? "/settings/workspace" : "/review";
   const body = { sending_paused: paused, ...(paused && { sending_paused_reason: why }) };
-  const refused = await visit.attempt(() => visit.ask("PATCH /v1/workspaces/me", { body }));
+  const refused = await context.attempt(() => context.ask("PATCH /v1/workspaces/me", { body }));
   if (!refused) return seeOther(back, paused ? "paused" : "resumed");
   const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
-  return reviewPage(deps, visit, { place: {}, notDone });
+  return reviewPage(deps, context, { place: {}, notDone });
 }

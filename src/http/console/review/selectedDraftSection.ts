@@ -20,7 +20,11 @@ import { obstacleSentences } from "./obstacles.ts";
 import type { SelectedDraft, SelectedDraftOptions } from "./selectedDraft.ts";
 
 /** The selected draft as it happened: the message, the text that would be sent and why; then the decision, which stays in view. */
-export function selectedDraftSection(visit: PageContext, chosen: SelectedDraft, options: SelectedDraftOptions): Markup {
+export function selectedDraftSection(
+  context: PageContext,
+  chosen: SelectedDraft,
+  options: SelectedDraftOptions,
+): Markup {
   const { view } = chosen;
   const { card } = view;
   const { notDone } = options;
@@ -28,20 +32,20 @@ export function selectedDraftSection(visit: PageContext, chosen: SelectedDraft, 
 <h2 id="chosen-title" tabindex="-1"><bdi lang="">${card.threadSubject || "(no subject)"}</bdi></h2>
 ${conversation(chosen)}
 ${notDone && html`<div class="card alert" role="alert"><p><strong>Nothing was decided.</strong> ${notDone.sentence}</p></div>`}
-${view.decided === null ? waiting(visit, card, { chosen, options }) : decided(visit, view, options)}
+${view.decided === null ? waiting(context, card, { chosen, options }) : decided(context, view, options)}
 </article>`;
 }
 
 const conversation = ({ threadId, message }: SelectedDraft): Markup =>
   html`<p class="meta">${message && html`Message ${message.number} of ${message.count}. `}<a href="/threads/${threadId}${message && `#message-${message.id}`}">Open the conversation</a></p>`;
 
-const decided = (visit: PageContext, view: CardedView, options: SelectedDraftOptions): Markup =>
-  html`${changesSinceLoaded(visit, view)}
+const decided = (context: PageContext, view: CardedView, options: SelectedDraftOptions): Markup =>
+  html`${changesSinceLoaded(context, view)}
 <details><summary>Show the draft</summary>${letterSection(view.card.letter, "The draft")}</details>
 ${neighbourLinks(options)}`;
 
 function waiting(
-  visit: PageContext,
+  context: PageContext,
   card: ReviewCard,
   { chosen, options }: { chosen: SelectedDraft; options: SelectedDraftOptions },
 ): Markup {
@@ -50,9 +54,9 @@ function waiting(
   const about = (part: ApprovalWarning["about"]) =>
     card.placedWarnings.filter((warning) => warning.about === part).map(({ sentence }) => sentence);
   const decision = { chosen, card, options, needsConfirmation: needsConfirmation(chosen, options) };
-  return html`${view.changesRequested && waitingForChanges(visit, view.changesRequested)}
-${approvals(visit, view)}
-${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If it is not decided by ${when(visit, card.escalation.at)}, another approver will be asked.</p>`}
+  return html`${view.changesRequested && waitingForChanges(context, view.changesRequested)}
+${approvals(context, view)}
+${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If it is not decided by ${when(context, card.escalation.at)}, another approver will be asked.</p>`}
 <p><a class="skip-link" href="#decision">Go to the decision</a></p>
 ${warningList("Before you decide", [...obstacles, ...about("draft")])}
 <div class="pair"><div>${answersSection(card, { warnings: warningList("About this message", about("message"), card.hints) })}
@@ -61,12 +65,12 @@ ${card.newer && newerSection(card.newer)}</div>
 ${letterSection(card.letter, "The draft", { warnings: warningList("About this draft", about("letter")) })}
 ${rationaleSection(card)}</div></div>
 <p class="small">${card.lead}</p>
-<div class="small">Version ${card.version} ${remindForm(visit, decision)}</div>
-${decisionBar(visit, decision)}`;
+<div class="small">Version ${card.version} ${remindForm(context, decision)}</div>
+${decisionBar(context, decision)}`;
 }
 
-const waitingForChanges = (visit: PageContext, { by, at, text }: RequestedChanges): Markup =>
-  html`<div class="card alert"><p><strong>The agent is asked for changes.</strong> <bdi>${shortLine(by, 100)}</bdi>, ${when(visit, at)}: <span dir="auto" lang="">${text}</span></p>
+const waitingForChanges = (context: PageContext, { by, at, text }: RequestedChanges): Markup =>
+  html`<div class="card alert"><p><strong>The agent is asked for changes.</strong> <bdi>${shortLine(by, 100)}</bdi>, ${when(context, at)}: <span dir="auto" lang="">${text}</span></p>
 <p>Nobody can approve this version meanwhile. You are asked about the agent's next version.</p></div>`;
 
 /** True unless everything about the draft is known and ordinary: one key then approves it. */
@@ -78,9 +82,9 @@ const warningList = (title: string, warnings: readonly string[], hints: readonly
   html`<div class="card warnings"><h3>${title}</h3>
 <ul>${warnings.map((warning) => html`<li>${warning}</li>`)}${hints.map((hint) => html`<li class="hint">Hint: ${hint}</li>`)}</ul></div>`;
 
-function approvals(visit: PageContext, { approvals }: ApprovalView): Markup | false {
+function approvals(context: PageContext, { approvals }: ApprovalView): Markup | false {
   if (!approvals) return false;
   const { required, given } = approvals;
   const lacking = Math.max(0, required - given.length);
-  return html`<p><strong>${given.length} of ${required} approvals given${lacking > 0 && `, ${lacking} ${lacking === 1 ? "is" : "are"} missing`}.</strong> ${given.map(({ by, at }) => html`<bdi>${shortLine(by, 100)}</bdi>, ${when(visit, at)}. `)}</p>`;
+  return html`<p><strong>${given.length} of ${required} approvals given${lacking > 0 && `, ${lacking} ${lacking === 1 ? "is" : "are"} missing`}.</strong> ${given.map(({ by, at }) => html`<bdi>${shortLine(by, 100)}</bdi>, ${when(context, at)}. `)}</p>`;
 }

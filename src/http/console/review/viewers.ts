@@ -7,12 +7,12 @@ import type { PageContext } from "../framework/pageContext.ts";
  * title: the tab keeps the number of drafts.
  */
 export const viewersPart = (
-  visit: PageContext,
+  context: PageContext,
   draftId: string,
   names: readonly string[],
 ): Markup => html`<form id="looking" class="looking" method="post" action="/review/${draftId}/looking"
  hx-post="/review/${draftId}/looking" hx-trigger="look" hx-target="this" hx-select="#looking" hx-swap="outerHTML ignoreTitle:true">
-<input type="hidden" name="form_token" value="${visit.formToken}">
+<input type="hidden" name="form_token" value="${context.formToken}">
 <p data-announce>${names.length > 0 && html`<strong>${names.map((name, index) => html`${between(index, names.length)}<bdi>${shortLine(name, 60)}</bdi>`)}</strong> ${names.length === 1 ? "is" : "are"} looking at this too.`}</p>
 </form>`;
 

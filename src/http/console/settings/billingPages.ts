@@ -21,13 +21,13 @@ export type BillingPageState = {
   outcome: ShownCheckoutOutcome | undefined;
 };
 
-export const billingPage = (visit: PageContext, billing: BillingPageState): Markup => html`${
+export const billingPage = (context: PageContext, billing: BillingPageState): Markup => html`${
   billing.outcome ? outcomeCard(billing.outcome) : html`<h1>Plan and billing</h1>`
 }
 ${errorSummary(billing.refused)}
-${planSection(visit, billing.subscription)}
+${planSection(context, billing.subscription)}
 ${usedSection(billing.subscription)}
-${visit.may("write:billing") ? waysSection(visit, billing) : html`<p class="soft">Only an owner may change the plan.</p>`}`;
+${context.may("write:billing") ? waysSection(context, billing) : html`<p class="soft">Only an owner may change the plan.</p>`}`;
 
 function outcomeCard(outcome: ShownCheckoutOutcome): Markup {
   const { tone, title, sentences } =
@@ -50,14 +50,14 @@ const statuses: Record<PlanStatus, string> = {
   canceled: "canceled",
 };
 
-const planSection = (visit: PageContext, subscription: ShownSubscription): Markup => html`<section>
+const planSection = (context: PageContext, subscription: ShownSubscription): Markup => html`<section>
 <h2>Your plan: ${nameOf(subscription.plan)}</h2>
 <dl>
 <dt>Status</dt><dd>${statuses[subscription.plan_status]}${subscription.beta_override && ", without limits (beta)"}</dd>
 ${subscription.interval !== null && html`<dt>Paid</dt><dd>by the ${subscription.interval === "annual" ? "year" : "month"}</dd>`}
-${subscription.trial_ends_at !== null && html`<dt>Trial until</dt><dd>${when(visit, subscription.trial_ends_at)}</dd>`}
-${subscription.renews_at !== null && html`<dt>Renews</dt><dd>${when(visit, subscription.renews_at)}</dd>`}
-${subscription.current_period_end !== null && html`<dt>This period ends</dt><dd>${when(visit, subscription.current_period_end)}</dd>`}
+${subscription.trial_ends_at !== null && html`<dt>Trial until</dt><dd>${when(context, subscription.trial_ends_at)}</dd>`}
+${subscription.renews_at !== null && html`<dt>Renews</dt><dd>${when(context, subscription.renews_at)}</dd>`}
+${subscription.current_period_end !== null && html`<dt>This period ends</dt><dd>${when(context, subscription.current_period_end)}</dd>`}
 </dl>
 </section>`;
 
@@ -82,7 +82,7 @@ function usedSection(subscription: ShownSubscription): Markup {
 
 const number = (value: number): string => value.toLocaleString("en");
 
-function waysSection(visit: PageContext, { subscription, limits, isConnected }: BillingPageState): Markup {
+function waysSection(context: PageContext, { subscription, limits, isConnected }: BillingPageState): Markup {
   if (!isConnected)
     return html`<section><h2>Another plan</h2><p>This service is not connected to a payment processor: ask its operator to change the plan.</p></section>`;
   const paid = plans.filter(({ per }) => per === "month");
@@ -92,7 +92,7 @@ function waysSection(visit: PageContext, { subscription, limits, isConnected }: 
           ({ plan, name, price, per }) => html`<section><h2>${name}: ${price}</h2>
 <ul>${allowed(limits[plan], per)}</ul>
 ${form(
-  visit,
+  context,
   { action: "/billing/checkout", label: name },
   html`<input type="hidden" name="plan" value="${plan}">
 <div class="buttons">`,
@@ -106,7 +106,7 @@ ${form(
   }
 <section><h2>Payment method, invoices, another plan</h2>
 <p>The payment processor has a page for these.</p>
-${form(visit, { action: "/billing/portal" }, button("Open the payment portal"))}
+${form(context, { action: "/billing/portal" }, button("Open the payment portal"))}
 </section>`;
 }
 

@@ -9,48 +9,48 @@ import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 
 /** The password page before sensitive actions; it redirects to the page that the person wanted. */
 export const confirmRoutes = ({ accounts, limits }: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /settings/confirm", async (visit) => asked(visit, visit.query.get("next"))),
+  consolePage("GET /settings/confirm", async (context) => asked(context, context.query.get("next"))),
 
-  consoleForm("POST /settings/confirm", async (visit) => {
-    const { id, user } = visit.principal;
-    const next = visit.form.get("next");
-    const refused = await visit.attempt(async () => {
-      await limits.guarding(user.email, visit.request, {
+  consoleForm("POST /settings/confirm", async (context) => {
+    const { id, user } = context.principal;
+    const next = context.form.get("next");
+    const refused = await context.attempt(async () => {
+      await limits.guarding(user.email, context.request, {
         work: async () => {
-          if (await accounts.passwords.matches(user.id, visit.form.get("password") ?? "")) return;
+          if (await accounts.passwords.matches(user.id, context.form.get("password") ?? "")) return;
           throw new WrongPassword("password");
         },
         isWrong: (error) => error instanceof WrongPassword,
       });
     });
-    if (refused) return asked(visit, next, refused);
+    if (refused) return asked(context, next, refused);
     await accounts.sessions.confirmPassword(id);
     return seeOther(ownPath(next) ?? "/settings", "password_confirmed");
   }),
 ];
 
-const asked = (visit: PageContext, next: string | null, refused?: PageRefusal) =>
+const asked = (context: PageContext, next: string | null, refused?: PageRefusal) =>
   shown({
     title: "Confirm your password",
     status: refused?.status ?? 200,
-    main: confirmPage(visit, ownPath(next), refused && { ...refused, message: inWords(refused) }),
+    main: confirmPage(context, ownPath(next), refused && { ...refused, message: inWords(refused) }),
   });
 
 /** The refusal's sentence without the field's name, because the page shows the sentence next to that field. */
 const inWords = ({ message, field }: PageRefusal): string => asSentence(message.replace(`${field}: `, ""));
 
 const confirmPage = (
-  visit: PageContext,
+  context: PageContext,
   next: string | undefined,
   refused: PageRefusal | undefined,
 ): Markup => html`<h1>Confirm your password</h1>
 <p>This is a sensitive action, so we ask for your password again. We won't ask again for 10 minutes.</p>
 ${errorSummary(refused)}
 ${form(
-  visit,
+  context,
   { action: "/settings/confirm" },
   html`<input type="hidden" name="next" value="${next ?? ""}">
-<input type="text" name="username" value="${visit.principal.user.email}" autocomplete="username" hidden readonly>`,
+<input type="text" name="username" value="${context.principal.user.email}" autocomplete="username" hidden readonly>`,
   field({
     name: "password",
     label: "Password",

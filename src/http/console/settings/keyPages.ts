@@ -7,21 +7,21 @@ import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
 
 export type ShownKey = ListItem<"GET /v1/api-keys">;
 
-export const keysPage = (visit: PageContext, keys: readonly ShownKey[]): Markup => html`<h1>API keys</h1>
+export const keysPage = (context: PageContext, keys: readonly ShownKey[]): Markup => html`<h1>API keys</h1>
 <p>A program uses a key to call the API of this workspace. Only a hash of the key is stored, so it cannot be shown again.</p>
-${visit.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
+${context.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
 ${keys.length === 0 && html`<p>There are no keys.</p>`}
-${keys.map((key) => keyCard(visit, key))}`;
+${keys.map((key) => keyCard(context, key))}`;
 
-const keyCard = (visit: PageContext, key: ShownKey): Markup => html`<section>
+const keyCard = (context: PageContext, key: ShownKey): Markup => html`<section>
 <h2><bdi>${key.name}</bdi></h2>
 <dl>
 <dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
 <dt>Rights</dt><dd>${rightsOf(key)}</dd>
-<dt>Created</dt><dd>${when(visit, key.created_at)}</dd>
-<dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(visit, key.last_used_at)}</dd>
+<dt>Created</dt><dd>${when(context, key.created_at)}</dd>
+<dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(context, key.last_used_at)}</dd>
 </dl>
-${visit.may("write:keys") && html`<p><a class="press" href="/settings/keys/${key.id}/revoke">Revoke<span class="unseen"> ${key.name}</span></a></p>`}
+${context.may("write:keys") && html`<p><a class="press" href="/settings/keys/${key.id}/revoke">Revoke<span class="unseen"> ${key.name}</span></a></p>`}
 </section>`;
 
 const isFull = (key: ShownKey): boolean => allScopes.every((scope) => key.scopes.includes(scope));
@@ -43,7 +43,7 @@ export const agentScopes: readonly KeyScope[] = [
 ];
 
 export const newKeyPage = (
-  visit: PageContext,
+  context: PageContext,
   given: { refused: PageRefusal; name: string; scopes: readonly KeyScope[] | "all" } | undefined,
 ): Markup => {
   const wanted = given?.scopes;
@@ -53,7 +53,7 @@ export const newKeyPage = (
   return html`<h1>Create an API key</h1>
 ${errorSummary(given?.refused)}
 ${form(
-  visit,
+  context,
   { action: "/settings/keys/new" },
   field({
     name: "name",
@@ -121,14 +121,14 @@ ${
 const copyButton = (id: string, label: string): Markup =>
   html`<button type="button" class="button quiet" data-copy="#${id}" hidden>${label}</button>`;
 
-export const revokePage = (visit: PageContext, key: ShownKey): Markup => html`<h1>Revoke this API key?</h1>
+export const revokePage = (context: PageContext, key: ShownKey): Markup => html`<h1>Revoke this API key?</h1>
 <section>
 <h2><bdi>${key.name}</bdi></h2>
 <dl>
 <dt>Begins with</dt><dd><code>${key.prefix}</code></dd>
-<dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(visit, key.last_used_at)}</dd>
+<dt>Last used</dt><dd>${key.last_used_at === null ? "never" : when(context, key.last_used_at)}</dd>
 </dl>
 <p>Every request with it will be refused, including requests under way. This cannot be undone.</p>
-${form(visit, { action: `/settings/keys/${key.id}/revoke` }, button("Revoke the key", { kind: "danger" }))}
+${form(context, { action: `/settings/keys/${key.id}/revoke` }, button("Revoke the key", { kind: "danger" }))}
 </section>
 <p><a class="press" href="/settings/keys">Keep it</a></p>`;

@@ -11,22 +11,22 @@ import { createdKeyPage, keysPage, newKeyPage, revokePage, type ShownKey } from 
  * asked for before anything is typed.
  */
 export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /settings/keys", async (visit) =>
-    shown({ title: "API keys", main: keysPage(visit, await keysOf(visit)) }),
+  consolePage("GET /settings/keys", async (context) =>
+    shown({ title: "API keys", main: keysPage(context, await keysOf(context)) }),
   ),
 
-  consolePage("GET /settings/keys/new", async (visit) => formFor(visit), { sensitive: true }),
+  consolePage("GET /settings/keys/new", async (context) => formFor(context), { sensitive: true }),
 
   consoleForm(
     "POST /settings/keys/new",
-    async (visit) => {
+    async (context) => {
       let key: Answers["POST /v1/api-keys"] | undefined;
-      const refused = await visit.attempt(async () => {
-        key = await visit.ask("POST /v1/api-keys", {
-          body: { name: visit.form.get("name") ?? "", scopes: scopesIn(visit) },
+      const refused = await context.attempt(async () => {
+        key = await context.ask("POST /v1/api-keys", {
+          body: { name: context.form.get("name") ?? "", scopes: scopesIn(context) },
         });
       });
-      if (!key) return formFor(visit, refused);
+      if (!key) return formFor(context, refused);
       // No redirect: the key is not stored, so only this answer can show it.
       return shown({ title: "The new API key", main: createdKeyPage(key, settings.publicUrl) });
     },
@@ -35,14 +35,14 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
 
   consolePage(
     "GET /settings/keys/:id/revoke",
-    async (visit) => shown({ title: "Revoke an API key", main: revokePage(visit, await keyOf(visit)) }),
+    async (context) => shown({ title: "Revoke an API key", main: revokePage(context, await keyOf(context)) }),
     { sensitive: true },
   ),
 
   consoleForm(
     "POST /settings/keys/:id/revoke",
-    async (visit) => {
-      await visit.ask("DELETE /v1/api-keys/:key_id", { params: { key_id: visit.params.id ?? "" } });
+    async (context) => {
+      await context.ask("DELETE /v1/api-keys/:key_id", { params: { key_id: context.params.id ?? "" } });
       return seeOther("/settings/keys", "key_revoked");
     },
     { sensitive: true },
@@ -50,28 +50,28 @@ export const keyRoutes = ({ settings }: ConsoleDependencies): ConsoleRoute[] => 
 ];
 
 /** Returns all keys of the workspace. One request suffices, because a workspace has at most one page of keys. */
-const keysOf = async (visit: PageContext): Promise<ShownKey[]> =>
-  (await visit.ask("GET /v1/api-keys", { query: { limit: 100 } })).data;
+const keysOf = async (context: PageContext): Promise<ShownKey[]> =>
+  (await context.ask("GET /v1/api-keys", { query: { limit: 100 } })).data;
 
-async function keyOf(visit: PageContext): Promise<ShownKey> {
-  requireWriter(visit);
-  const key = (await keysOf(visit)).find(({ id }) => id === visit.params.id);
+async function keyOf(context: PageContext): Promise<ShownKey> {
+  requireWriter(context);
+  const key = (await keysOf(context)).find(({ id }) => id === context.params.id);
   if (!key) throw new Rejected("not_found", "no such resource");
   return key;
 }
 
-function formFor(visit: PageContext, refused?: PageRefusal) {
-  requireWriter(visit);
+function formFor(context: PageContext, refused?: PageRefusal) {
+  requireWriter(context);
   return shown({
     title: "Create an API key",
     status: refused?.status ?? 200,
-    main: newKeyPage(visit, refused && { refused, name: visit.form.get("name") ?? "", scopes: chosen(visit) }),
+    main: newKeyPage(context, refused && { refused, name: context.form.get("name") ?? "", scopes: chosen(context) }),
   });
 }
 
 /** Throws insufficient_scope before showing a form to people who may not submit it. */
-function requireWriter(visit: PageContext): void {
-  if (!visit.may("write:keys"))
+function requireWriter(context: PageContext): void {
+  if (!context.may("write:keys"))
     throw new Rejected("insufficient_scope", "only an owner may create and revoke API keys");
 }
 
@@ -79,8 +79,8 @@ const chosen = ({ form }: PageContext): KeyScope[] | "all" =>
   form.get("access") === "chosen" ? allScopes.filter((scope) => form.getAll("scope").includes(scope)) : "all";
 
 /** The scopes chosen in the form. For full access all scopes are listed by name, because the API gives some of them only if listed. */
-function scopesIn(visit: PageContext): readonly KeyScope[] {
-  const scopes = chosen(visit);
+function scopesIn(context: PageContext): readonly KeyScope[] {
+  const scopes = chosen(context);
   if (scopes === "all") return allScopes;
   if (scopes.length > 0) return scopes;
   throw new Rejected("invalid_request", "choose at least one scope", { field: "scope" });

@@ -11,7 +11,7 @@ import { workspaceSettings } from "./workspace.ts";
 
 /** /settings and the pages below it, except members and profile; and the workspace's billing. */
 export const settingsPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /settings", async (visit) => shown({ title: "Settings", main: overview(visit) })),
+  consolePage("GET /settings", async (context) => shown({ title: "Settings", main: overview(context) })),
   ...keyRoutes(deps),
   ...workspaceSettings(),
   ...sessionRoutes(deps),

@@ -16,53 +16,56 @@ export const sessionRoutes = (deps: ConsoleDependencies): ConsoleRoute[] => {
   const drained = (ids: readonly string[]) => Promise.all(ids.map((id) => deps.revocation.drain(id, {})));
 
   return [
-    consolePage("GET /settings/sessions", async (visit) =>
+    consolePage("GET /settings/sessions", async (context) =>
       shown({
         title: "Where you are signed in",
-        main: sessionsPage(visit, await sessions.list(visit.principal.user.id)),
+        main: sessionsPage(context, await sessions.list(context.principal.user.id)),
       }),
     ),
 
-    consoleForm("POST /settings/sessions/:id/end", async (visit) => {
-      const { id = "" } = visit.params;
+    consoleForm("POST /settings/sessions/:id/end", async (context) => {
+      const { id = "" } = context.params;
       // The session has ended, belongs to another person, or was renewed under another id: show the current list.
-      if (!isUuid(id) || !(await sessions.end(visit.principal.user.id, id)))
+      if (!isUuid(id) || !(await sessions.end(context.principal.user.id, id)))
         return seeOther("/settings/sessions", "session_not_found");
       await drained([id]);
       return seeOther("/settings/sessions", "session_ended");
     }),
 
-    consoleForm("POST /settings/sessions/end-others", async (visit) => {
-      const { id: except, user } = visit.principal;
+    consoleForm("POST /settings/sessions/end-others", async (context) => {
+      const { id: except, user } = context.principal;
       const person = { userId: user.id, email: user.email, name: user.name, disabled: false };
-      await drained(await endSessions(deps, { person, because: "asked", except }, callerOf(visit.request)));
+      await drained(await endSessions(deps, { person, because: "asked", except }, callerOf(context.request)));
       return seeOther("/settings/sessions", "sessions_ended");
     }),
   ];
 };
 
-const sessionsPage = (visit: PageContext, sessions: readonly Session[]): Markup => html`<h1>Where you are signed in</h1>
+const sessionsPage = (
+  context: PageContext,
+  sessions: readonly Session[],
+): Markup => html`<h1>Where you are signed in</h1>
 <p>Is there a device that you do not know? Sign it out, and <a href="/settings/profile">change your password</a>.</p>
-${sessions.map((session) => sessionCard(visit, session))}
+${sessions.map((session) => sessionCard(context, session))}
 ${
-  sessions.some(({ id }) => id !== visit.principal.id) &&
-  form(visit, { action: "/settings/sessions/end-others" }, button("Sign out all others", { kind: "danger" }))
+  sessions.some(({ id }) => id !== context.principal.id) &&
+  form(context, { action: "/settings/sessions/end-others" }, button("Sign out all others", { kind: "danger" }))
 }`;
 
-function sessionCard(visit: PageContext, { id, agent, startedAt, seenAt }: Session): Markup {
-  const isThis = id === visit.principal.id;
+function sessionCard(context: PageContext, { id, agent, startedAt, seenAt }: Session): Markup {
+  const isThis = id === context.principal.id;
   return html`<section>
 <h2>${agent === null ? "An unknown program" : browserOf(agent)}${isThis && html` <span class="mark">this device</span>`}</h2>
 <dl>
-<dt>Signed in</dt><dd>${when(visit, startedAt.toISOString())}</dd>
-<dt>Last seen</dt><dd>${when(visit, seenAt.toISOString())}</dd>
+<dt>Signed in</dt><dd>${when(context, startedAt.toISOString())}</dd>
+<dt>Last seen</dt><dd>${when(context, seenAt.toISOString())}</dd>
 ${agent !== null && html`<dt>Identifies itself as</dt><dd class="soft"><bdi>${agent}</bdi></dd>`}
 </dl>
 ${
   isThis
     ? html`<p class="soft">Use “Sign out” at the top to sign out of this one.</p>`
     : form(
-        visit,
+        context,
         {
           action: `/settings/sessions/${id}/end`,
           label: `Sign out ${agent === null ? "a program" : browserOf(agent)}`,

@@ -5,11 +5,11 @@ import { type ApprovalSwitch, approvalSwitchPage, type ShownWorkspace, workspace
 
 /** Settings of the workspace: its name, required approval, the pause of sending, and its usage. */
 export const workspaceSettings = (): ConsoleRoute[] => [
-  consolePage("GET /settings/workspace", async (visit) => workspaceShown(visit)),
+  consolePage("GET /settings/workspace", async (context) => workspaceShown(context)),
 
-  consoleForm("POST /settings/workspace", async (visit) => {
-    const refused = await change(visit, { name: visit.form.get("name") ?? "" });
-    return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", "saved");
+  consoleForm("POST /settings/workspace", async (context) => {
+    const refused = await change(context, { name: context.form.get("name") ?? "" });
+    return refused ? workspaceShown(context, refused) : seeOther("/settings/workspace", "saved");
   }),
 
   ...tighten.flatMap((each) => switchRoutes({ ...each, loosens: false })),
@@ -66,28 +66,28 @@ const switchRoutes = (
 ): ConsoleRoute[] => [
   consolePage(
     `GET /settings/workspace/${each.path}`,
-    async (visit) => shown({ title: each.title, main: approvalSwitchPage(visit, each) }),
+    async (context) => shown({ title: each.title, main: approvalSwitchPage(context, each) }),
     options,
   ),
   consoleForm(
     `POST /settings/workspace/${each.path}`,
-    async (visit) => {
-      const refused = await change(visit, each.patch);
-      return refused ? workspaceShown(visit, refused) : seeOther("/settings/workspace", each.notice);
+    async (context) => {
+      const refused = await change(context, each.patch);
+      return refused ? workspaceShown(context, refused) : seeOther("/settings/workspace", each.notice);
     },
     options,
   ),
 ];
 
-const change = (visit: PageContext, body: object): Promise<PageRefusal | undefined> =>
-  visit.attempt(() => visit.ask("PATCH /v1/workspaces/me", { body }));
+const change = (context: PageContext, body: object): Promise<PageRefusal | undefined> =>
+  context.attempt(() => context.ask("PATCH /v1/workspaces/me", { body }));
 
-async function workspaceShown(visit: PageContext, refused?: PageRefusal) {
-  const workspace: ShownWorkspace = await visit.ask("GET /v1/workspaces/me");
-  const name = refused && visit.form.has("name") ? (visit.form.get("name") ?? "") : workspace.name;
+async function workspaceShown(context: PageContext, refused?: PageRefusal) {
+  const workspace: ShownWorkspace = await context.ask("GET /v1/workspaces/me");
+  const name = refused && context.form.has("name") ? (context.form.get("name") ?? "") : workspace.name;
   return shown({
     title: "Workspace",
     status: refused?.status ?? 200,
-    main: workspacePage(visit, workspace, { refused, name }),
+    main: workspacePage(context, workspace, { refused, name }),
   });
 }

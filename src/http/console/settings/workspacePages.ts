@@ -8,11 +8,11 @@ import { pauseIn, pauseSwitch } from "../review/pause.ts";
 export type ShownWorkspace = Answers["GET /v1/workspaces/me"];
 
 export const workspacePage = (
-  visit: PageContext,
+  context: PageContext,
   workspace: ShownWorkspace,
   { refused, name }: { refused: PageRefusal | undefined; name: string },
 ): Markup => {
-  const mayChange = visit.may("write:workspace");
+  const mayChange = context.may("write:workspace");
   return html`<h1>Workspace</h1>
 ${errorSummary(refused)}
 <section>
@@ -20,7 +20,7 @@ ${errorSummary(refused)}
 ${
   mayChange
     ? form(
-        visit,
+        context,
         { action: "/settings/workspace" },
         field({
           name: "name",
@@ -35,14 +35,14 @@ ${
       )
     : html`<p><bdi>${workspace.name}</bdi></p>`
 }
-<dl><dt>Created</dt><dd>${when(visit, workspace.created_at)}</dd><dt>Its id in the API</dt><dd><code>${workspace.id}</code></dd></dl>
+<dl><dt>Created</dt><dd>${when(context, workspace.created_at)}</dd><dt>Its id in the API</dt><dd><code>${workspace.id}</code></dd></dl>
 </section>
-${approvalSection(visit, workspace)}
-${pauseSwitch(visit, pauseIn(workspace), "/settings/workspace")}`;
+${approvalSection(context, workspace)}
+${pauseSwitch(context, pauseIn(workspace), "/settings/workspace")}`;
 };
 
 function approvalSection(
-  visit: PageContext,
+  context: PageContext,
   { require_human_approval: isRequired, require_named_approvers: isNamed }: ShownWorkspace,
 ): Markup {
   return html`<section>
@@ -53,7 +53,7 @@ function approvalSection(
       : "Each identity's own setting decides whether a person has to approve. If none has to, API keys and rules may approve too."
   }</p>
 ${
-  visit.may("write:workspace") &&
+  context.may("write:workspace") &&
   html`<p><a class="press" href="/settings/workspace/${isRequired ? "waive" : "require"}-approval">${
     isRequired ? "Let each identity decide" : "Require approval by a person for every reply"
   }</a></p>`
@@ -64,7 +64,7 @@ ${
       : "Whoever has an approval mail can decide by its links, without signing in."
   }</p>
 ${
-  visit.may("write:workspace") &&
+  context.may("write:workspace") &&
   html`<p><a class="press" href="/settings/workspace/${isNamed ? "waive" : "require"}-sign-in">${
     isNamed ? "Let links decide without a sign-in" : "Require a sign-in for decisions by link"
   }</a></p>`
@@ -84,12 +84,12 @@ export type ApprovalSwitch = {
 };
 
 /** Asks before the change, and tells what follows from it. */
-export function approvalSwitchPage(visit: PageContext, change: ApprovalSwitch & { loosens: boolean }): Markup {
+export function approvalSwitchPage(context: PageContext, change: ApprovalSwitch & { loosens: boolean }): Markup {
   const { path, title, consequence, loosens } = change;
   return html`<h1>${title}?</h1>
 <section>
 <p>${consequence}</p>
-${form(visit, { action: `/settings/workspace/${path}` }, button(change.button, { kind: loosens ? "danger" : "approve" }))}
+${form(context, { action: `/settings/workspace/${path}` }, button(change.button, { kind: loosens ? "danger" : "approve" }))}
 </section>
 <p><a class="press" href="/settings/workspace">Cancel</a></p>`;
 }

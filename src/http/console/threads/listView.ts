@@ -12,26 +12,26 @@ const pageSize = 40;
 /** Reads the list that the URL asks for. If the API refuses a filter, its sentence is shown. */
 export async function threadsView(
   { reads }: { reads: Reads },
-  visit: PageContext,
+  context: PageContext,
 ): Promise<ThreadsView & { refused: PageRefusal | undefined }> {
-  const asked = [...visit.query].filter(([name, value]) => value !== "" && !pageOwnNames.includes(name));
+  const asked = [...context.query].filter(([name, value]) => value !== "" && !pageOwnNames.includes(name));
   const filters = Object.fromEntries(asked.filter(([name]) => name !== "cursor"));
-  const maySeeIdentities = visit.may("read:identities");
+  const maySeeIdentities = context.may("read:identities");
   let answer: Answers["GET /v1/threads"] | undefined;
   const [{ data: identities }, refused] = await Promise.all([
-    maySeeIdentities ? visit.ask("GET /v1/identities", { query: { limit: 100 } }) : { data: [] },
-    visit.attempt(async () => {
-      answer = await visit.ask("GET /v1/threads", { query: { limit: pageSize, ...Object.fromEntries(asked) } });
+    maySeeIdentities ? context.ask("GET /v1/identities", { query: { limit: 100 } }) : { data: [] },
+    context.attempt(async () => {
+      answer = await context.ask("GET /v1/threads", { query: { limit: pageSize, ...Object.fromEntries(asked) } });
     }),
   ]);
-  const view = { filters, identities, path: visit.path, maySeeIdentities };
+  const view = { filters, identities, path: context.path, maySeeIdentities };
   if (!answer) return { ...view, refused, list: undefined };
   const ways = pageLinksFrom("/threads", {
-    query: visit.query,
+    query: context.query,
     next: answer.next_cursor,
     kept: new URLSearchParams(filters),
   });
-  const threads = await described(reads, visit.principal.workspaceId, { threads: answer.data, identities });
+  const threads = await described(reads, context.principal.workspaceId, { threads: answer.data, identities });
   return {
     ...view,
     refused,

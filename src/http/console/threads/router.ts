@@ -12,61 +12,61 @@ import { threadAgain, writeReply } from "./writeReply.ts";
 
 /** Pages for conversations: the list, each one with its messages, and downloads of messages. */
 export const threadPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /threads", async (visit) => {
-    const view = await threadsView(deps, visit);
+  consolePage("GET /threads", async (context) => {
+    const view = await threadsView(deps, context);
     return shown({
       title: view.refused ? "Not searched: Conversations" : "Conversations",
-      main: threadsPage(view, visit),
+      main: threadsPage(view, context),
       wide: true,
       ...(view.refused && { status: view.refused.status }),
     });
   }),
 
-  consolePage("GET /threads/:id", async (visit) => {
-    const view = await threadView(deps, visit);
-    return shown({ title: threadTitle(view), main: threadPage(view, readerOf(visit)), wide: true });
+  consolePage("GET /threads/:id", async (context) => {
+    const view = await threadView(deps, context);
+    return shown({ title: threadTitle(view), main: threadPage(view, readerOf(context)), wide: true });
   }),
 
-  consoleForm("POST /threads/:id", async (visit) => {
-    const { id } = visit.params as { id: string };
-    const refused = await visit.attempt(() =>
-      visit.ask("PATCH /v1/threads/:id", { params: { id }, body: changesIn(visit) }),
+  consoleForm("POST /threads/:id", async (context) => {
+    const { id } = context.params as { id: string };
+    const refused = await context.attempt(() =>
+      context.ask("PATCH /v1/threads/:id", { params: { id }, body: changesIn(context) }),
     );
     if (!refused) return seeOther(`/threads/${id}`, "saved");
-    return threadAgain(deps, visit, { status: refused.status, changeRefused: refused });
+    return threadAgain(deps, context, { status: refused.status, changeRefused: refused });
   }),
 
-  consoleForm("POST /threads/:id/reply", (visit) => writeReply(deps, visit), { once: true }),
+  consoleForm("POST /threads/:id/reply", (context) => writeReply(deps, context), { once: true }),
 
-  consoleForm("POST /threads/:id/undo", async (visit) => {
-    const { id } = visit.params as { id: string };
-    const draftId = visit.form.get("draft_id") ?? "";
-    const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id: draftId } }));
+  consoleForm("POST /threads/:id/undo", async (context) => {
+    const { id } = context.params as { id: string };
+    const draftId = context.form.get("draft_id") ?? "";
+    const refused = await context.attempt(() => context.ask("POST /v1/drafts/:id/undo", { params: { id: draftId } }));
     if (!refused) return seeOther(`/threads/${id}`, "replyTakenBack");
-    return threadAgain(deps, visit, { status: refused.status, changeRefused: refused });
+    return threadAgain(deps, context, { status: refused.status, changeRefused: refused });
   }),
 
-  consolePage("GET /messages/:id/source", async (visit) => {
-    const { id } = visit.params as { id: string };
-    const { content } = await rawOf(visit, id);
-    const message = await messageById(deps.reads, visit.principal.workspaceId, id);
+  consolePage("GET /messages/:id/source", async (context) => {
+    const { id } = context.params as { id: string };
+    const { content } = await rawOf(context, id);
+    const message = await messageById(deps.reads, context.principal.workspaceId, id);
     const bytes = "bytes" in content ? content.bytes : Buffer.alloc(0);
     const view = { messageId: id, threadId: message?.thread_id ?? "", subject: message?.subject ?? "", bytes };
     return shown({ title: "Source of a message", main: sourcePage(view), current: "/threads", wide: true });
   }),
 
-  consolePage("GET /messages/:id/raw", async (visit) => download(await rawOf(visit, visit.params.id as string))),
+  consolePage("GET /messages/:id/raw", async (context) => download(await rawOf(context, context.params.id as string))),
 
-  consolePage("GET /messages/:id/attachments/:attachment_id", async (visit) => {
-    const { id, attachment_id } = visit.params as { id: string; attachment_id: string };
+  consolePage("GET /messages/:id/attachments/:attachment_id", async (context) => {
+    const { id, attachment_id } = context.params as { id: string; attachment_id: string };
     return download(
-      await visit.askRaw("GET /v1/messages/:id/attachments/:attachment_id", { params: { id, attachment_id } }),
+      await context.askRaw("GET /v1/messages/:id/attachments/:attachment_id", { params: { id, attachment_id } }),
     );
   }),
 ];
 
-const rawOf = (visit: PageContext, id: string): Promise<Reply> =>
-  visit.askRaw("GET /v1/messages/:id/raw", { params: { id } });
+const rawOf = (context: PageContext, id: string): Promise<Reply> =>
+  context.askRaw("GET /v1/messages/:id/raw", { params: { id } });
 
 /** The fields in the form; absent ones stay unchanged. */
 function changesIn({ form }: PageContext): Record<string, unknown> {

@@ -42,16 +42,16 @@ export type FormResult = {
 /** Reads the conversation that the URL asks for. Throws Rejected not_found. */
 export async function threadView(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   afterwards: FormResult = {},
 ): Promise<ThreadView> {
-  const { id } = visit.params as { id: string };
-  const { workspaceId } = visit.principal;
-  const { query } = visit;
+  const { id } = context.params as { id: string };
+  const { workspaceId } = context.principal;
+  const { query } = context;
   const [cursor, limit] = [query.get("cursor"), query.get("limit")];
   const [messages, found] = await Promise.all([
     // The route refuses threads that do not exist or that the reader may not see.
-    visit.ask("GET /v1/threads/:id/messages", {
+    context.ask("GET /v1/threads/:id/messages", {
       params: { id },
       query: { sort: "newest", limit: limit ?? pageSize, cursor },
     }),
@@ -62,9 +62,9 @@ export async function threadView(
   const shown = messages.data.reverse();
   const isNewestPage = cursor === null;
   const [drafts, until, wishes, [identity], held, last, around] = await Promise.all([
-    visit.ask("GET /v1/drafts", { query: { thread_id: survivor.id, limit: mostDrafts } }),
+    context.ask("GET /v1/drafts", { query: { thread_id: survivor.id, limit: mostDrafts } }),
     isNewestPage ? null : timeOfNext(deps, workspaceId, shown.at(-1)),
-    wishesOf(deps, visit, { shown, isNewestPage, afterwards }),
+    wishesOf(deps, context, { shown, isNewestPage, afterwards }),
     identityNames(deps.reads, workspaceId, [survivor.identity_id]),
     heldOfThread(deps.reads, workspaceId, { threadId: survivor.id, count: mostHeld }),
     lastMessagesOfThread(deps.reads, workspaceId, survivor.id),
@@ -96,12 +96,12 @@ export async function threadView(
     hasMoreDrafts: drafts.next_cursor !== null,
     neighbours: around,
     reply:
-      isNewestPage && visit.may("decide:drafts")
-        ? await replyOf(deps, visit, { last, newest, identity, afterwards })
+      isNewestPage && context.may("decide:drafts")
+        ? await replyOf(deps, context, { last, newest, identity, afterwards })
         : null,
-    mayChange: visit.may("write:drafts"),
+    mayChange: context.may("write:drafts"),
     refused: afterwards.changeRefused,
-    path: visit.request.method === "GET" ? visit.path : path,
+    path: context.request.method === "GET" ? context.path : path,
     addressFor: addressesOf(path, query),
   };
 }
@@ -204,7 +204,7 @@ const whyOf = ({
 
 async function replyOf(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   {
     last,
     newest,
@@ -215,9 +215,9 @@ async function replyOf(
   // Messages from people take precedence over automatic ones.
   const answered = last.word ?? last.machine;
   return {
-    threadId: visit.params.id as string,
+    threadId: context.params.id as string,
     preview:
-      answered && (await replyPreview(deps, { workspaceId: visit.principal.workspaceId, messageId: answered.id })),
+      answered && (await replyPreview(deps, { workspaceId: context.principal.workspaceId, messageId: answered.id })),
     isHeld: newest?.held != null,
     canSend:
       identity?.status === "active"

@@ -12,22 +12,22 @@ import { type FormResult, threadView } from "./threadView.ts";
 /** Shows the page again after a form that was not carried out. */
 export async function threadAgain(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   { status, ...afterwards }: FormResult & { status: number },
 ): Promise<ConsoleAnswer> {
-  const view = await threadView(deps, visit, afterwards);
+  const view = await threadView(deps, context, afterwards);
   return shown({
     title: `Not done: ${threadTitle(view)}`,
-    main: threadPage(view, readerOf(visit)),
+    main: threadPage(view, readerOf(context)),
     status,
     wide: true,
   });
 }
 
 /** Sends the person's own reply, unless a newer message arrived since the one shown. */
-export async function writeReply(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  const { id } = visit.params as { id: string };
-  const { form } = visit;
+export async function writeReply(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const { id } = context.params as { id: string };
+  const { form } = context;
   const written: TypedReply = {
     body_text: (form.get("body_text") ?? "").replace(/\r\n/g, "\n"),
     reply_all: form.get("reply_all") === "true",
@@ -35,19 +35,19 @@ export async function writeReply(deps: ConsoleDependencies, visit: PageContext):
     bcc: form.get("bcc") ?? "",
   };
   const basedOn = form.get("based_on_message_id");
-  const newer = await newerThan(deps, visit, basedOn);
+  const newer = await newerThan(deps, context, basedOn);
   if (newer === "held") {
     const message = "A newer message is held: a reply can be sent once it is released.";
-    return threadAgain(deps, visit, { status: 409, written, replyRefused: { message } });
+    return threadAgain(deps, context, { status: 409, written, replyRefused: { message } });
   }
   if (newer !== undefined) {
-    return threadAgain(deps, visit, { status: 409, written, isOvertaken: true, openToo: [newer] });
+    return threadAgain(deps, context, { status: 409, written, isOvertaken: true, openToo: [newer] });
   }
   const asDraft = form.get("how") === "draft";
   const write = asDraft ? storeDraft : send;
   let draft: Pick<WireDraft, "id" | "status"> | undefined;
-  const refused = await visit.attempt(async () => {
-    draft = await write(deps, visit, { written, basedOn });
+  const refused = await context.attempt(async () => {
+    draft = await write(deps, context, { written, basedOn });
   });
   // If more approvals are required, the reply waits for them.
   if (draft?.status === "pending") return seeOther(`/drafts/${draft.id}`, "replyKept");
@@ -55,7 +55,7 @@ export async function writeReply(deps: ConsoleDependencies, visit: PageContext):
   if (draft && asDraft) return seeOther(`/drafts/${draft.id}`, "replyApprovedAtOnce");
   if (!refused) return seeOther(`/threads/${id}`, "replySent");
   const isOvertaken = refused.code === "stale_draft";
-  return threadAgain(deps, visit, {
+  return threadAgain(deps, context, {
     status: refused.status,
     written,
     ...(isOvertaken ? { isOvertaken } : { replyRefused: { ...refused, field: fieldOf(refused.field) } }),
@@ -67,9 +67,9 @@ const fieldOf = (field: string | undefined): string | undefined => field?.match(
 
 type Reply = { written: TypedReply; basedOn: string | null };
 
-const send = (_: ConsoleDependencies, visit: PageContext, { written, basedOn }: Reply) =>
-  visit.ask("POST /v1/threads/:id/reply", {
-    params: { id: visit.params.id as string },
+const send = (_: ConsoleDependencies, context: PageContext, { written, basedOn }: Reply) =>
+  context.ask("POST /v1/threads/:id/reply", {
+    params: { id: context.params.id as string },
     body: {
       based_on_message_id: basedOn,
       body_text: written.body_text,
@@ -80,15 +80,15 @@ const send = (_: ConsoleDependencies, visit: PageContext, { written, basedOn }: 
   });
 
 /** Stores the reply as a draft, for a later decision by another person. */
-async function storeDraft(deps: ConsoleDependencies, visit: PageContext, { written, basedOn }: Reply) {
-  const { workspaceId } = visit.principal;
-  const found = await findThread(deps, workspaceId, visit.params.id as string);
+async function storeDraft(deps: ConsoleDependencies, context: PageContext, { written, basedOn }: Reply) {
+  const { workspaceId } = context.principal;
+  const found = await findThread(deps, workspaceId, context.params.id as string);
   const preview = basedOn === null ? undefined : await replyPreview(deps, { workspaceId, messageId: basedOn });
   const everybody = written.reply_all ? (preview?.everybody ?? []) : [];
   const named = addressesIn(`${written.cc} ${written.bcc}`).map((address) => address.toLowerCase());
-  return visit.ask("POST /v1/drafts", {
+  return context.ask("POST /v1/drafts", {
     body: {
-      thread_id: visit.params.id,
+      thread_id: context.params.id,
       identity_id: found?.survivor.identity_id,
       based_on_message_id: basedOn,
       body_text: written.body_text,

@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import { Rejected } from "#streams/decider.ts";
-import type { Credential } from "../door.ts";
+import type { Credential } from "../entryPoint.ts";
 import type { KeyPrincipal } from "../principal.ts";
 import type { UnauthenticatedLimits } from "../rateLimits/unauthenticatedLimits.ts";
 import type { Authenticate, CarriesRevoked } from "./authenticate.ts";

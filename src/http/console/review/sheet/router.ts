@@ -13,42 +13,42 @@ import { type SheetOutcome, sheetPage, sheetResult } from "./sheetPage.ts";
 
 /** The sheet: several drafts on one page, decided together and each recorded by itself. */
 export const sheetPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
-  consolePage("GET /review/sheet", async (visit) => {
-    requireScope(visit.principal, "read:threads");
-    const place = readReviewQuery(visit.query);
-    const drafts = await sheetDrafts(deps, visit.principal.workspaceId, place);
-    return shown({ title: "Several drafts · Review", main: sheetPage(visit, drafts, place), wide: true });
+  consolePage("GET /review/sheet", async (context) => {
+    requireScope(context.principal, "read:threads");
+    const place = readReviewQuery(context.query);
+    const drafts = await sheetDrafts(deps, context.principal.workspaceId, place);
+    return shown({ title: "Several drafts · Review", main: sheetPage(context, drafts, place), wide: true });
   }),
-  consoleForm("POST /review/sheet", (visit) => approveSheet(deps, visit)),
-  consoleForm("POST /review/undo-sheet", (visit) => undoSheet(visit)),
+  consoleForm("POST /review/sheet", (context) => approveSheet(deps, context)),
+  consoleForm("POST /review/undo-sheet", (context) => undoSheet(context)),
 ];
 
 /** A draft as the form names it: with the version and hash that the page showed. */
 type ShownDraft = { draftId: string; version: number; contentSha256: string };
 
-async function approveSheet(deps: ConsoleDependencies, visit: PageContext): Promise<ConsoleAnswer> {
-  requireScope(visit.principal, "decide:drafts");
-  const drafts = readShown(visit.form);
+async function approveSheet(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  requireScope(context.principal, "decide:drafts");
+  const drafts = readShown(context.form);
   const sheet = { sheet: deps.ids.uuid(), sheet_size: drafts.length };
   const outcomes: SheetOutcome[] = [];
-  for (const draft of drafts) outcomes.push(await approve(deps, visit, { ...draft, sheet }));
+  for (const draft of drafts) outcomes.push(await approve(deps, context, { ...draft, sheet }));
   const isDone = outcomes.every(({ refusal }) => refusal === null);
-  const main = sheetResult(visit, outcomes);
+  const main = sheetResult(context, outcomes);
   return shown({ title: "Several drafts · Review", main, status: isDone ? 200 : 409 });
 }
 
 /** Approves one draft, unless it may no longer be on a sheet: then it has to be opened. */
 async function approve(
   deps: ConsoleDependencies,
-  visit: PageContext,
+  context: PageContext,
   { draftId, version, contentSha256, sheet }: ShownDraft & { sheet: { sheet: string; sheet_size: number } },
 ): Promise<SheetOutcome> {
-  const view = await ordinaryDraft(deps, visit.principal.workspaceId, draftId);
+  const view = await ordinaryDraft(deps, context.principal.workspaceId, draftId);
   const subject = view?.threadSubject ?? "";
   if (!view) return { draftId, subject, refusal: "It changed, was decided, or has a warning now: open it to see." };
   const body = { content_sha256: contentSha256, ...sheet };
   const call = { params: { id: draftId }, ifMatch: version, body };
-  const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/approve-on-sheet", call));
+  const refused = await context.attempt(() => context.ask("POST /v1/drafts/:id/approve-on-sheet", call));
   return { draftId, subject, refusal: refused ? sentenceOf(refused) : null };
 }
 
@@ -66,12 +66,12 @@ function readShown(form: URLSearchParams): ShownDraft[] {
 }
 
 /** Undoes the approvals of a sheet. An approval that can no longer be undone is listed with the reason. */
-async function undoSheet(visit: PageContext): Promise<ConsoleAnswer> {
-  requireScope(visit.principal, "decide:drafts");
-  const ids = [...new Set(visit.form.getAll("draft"))].filter(isUuid).slice(0, maxOnSheet);
+async function undoSheet(context: PageContext): Promise<ConsoleAnswer> {
+  requireScope(context.principal, "decide:drafts");
+  const ids = [...new Set(context.form.getAll("draft"))].filter(isUuid).slice(0, maxOnSheet);
   const faults: string[] = [];
   for (const id of ids) {
-    const refused = await visit.attempt(() => visit.ask("POST /v1/drafts/:id/undo", { params: { id } }));
+    const refused = await context.attempt(() => context.ask("POST /v1/drafts/:id/undo", { params: { id } }));
     if (refused) faults.push(refused.message);
   }
   const main = html`<h1>${faults.length === 0 ? "The approvals are undone" : "Some approvals could not be undone"}</h1>

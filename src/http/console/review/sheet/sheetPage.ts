@@ -17,7 +17,7 @@ import type { SheetDrafts } from "./sheetDrafts.ts";
 export type SheetOutcome = { draftId: string; subject: string; refusal: string | null };
 
 /** Shows several drafts whole, each with a tick, and one button that approves the ticked ones. */
-export function sheetPage(visit: PageContext, { drafts, left }: SheetDrafts, place: ReviewQuery): Markup {
+export function sheetPage(context: PageContext, { drafts, left }: SheetDrafts, place: ReviewQuery): Markup {
   const back = html`<p><a class="press" href="${reviewPath(queueChoiceOf(place))}">Back to the queue</a></p>`;
   const others =
     left > 0 &&
@@ -28,10 +28,10 @@ export function sheetPage(visit: PageContext, { drafts, left }: SheetDrafts, pla
 ${back}
 <p>Read each draft. Untick those that you do not want to approve now.</p>${others}
 ${form(
-  visit,
+  context,
   { action: "/review/sheet" },
   html`${drafts.map(item)}`,
-  visit.may("decide:drafts")
+  context.may("decide:drafts")
     ? button(`${drafts[0]?.card.approve ?? "Approve"}: the ticked drafts`, { kind: "approve" })
     : html`<p>Your role in this workspace does not allow you to decide about drafts.</p>`,
 )}`;
@@ -53,13 +53,13 @@ const tickOf = (draftId: string, { version, contentSha256 }: CardedView["card"])
   `${draftId} ${version} ${contentSha256}`;
 
 /** Tells which drafts were approved, and why the others were not. */
-export function sheetResult(visit: PageContext, outcomes: readonly SheetOutcome[]): Markup {
+export function sheetResult(context: PageContext, outcomes: readonly SheetOutcome[]): Markup {
   const done = outcomes.filter(({ refusal }) => refusal === null);
   return html`<h1>${counted(done.length, "draft")} approved</h1>
 ${
   done.length > 0 &&
   html`<p>They are sent in 10 seconds.</p>${form(
-    visit,
+    context,
     { action: "/review/undo-sheet" },
     html`${done.map(({ draftId }) => html`<input type="hidden" name="draft" value="${draftId}">`)}`,
     button("Undo all", { id: "undo" }),

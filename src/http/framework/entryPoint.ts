@@ -9,34 +9,34 @@ import { send } from "./send.ts";
 
 /**
  * A kind of request: how its sender is identified, and how refusals are shown. REST, the console, /auth, MCP and the pages behind links are
- * doors; `admit` and `answer` check requests in the same order at each of them.
+ * entry points; `admit` and `answer` check requests in the same order at each of them.
  */
-export type Door<Who> = {
+export type EntryPoint<Who> = {
   /** Throws if a page of another site sends the request. */
   requireOrigin?: ((request: Request) => void) | undefined;
   /** Throws NotReadable while the read models that the credential or the answer needs cannot be read. */
   requireReadable?: (() => void) | undefined;
   /** Identifies the sender by key, session or link. Throws an error that `refused` can explain. */
   credential(request: Request, response: Response): Promise<Who>;
-  /** Registers the request under the key or session that admitted it. Absent: this door's rights cannot end during a request. */
+  /** Registers the request under the key or session that admitted it. Absent: this entry point's rights cannot end during a request. */
   enter?(who: Who, callId: string): RequestInFlight | undefined;
   /**
    * Resolves when this instance has read every revocation that another instance has confirmed; throws Unavailable if it cannot read them.
    */
   upToDate?: (() => void | Promise<void>) | undefined;
-  /** Renders a refusal or an internal error. Undefined: the next door handles the request. */
+  /** Renders a refusal or an internal error. Undefined: the next entry point handles the request. */
   refused(error: unknown, request: Request): Reply | undefined;
   /** Called when an answer broke off after its first byte. */
   interrupted?: ((error: unknown, request: Request) => void) | undefined;
 };
 
 /**
- * The part of a door that identifies callers: by API key (`keys/keyCredential.ts`), by session (`../web/sessionPrincipal.ts`), or by a
+ * The part of an entry point that identifies callers: by API key (`keys/keyCredential.ts`), by session (`../web/sessionPrincipal.ts`), or by a
  * link.
  */
-export type Credential<Who> = Pick<Door<Who>, "credential" | "enter" | "upToDate">;
+export type Credential<Who> = Pick<EntryPoint<Who>, "credential" | "enter" | "upToDate">;
 
-/** A request whose sender was identified and accepted by a door. */
+/** A request whose sender was identified and accepted by an entry point. */
 export type Admitted<Who> = {
   request: Request;
   response: Response;
@@ -59,12 +59,12 @@ export class RightEnded extends Rejected {
 }
 
 /** Checks, in this order, the origin, that the credential can be looked up, and who sends the request. Throws if one of them fails. */
-export async function admit<Who>({ request, response }: Exchange, door: Door<Who>): Promise<Admitted<Who>> {
-  door.requireOrigin?.(request);
-  door.requireReadable?.();
-  const who = await door.credential(request, response);
+export async function admit<Who>({ request, response }: Exchange, entryPoint: EntryPoint<Who>): Promise<Admitted<Who>> {
+  entryPoint.requireOrigin?.(request);
+  entryPoint.requireReadable?.();
+  const who = await entryPoint.credential(request, response);
   const callId = randomUUID();
-  const flight = door.enter?.(who, callId);
+  const flight = entryPoint.enter?.(who, callId);
   if (flight?.revoked) {
     flight.leave();
     throw new RightEnded();
@@ -74,11 +74,11 @@ export async function admit<Who>({ request, response }: Exchange, door: Door<Who
 
 /**
  * Admits a request, does its work and sends the answer; sends a refusal if the sender's right ended in between. The work resolves with
- * undefined if it has sent the answer itself. Resolves with false if the next door should handle the request.
+ * undefined if it has sent the answer itself. Resolves with false if the next entry point should handle the request.
  */
 export async function answer<Who>(
   { request, response }: Exchange,
-  door: Door<Who>,
+  entryPoint: EntryPoint<Who>,
   work: (admitted: Admitted<Who>) => Promise<Reply | undefined>,
 ): Promise<boolean> {
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
@@ -86,23 +86,23 @@ export async function answer<Who>(
   let working: Promise<Reply | undefined> | undefined;
   let reply: Reply | undefined;
   try {
-    const admitted = await admit({ request, response }, door);
+    const admitted = await admit({ request, response }, entryPoint);
     flight = admitted.flight;
     working = work(admitted);
     if (flight) leaveWhenOver(flight, { request, response }, [working, closed]);
     // A refusal reveals as much as an answer: both wait until this instance has read every revocation.
     reply = await (flight
-      ? Promise.race([working, whenEnded(flight.signal)]).finally(() => door.upToDate?.())
+      ? Promise.race([working, whenEnded(flight.signal)]).finally(() => entryPoint.upToDate?.())
       : working);
   } catch (error) {
-    if (response.headersSent) return breakOff(error, { request, response }, door);
-    reply = door.refused(error, request);
+    if (response.headersSent) return breakOff(error, { request, response }, entryPoint);
+    reply = entryPoint.refused(error, request);
     if (!reply) return false;
   }
   // No await between this check and the answer: the right is still valid when the answer is sent.
-  if (flight?.revoked) reply = door.refused(new RightEnded(), request);
+  if (flight?.revoked) reply = entryPoint.refused(new RightEnded(), request);
   void working?.then((made) => (made === reply ? undefined : closeStream(made)), ignore);
-  if (reply) await sendOrBreakOff(reply, { request, response, flight }, door);
+  if (reply) await sendOrBreakOff(reply, { request, response, flight }, entryPoint);
   return true;
 }
 
@@ -114,11 +114,11 @@ function closeStream(made: Reply | undefined): void {
 /** Ignores a failure that was answered already. */
 const ignore = (): void => {};
 
-/** Express error handler that answers errors raised before the door, such as an unreadable body, in the form of the door. */
-export const refusalHandler = (door: Pick<Door<never>, "refused" | "interrupted">): ErrorRequestHandler =>
+/** Express error handler that answers errors raised before the entry point, such as an unreadable body, in the form of the entry point. */
+export const refusalHandler = (entryPoint: Pick<EntryPoint<never>, "refused" | "interrupted">): ErrorRequestHandler =>
   errorHandler(async ({ error, request, response, next }) => {
-    if (response.headersSent) return void breakOff(error, { request, response }, door);
-    const reply = door.refused(error, request);
+    if (response.headersSent) return void breakOff(error, { request, response }, entryPoint);
+    const reply = entryPoint.refused(error, request);
     if (reply) await send(response, reply);
     else next(error);
   });
@@ -127,19 +127,23 @@ export const refusalHandler = (door: Pick<Door<never>, "refused" | "interrupted"
 async function sendOrBreakOff(
   reply: Reply,
   { request, response, flight }: Exchange & { flight: RequestInFlight | undefined },
-  door: Pick<Door<never>, "refused" | "interrupted">,
+  entryPoint: Pick<EntryPoint<never>, "refused" | "interrupted">,
 ): Promise<void> {
   try {
     await send(response, reply, flight?.signal);
   } catch (error) {
-    if (response.headersSent || response.destroyed) breakOff(error, { request, response }, door);
-    else await send(response, door.refused(error, request) ?? reply);
+    if (response.headersSent || response.destroyed) breakOff(error, { request, response }, entryPoint);
+    else await send(response, entryPoint.refused(error, request) ?? reply);
   }
 }
 
 /** Closes the connection, so that no client takes a partial answer for a complete one. */
-function breakOff(error: unknown, { request, response }: Exchange, door: Pick<Door<never>, "interrupted">): true {
-  door.interrupted?.(error, request);
+function breakOff(
+  error: unknown,
+  { request, response }: Exchange,
+  entryPoint: Pick<EntryPoint<never>, "interrupted">,
+): true {
+  entryPoint.interrupted?.(error, request);
   response.destroy();
   return true;
 }

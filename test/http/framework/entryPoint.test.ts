@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { expect } from "chai";
 import express from "express";
-import { admit, answer, type Door, RightEnded, refusalHandler } from "#src/http/framework/door.ts";
+import { admit, answer, type EntryPoint, RightEnded, refusalHandler } from "#src/http/framework/entryPoint.ts";
 import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { Reply } from "#src/http/framework/reply.ts";
 
@@ -10,16 +10,16 @@ type Work = Parameters<typeof answer<string>>[2];
 
 const text = (words: string, status = 200): Reply => new Reply({ bytes: Buffer.from(words) }, status, {});
 
-describe("the HTTP door", () => {
+describe("the HTTP entry point", () => {
   let close: () => void = () => {};
   afterEach(() => close());
 
-  /** Serves one path behind a door that records the order of its checks in `noted`. */
-  async function served(work: Work, door: Partial<Door<string>> = {}) {
+  /** Serves one path behind an entry point that records the order of its checks in `noted`. */
+  async function served(work: Work, entryPoint: Partial<EntryPoint<string>> = {}) {
     const inFlight = createRequestsInFlight();
     const noted: string[] = [];
     const interrupted: unknown[] = [];
-    const whole: Door<string> = {
+    const whole: EntryPoint<string> = {
       requireOrigin: () => void noted.push("origin"),
       requireReadable: () => void noted.push("readable"),
       credential: async () => {
@@ -31,13 +31,13 @@ describe("the HTTP door", () => {
       refused: (error) =>
         error instanceof RightEnded ? text("ended", 401) : text(`refused: ${(error as Error).message}`, 422),
       interrupted: (error) => interrupted.push(error),
-      ...door,
+      ...entryPoint,
     };
     const app = express().use(express.text({ limit: 10 }));
     app.all("/", async (request, response, next) => {
       if (!(await answer({ request, response }, whole, work))) next();
     });
-    app.use((_request, response) => void response.send("the next door"));
+    app.use((_request, response) => void response.send("the next entryPoint"));
     app.use(refusalHandler(whole));
     const server = app.listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
@@ -53,7 +53,7 @@ describe("the HTTP door", () => {
     return { ask, inFlight, noted, interrupted };
   }
 
-  it("the door checks origin, readable state and credential, and reads all revocations before it answers", async () => {
+  it("the entry point checks origin, readable state and credential, and reads all revocations before it answers", async () => {
     const { ask, noted } = await served(async ({ who }) => {
       noted.push("work");
       return text(who);
@@ -62,7 +62,7 @@ describe("the HTTP door", () => {
     expect(noted).to.deep.equal(["origin", "readable", "credential", "work", "up to date"]);
   });
 
-  it("a request that the door refuses does no work", async () => {
+  it("a request that the entry point refuses does no work", async () => {
     let worked = 0;
     const refuse = () => {
       throw new Error("not from here");
@@ -81,14 +81,14 @@ describe("the HTTP door", () => {
     expect(worked).to.equal(0);
   });
 
-  it("a request that a door neither admits nor refuses goes to the next door", async () => {
+  it("a request that an entry point neither admits nor refuses goes to the next entry point", async () => {
     const { ask } = await served(async () => text("done"), {
       credential: async () => {
         throw new Error("signed out");
       },
       refused: () => undefined,
     });
-    expect(await ask()).to.deep.equal([200, "the next door"]);
+    expect(await ask()).to.deep.equal([200, "the next entryPoint"]);
   });
 
   it("a request whose right has already ended is refused and does no work", async () => {
@@ -157,26 +157,26 @@ describe("the HTTP door", () => {
     expect(interrupted).to.deep.equal([fault]);
   });
 
-  it("a body that a body parser could not read is refused in the door's own form", async () => {
+  it("a body that a body parser could not read is refused in the entry point's own form", async () => {
     const { ask } = await served(async () => text("done"));
     expect(
       await ask({ method: "POST", body: "more than ten bytes", headers: { "Content-Type": "text/plain" } }),
     ).to.deep.equal([422, "refused: request entity too large"]);
   });
 
-  it("a door admits a request for a library that writes the answer, and its signal aborts when the right ends", async () => {
+  it("an entry point admits a request for a library that writes the answer, and its signal aborts when the right ends", async () => {
     const inFlight = createRequestsInFlight();
-    const door: Door<string> = {
+    const entryPoint: EntryPoint<string> = {
       credential: async () => "key-2",
       enter: (id, callId) => inFlight.enter(id, callId),
       refused: () => undefined,
     };
     const exchange = {} as Parameters<typeof admit>[0];
-    const { who, signal, flight } = await admit(exchange, door);
+    const { who, signal, flight } = await admit(exchange, entryPoint);
     expect([who, signal.aborted]).to.deep.equal(["key-2", false]);
     inFlight.revoke("key-2");
     expect([signal.aborted, flight?.revoked]).to.deep.equal([true, true]);
-    const second = await admit(exchange, door).catch((error: unknown) => error);
+    const second = await admit(exchange, entryPoint).catch((error: unknown) => error);
     expect(second).to.be.instanceOf(RightEnded);
     flight?.leave();
     await inFlight.ended("key-2");
