@@ -1,5 +1,6 @@
 import { apiKeys } from "./apiKeys/projector.ts";
 import { assistants } from "./assistants/projector.ts";
+import { auditTree } from "./auditTree/projector.ts";
 import { chains } from "./chains/projector.ts";
 import { contacts } from "./contacts/projector.ts";
 import { domains } from "./domains/projector.ts";
@@ -37,6 +38,7 @@ export const readModels = {
   assistants,
   rules,
   ruleEvaluations,
+  auditTree,
 } satisfies Record<ReadModel, Projection>;
 
 export const projections: readonly Projection[] = Object.values(readModels);

@@ -16,4 +16,5 @@ export type ReadModel =
   | "contacts"
   | "assistants"
   | "rules"
-  | "ruleEvaluations";
+  | "ruleEvaluations"
+  | "auditTree";

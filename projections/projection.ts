@@ -36,11 +36,14 @@ export type Projection<E extends Event = Event> = {
   independent?: true;
   /** True if indexes.sql has indexes that are created once the tables are filled, which is much faster than maintaining them meanwhile. */
   hasLateIndexes?: true;
-  /** Types of events that its projector gets. */
-  handles: readonly E["type"][];
+  /** Types of events that its projector gets; absent: all. */
+  handles?: readonly E["type"][];
   /** Projects events in position order; set-based: a few statements per batch, whatever its size. Reads first, all at once, then writes. */
   project(tx: ProjectorTx, events: readonly Recorded<E>[]): Promise<void>;
 };
+
+/** True if the projection's projector gets events of this type. */
+export const isHandled = ({ handles }: Projection, type: string): boolean => handles?.includes(type) ?? true;
 
 /** Serialises a value as one JSON parameter, for json_to_recordset or jsonb_array_elements. */
 export const json = (value: unknown): string => JSON.stringify(value);

@@ -53,6 +53,8 @@ export type Recorded<E extends Event = Event> = E & {
   position: number;
   schemaVersion: number;
   metadata: Metadata;
+  /** The event as the log holds it, if it was brought to a newer version since (upcast.ts). */
+  stored?: { type: string; schemaVersion: number; data: Record<string, unknown> };
 };
 
 export const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf("-"));

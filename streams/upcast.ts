@@ -10,12 +10,12 @@ export type Upcasters = { readonly [type: string]: { readonly [fromVersion: numb
 /** Upcasters for all replaced shapes of events: none yet. test/streams/upcast.test.ts has a worked example. */
 export const upcasters: Upcasters = {};
 
-/** Brings an event to its newest version, step by step. Returns a newest one as it is. */
-export function upcast<E extends StoredEvent>(event: E, known: Upcasters = upcasters): E {
+/** Brings an event to its newest version, step by step, and keeps its stored form beside it. Returns a newest one as it is. */
+export function upcast<E extends StoredEvent & { stored?: StoredEvent }>(event: E, known: Upcasters = upcasters): E {
   let current = event;
   for (;;) {
     const step = known[current.type]?.[current.schemaVersion];
-    if (!step) return current;
+    if (!step) return current === event ? event : { ...current, stored: storedForm(event) };
     const { type = current.type, data } = step(current.data);
     current = { ...current, type, data, schemaVersion: current.schemaVersion + 1 };
   }
@@ -24,3 +24,6 @@ export function upcast<E extends StoredEvent>(event: E, known: Upcasters = upcas
 /** Returns the version in which a type is written now. */
 export const newestVersion = (type: string, known: Upcasters = upcasters): number =>
   1 + Math.max(0, ...Object.keys(known[type] ?? {}).map(Number));
+
+/** Returns the part of an event that an upcaster changes. */
+export const storedForm = ({ type, schemaVersion, data }: StoredEvent): StoredEvent => ({ type, schemaVersion, data });

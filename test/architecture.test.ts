@@ -10,7 +10,8 @@ type Rule = { files: RegExp; rule: string; own: RegExp[]; packages: RegExp };
 const nothing = /^$/;
 const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
-const streamContracts = /^streams\/(event|upcast|blobs|(\w+\/(events|content|humanMail|roles)))\.ts$/;
+const streamContracts =
+  /^streams\/(event|upcast|blobs|auditFields|auditFieldsByCategory|(\w+\/(events|content|humanMail|roles)))\.ts$/;
 /** Pure functions beside a stream's events that a process may call. No decider is among them. */
 const streamRules =
   /^streams\/(decider|draft\/(draft|notification|outcome|undo)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;
@@ -59,6 +60,18 @@ const rules: Rule[] = [
     rule: "derived ids are made by uuid alone",
     own: [],
     packages: /^uuid$/,
+  },
+  {
+    files: within("projections/auditTree"),
+    rule: "the audit tree's read model hashes as src/audit/ does",
+    own: [streamContracts, within("projections"), /^src\/audit\/(leaf|merkle)\.ts$/],
+    packages: nothing,
+  },
+  {
+    files: within("src/audit"),
+    rule: "src/audit/ knows events and formats of proofs, and nothing else of this service",
+    own: [streamContracts, within("src/audit")],
+    packages: /^(node:crypto|canonicalize)$/,
   },
   {
     files: /^projections\//,
@@ -250,7 +263,10 @@ describe("the architecture", () => {
   });
 
   it("reads across workspaces are only in the workspaces' queries", () => {
-    expect(files.filter((file) => /\.ofAll\b/.test(textOf(file)))).to.deep.equal(["projections/workspaces/queries.ts"]);
+    expect(files.filter((file) => /\.ofAll\b/.test(textOf(file)))).to.deep.equal([
+      "projections/auditTree/queries.ts",
+      "projections/workspaces/queries.ts",
+    ]);
   });
 
   it("HTML from outside is parsed in the pool of threads alone", () => {

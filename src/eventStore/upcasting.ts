@@ -1,5 +1,5 @@
 import type { Recorded } from "#streams/event.ts";
-import { newestVersion, type Upcasters, upcast, upcasters } from "#streams/upcast.ts";
+import { newestVersion, storedForm, type Upcasters, upcast, upcasters } from "#streams/upcast.ts";
 import { type Batch, type EventStore, toUnreadable } from "./eventStore.ts";
 
 /** Wraps an event store so that readers see every event in its newest version. Appended events name their own version. */
@@ -11,7 +11,7 @@ export function upcastReads(store: EventStore, known: Upcasters = upcasters): Ev
     try {
       return newest(event);
     } catch (error) {
-      return toUnreadable(event, error);
+      return toUnreadable({ ...event, stored: storedForm(event) }, error);
     }
   }
 

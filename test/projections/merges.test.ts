@@ -3,7 +3,7 @@ import { drafts } from "#projections/drafts/projector.ts";
 import { publicEvents } from "#projections/feed/publicEvents.ts";
 import { messages } from "#projections/messages/projector.ts";
 import { positionOfMessage } from "#projections/messages/queries.ts";
-import type { Projection } from "#projections/projection.ts";
+import { isHandled, type Projection } from "#projections/projection.ts";
 import { threads } from "#projections/threads/projector.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -68,7 +68,7 @@ describe("rows of an absorbed thread", () => {
     unseen(async (tx) => {
       await makeTables(projection, tx);
       for (const batch of batches) {
-        const handled = batch.filter(({ type }) => projection.handles.includes(type));
+        const handled = batch.filter(({ type }) => isHandled(projection, type));
         await project(projection, tx, handled);
       }
       return ask(tx);

@@ -1,4 +1,4 @@
-import type { Projection, ProjectorTx } from "#projections/projection.ts";
+import { isHandled, type Projection, type ProjectorTx } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
 import { type Database, NotRun, type Sql } from "#src/platform/postgres/database.ts";
 import { asError, isTransient } from "./retrying.ts";
@@ -48,7 +48,7 @@ export async function writeBatch(
 }
 
 const isForAny = (projections: readonly Projection[], { events }: Batch): boolean =>
-  projections.some(({ handles }) => events.some(({ type }) => handles.includes(type)));
+  projections.some((projection) => events.some(({ type }) => isHandled(projection, type)));
 
 async function writeRows(
   database: Database,
@@ -119,7 +119,7 @@ function runProjector(
   { batch, blame = () => {} }: { batch: Batch; blame?: Blame },
 ): ProjectorRun {
   const { projection, position } = place;
-  const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
+  const events = batch.events.filter((event) => event.position > position && isHandled(projection, event.type));
   const writes: Promise<unknown>[] = [];
   const failed = (error: unknown): never => {
     if (error instanceof NotRun || (isTransient(error) && !isTooSlow(error))) throw error;

@@ -1,0 +1,108 @@
+import { createHash, createHmac } from "node:crypto";
+import canonicalize from "canonicalize";
+import type { AuditField } from "#streams/auditFields.ts";
+import { auditFieldsByCategory } from "#streams/auditFieldsByCategory.ts";
+import { categoryOf, type Recorded } from "#streams/event.ts";
+
+/** A value that an entry replaced with a salted digest: salt (base64url), JSON pointer into the event, and the value (RFC 9901, 4.2). */
+export type Disclosure = [salt: string, path: string, value: unknown];
+
+/** An audit entry: its bytes (RFC 8785 canonical JSON), and the values behind its digests. */
+export type AuditEntry = { bytes: Buffer; disclosures: Disclosure[] };
+
+/** Version of the form of an entry. Stored vectors (test/audit/entries.json) hold it. */
+const formVersion = 1;
+
+/** Maximum bytes of an entry: an entry bundle gives each length in 16 bits. */
+const maxBytes = 60_000;
+
+const saltBytes = 16;
+
+/** Returns the canonical JSON of a value. A lone surrogate, which has no UTF-8, counts as U+FFFD. */
+function canonicalJson(value: unknown): string {
+  try {
+    return canonicalize(value)!;
+  } catch {
+    return canonicalize(wellFormed(value))!;
+  }
+}
+
+const wellFormed = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value).replace(/\\\\|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g, (found) =>
+      found === "\\\\" ? found : "\ufffd",
+    ),
+  );
+
+/** Returns the disclosure's text, whose digest stands in the entry. */
+export const encodeDisclosure = (disclosure: Disclosure): string =>
+  Buffer.from(canonicalJson(disclosure)).toString("base64url");
+
+export const digestOf = (disclosure: Disclosure): string =>
+  createHash("sha256").update(encodeDisclosure(disclosure)).digest("base64url");
+
+/**
+ * Makes the audit entry of a stored event: what names nobody is shown, every other value is replaced with a salted digest. The same event
+ * and key always give the same entry. `saltKey`: the key of the workspace, 32 bytes.
+ */
+export function entryOf(event: Recorded, saltKey: Buffer): AuditEntry {
+  const { id, stream, revision, metadata } = event;
+  const { type, schemaVersion, data } = event.stored ?? event;
+  const disclosures: Disclosure[] = [];
+  const conceal = (path: string, value: unknown): void => {
+    const salt = createHmac("sha256", saltKey).update(`${id}\0${path}`).digest().subarray(0, saltBytes);
+    disclosures.push([salt.toString("base64url"), path, value]);
+  };
+  const { kind, ...person } = metadata.actor;
+  conceal("/actor", person);
+  const shown = showOpen(data, auditFieldsByCategory[categoryOf(stream)] ?? {}, { path: "/data", conceal });
+  const write = (): Buffer =>
+    Buffer.from(
+      canonicalJson({
+        v: formVersion,
+        ...{ id, stream, revision, type, schema_version: schemaVersion, at: metadata.at, actor: { kind } },
+        ...{ causation_id: metadata.causationId, correlation_id: metadata.correlationId },
+        ...{ data: shown, _sd: disclosures.map(digestOf).sort() },
+      }),
+    );
+  let bytes = write();
+  while (bytes.length > maxBytes && concealLongest(shown, conceal)) bytes = write();
+  return { bytes, disclosures };
+}
+
+type Concealing = { path: string; conceal(path: string, value: unknown): void };
+
+/** Returns the open part of an object; conceals the rest. */
+function showOpen(
+  data: Readonly<Record<string, unknown>>,
+  fields: Exclude<AuditField, string>,
+  { path, conceal }: Concealing,
+): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(data)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : "salted";
+    const own = `${path}/${escapePointer(name)}`;
+    if (value === undefined) continue;
+    if (value === null || typeof value === "number" || typeof value === "boolean" || field === "open")
+      shown[name] = value;
+    else if (typeof field === "object" && typeof value === "object" && !Array.isArray(value))
+      shown[name] = showOpen(value as Record<string, unknown>, field, { path: own, conceal });
+    else conceal(own, value);
+  }
+  return shown;
+}
+
+/** Escapes a name as a part of a JSON pointer (RFC 6901). */
+const escapePointer = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** Conceals the longest array or object of an entry that is too long. Returns false if there is none left. */
+function concealLongest(shown: Record<string, unknown>, conceal: Concealing["conceal"]): boolean {
+  const [longest] = Object.entries(shown)
+    .filter(([, value]) => typeof value === "object" && value !== null)
+    .map(([name, value]) => ({ name, value, length: JSON.stringify(value).length }))
+    .sort((a, b) => b.length - a.length);
+  if (!longest) return false;
+  delete shown[longest.name];
+  conceal(`/data/${escapePointer(longest.name)}`, longest.value);
+  return true;
+}

@@ -1,0 +1,34 @@
+-- What proves the log to an outsider and no replay can make again: keys of salts, and the heads that were signed.
+
+-- The key of the salted digests of each tree (a workspace's, or the nil UUID). If it is lost, a rebuilt tree has another root.
+create table work.audit_salts (
+  tree_id uuid primary key,
+  key bytea not null default sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
+);
+
+-- The newest signed head of each tree. `contradicted_at`: since then its tree has another root at this size, and nothing is signed.
+create table work.audit_heads (
+  tree_id uuid primary key,
+  epoch int not null,
+  size bigint not null,
+  root bytea not null,
+  position bigint not null,
+  checkpoint text not null,
+  signed_at timestamptz not null,
+  contradicted_at timestamptz
+);
+
+-- Every signed head, with the public key (a verifier key of signed-note) that its signature needs.
+create table work.audit_signed_heads (
+  tree_id uuid not null,
+  epoch int not null,
+  size bigint not null,
+  checkpoint text not null,
+  verifier_key text not null,
+  signed_at timestamptz not null,
+  primary key (tree_id, epoch, size)
+);
+create index on work.audit_signed_heads (signed_at);
+
+grant select, insert on work.audit_salts to :service;
+grant select, insert, update on work.audit_heads, work.audit_signed_heads to :service;

@@ -1,0 +1,4 @@
+import type { AuditFields } from "../auditFields.ts";
+import type { QuotaEvent } from "./events.ts";
+
+export const quotaFields: AuditFields<QuotaEvent> = { reservationId: "open" };
