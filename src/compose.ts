@@ -45,6 +45,8 @@ import type { PasswordHasher } from "./platform/accounts/passwords.ts";
 import { postgresLinks } from "./platform/accounts/postgresLinks.ts";
 import { postgresPasswords } from "./platform/accounts/postgresPasswords.ts";
 import { postgresSessions } from "./platform/accounts/postgresSessions.ts";
+import { headFiles } from "./platform/audit/headFiles.ts";
+import { postgresHeads } from "./platform/audit/postgresHeads.ts";
 import { postgresBlobs } from "./platform/blobs/postgresBlobs.ts";
 import { rememberingBlobs } from "./platform/blobs/recentBlobs.ts";
 import { type Clock, systemClock, systemIds } from "./platform/clock.ts";
@@ -167,6 +169,8 @@ export function compose(
       links: postgresLinks({ database, clock, ids }),
     },
     blobs: rememberingBlobs(postgresBlobs(database)),
+    auditHeads: postgresHeads(database),
+    headCopies: headFiles(config.auditHeadDir),
     reads: database.reads,
     projected: waitFor.projected,
     headerReader: createHeaderReader(),

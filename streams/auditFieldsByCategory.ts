@@ -1,6 +1,7 @@
 import { apiKeyFields } from "./apiKey/auditFields.ts";
 import { approvalReplyFields } from "./approvalReply/auditFields.ts";
 import { assistantFields } from "./assistant/auditFields.ts";
+import { auditEpochFields } from "./auditEpoch/auditFields.ts";
 import type { AuditField } from "./auditFields.ts";
 import { billingFields } from "./billing/auditFields.ts";
 import { channelTestFields } from "./channelTest/auditFields.ts";
@@ -33,6 +34,7 @@ export const auditFieldsByCategory: { readonly [category: string]: { readonly [n
   apiKey: apiKeyFields,
   approvalReply: approvalReplyFields,
   assistant: assistantFields,
+  auditEpoch: auditEpochFields,
   billing: billingFields,
   channelTest: channelTestFields,
   contact: contactFields,

@@ -1,6 +1,7 @@
 import { apiKeys } from "./apiKey/decider.ts";
 import { approvalReplies } from "./approvalReply/decider.ts";
 import { assistants } from "./assistant/decider.ts";
+import { auditEpochs } from "./auditEpoch/decider.ts";
 import { billings } from "./billing/decider.ts";
 import { channelTests } from "./channelTest/decider.ts";
 import { contacts } from "./contact/decider.ts";
@@ -32,6 +33,7 @@ export const streams = {
   apiKeys,
   approvalReplies,
   assistants,
+  auditEpochs,
   billings,
   channelTests,
   contacts,

@@ -203,6 +203,7 @@ export function createStreamServices(deps: {
     apiKeys: serviceOf(streams.apiKeys),
     approvalReplies: serviceOf(streams.approvalReplies),
     assistants: serviceOf(streams.assistants),
+    auditEpochs: serviceOf(streams.auditEpochs),
     billings: serviceOf(streams.billings),
     channelTests: serviceOf(streams.channelTests),
     contacts: serviceOf(streams.contacts),

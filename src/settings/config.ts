@@ -154,6 +154,8 @@ function completed(read: Settings, given: Environment) {
     publicUrl,
     trustProxy: trustedProxies(read.trustProxy),
     dataDir,
+    auditHeadDir: resolve(read.auditHeadDir ?? dataDir),
+    auditPublic: read.auditPublic === "true",
     databaseOwnerUrl: read.databaseOwnerUrl ?? read.databaseUrl,
     secretsKeys: read.secretsKeys ?? developmentKeys(dataDir),
     stripe: stripeIn(read),

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { crashPoints } from "../platform/crashPoints.ts";
+import { auditSettings } from "./auditSettings.ts";
 import { billingSettings } from "./billingSettings.ts";
 import { mailInSettings, port } from "./mailInSettings.ts";
 import { rateSettings } from "./rateSettings.ts";
@@ -123,6 +124,7 @@ export const settings = Type.Object({
       "How many connections to the relay, or to SendGrid, one instance has open at once; with a relay that allows fewer, it gets by with those.",
   }),
   ...sendGridSettings,
+  ...auditSettings,
   ...mailInSettings,
   INBOUND_MX_HOST: HostName({
     default: "localhost",

@@ -2,8 +2,8 @@ import type { AuditFields } from "../auditFields.ts";
 import type { BillingEvent } from "./events.ts";
 
 export const billingFields: AuditFields<BillingEvent> = {
+  because: "salted",
   customerId: "open",
-  because: "open",
   followed: "open",
   subscriptions: "open",
   subscriptionId: "open",

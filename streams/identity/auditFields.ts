@@ -13,7 +13,7 @@ const settings = {
   signatureText: "salted",
   signatureHtml: "salted",
   htmlRemoved: "salted",
-  coveredRecipients: "open",
+  coveredRecipients: "salted",
 } as const;
 
 export const identityFields: AuditFields<IdentityEvent> = {

@@ -29,7 +29,6 @@ export const threadFields: AuditFields<ThreadEvent> = {
   authentication: "open",
   status: "open",
   priority: "open",
-  because: "open",
   once: "open",
   contactId: "salted",
   subject: "salted",
@@ -51,5 +50,6 @@ export const threadFields: AuditFields<ThreadEvent> = {
   claims: "salted",
   machineAddresses: "salted",
   machineAnswers: "salted",
+  because: "salted",
   reason: "salted",
 };

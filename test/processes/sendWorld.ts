@@ -197,6 +197,8 @@ export function openSendWorld(
       clock,
       ids: systemIds,
       blobs,
+      auditHeads: undefined as never,
+      headCopies: undefined as never,
       // There is no index of filings: filing reads the filing stream from its start.
       reads: reads ?? logReads(log),
       projected: async () => reads === undefined,

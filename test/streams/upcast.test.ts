@@ -39,7 +39,8 @@ const metadata: Metadata = { workspaceId: null, actor, correlationId: "c", causa
 describe("an event whose shape has changed", () => {
   it("an event folds to the same state whichever version was stored", () => {
     for (const sample of samples) {
-      expect(upcast(sample, known)).to.deep.equal(newest);
+      expect(upcast(sample, known)).to.deep.include(newest);
+      if (sample !== newest) expect(upcast(sample, known)).to.have.deep.property("stored", sample);
       const events = [upcast(sample, known)] as unknown as PersonEvent[];
       expect(fold(person, events), `version ${sample.schemaVersion}`).to.deep.equal({ fullName: "Lee, Ann" });
     }
@@ -82,7 +83,7 @@ describe("an event whose shape has changed", () => {
       },
     };
     const introduced = { type: "PersonIntroduced", schemaVersion: 3, data: { first: "Ann", last: "Lee", title: null } };
-    for (const sample of samples) expect(upcast(sample, renamed)).to.deep.equal(introduced);
+    for (const sample of samples) expect(upcast(sample, renamed)).to.deep.include(introduced);
     expect(upcast(introduced, renamed)).to.equal(introduced);
     expect(upcast({ type: "Other", schemaVersion: 1, data: {} }, renamed).type).to.equal("Other");
   });

@@ -1,0 +1,110 @@
+import { auditTreeOf, nodesOf } from "#projections/auditTree/queries.ts";
+import { originOf, readCheckpoint, writeCheckpoint } from "#src/audit/checkpoint.ts";
+import { isConsistent, proveConsistency, rootOf, type TreeHead } from "#src/audit/merkle.ts";
+import { type NoteSigner, noteSigner, signNote } from "#src/audit/signedNote.ts";
+import type { SignedHead } from "#src/platform/audit/heads.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+export type HeadDependencies = Pick<
+  Dependencies,
+  "reads" | "auditEpochs" | "auditHeads" | "headCopies" | "keyRing" | "settings" | "clock" | "projected"
+>;
+
+/** Thrown if a tree is not the continuation of a head that was signed: the log was changed or put back. Nothing is signed. */
+export class HeadContradicted extends Error {
+  override readonly name = "HeadContradicted";
+  constructor(treeId: string, head: string) {
+    super(
+      `The audit tree ${treeId} does not continue the signed head ${head}: events before it were changed, or the database was put back. ` +
+        `Nothing is signed until the operator runs: npm run audit -- new-epoch --tree ${treeId} --reason TEXT`,
+    );
+  }
+}
+
+/** Thrown if a tree has no entry yet, so that there is nothing to sign. */
+export class EmptyTree extends Error {
+  override readonly name = "EmptyTree";
+}
+
+/** Returns the name of a tree's log in its present epoch. */
+export async function originNow(
+  deps: Pick<Dependencies, "auditEpochs" | "settings">,
+  treeId: string,
+): Promise<{ origin: string; epoch: number }> {
+  const { epoch } = (await deps.auditEpochs.load(treeId)).state;
+  return { origin: originOf(new URL(deps.settings.publicUrl).host, { treeId, epoch }), epoch };
+}
+
+/** Makes the signer of a log: one Ed25519 key for all logs, derived from the first key of the key ring. */
+export const signerOf = ({ keyRing }: Pick<Dependencies, "keyRing">, origin: string): NoteSigner =>
+  noteSigner(origin, keyRing.deriveKey("audit-signing"));
+
+/** Attempts to record a head before another instance's newer head is returned. */
+const maxAttempts = 5;
+
+/**
+ * Returns a signed head of a tree whose entries include the event at `upTo` (a position in the log; default: all that the read model has).
+ * Signs a new head only if the newest one is older. Throws HeadContradicted or EmptyTree.
+ */
+export async function signHead(deps: HeadDependencies, treeId: string, upTo?: number): Promise<SignedHead> {
+  for (let attempt = 1; ; attempt += 1) {
+    const last = await deps.auditHeads.newest(treeId);
+    const { origin, epoch } = await originNow(deps, treeId);
+    if (last?.contradictedAt && last.epoch === epoch) throw new HeadContradicted(treeId, `of ${last.size} entries`);
+    if (last?.epoch === epoch && upTo !== undefined && last.position >= upTo) return last;
+    const tree = await auditTreeOf(deps.reads, treeId);
+    if (!tree) throw new EmptyTree(`The audit tree ${treeId} has no entries yet.`);
+    if (last?.epoch === epoch && last.size === tree.size) return last;
+    const { size, position } = tree;
+    const root = await rootOf(nodesOf(deps.reads, treeId), size);
+    await requireContinued(deps, { treeId, origin, epoch }, { head: { size, root }, last });
+    const signer = signerOf(deps, origin);
+    const checkpoint = signNote(writeCheckpoint({ origin, size, root }), signer);
+    const head = { treeId, epoch, size, root, position, checkpoint, signedAt: deps.clock.now() };
+    if (await deps.auditHeads.record({ ...head, verifierKey: signer.verifierKey }, last)) {
+      await deps.headCopies.write(treeId, checkpoint);
+      return { ...head, contradictedAt: null };
+    }
+    if (attempt === maxAttempts) throw new Error(`the head of ${treeId} was moved by other instances ${attempt} times`);
+  }
+}
+
+type Log = { treeId: string; origin: string; epoch: number };
+
+/** Throws HeadContradicted if the newest recorded head, or its copy outside the database, is not the beginning of this tree. */
+async function requireContinued(
+  deps: HeadDependencies,
+  log: Log,
+  { head, last }: { head: TreeHead; last: SignedHead | undefined },
+): Promise<void> {
+  const copy = await deps.headCopies.read(log.treeId);
+  const copied = copy === undefined ? undefined : readCheckpoint(copy);
+  const signed = [
+    last?.epoch === log.epoch ? last : undefined,
+    copied && epochOf(copied.origin) >= log.epoch ? copied : undefined,
+  ];
+  for (const older of signed.filter((each) => each !== undefined)) {
+    const isSameEpoch = !("origin" in older) || older.origin === log.origin;
+    if (isSameEpoch && (await isBeginningOf(deps, log.treeId, { older, newer: head }))) continue;
+    await deps.auditHeads.contradict({
+      ...log,
+      size: older.size,
+      root: older.root,
+      checkpoint: copy ?? "",
+      at: deps.clock.now(),
+    });
+    throw new HeadContradicted(log.treeId, `of ${older.size} entries`);
+  }
+}
+
+const epochOf = (origin: string): number => Number(origin.slice(origin.lastIndexOf("/") + 1));
+
+async function isBeginningOf(
+  { reads }: Pick<Dependencies, "reads">,
+  treeId: string,
+  { older, newer }: { older: TreeHead; newer: TreeHead },
+): Promise<boolean> {
+  if (older.size > newer.size) return false;
+  const proof = await proveConsistency(nodesOf(reads, treeId), { from: older.size, to: newer.size });
+  return isConsistent(older, newer, proof);
+}

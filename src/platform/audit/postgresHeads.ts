@@ -1,0 +1,65 @@
+import type { Database } from "#src/platform/postgres/database.ts";
+import type { AuditHeads, SignedHead } from "./heads.ts";
+
+const columns = `tree_id as "treeId", epoch, size, root, position, checkpoint, signed_at as "signedAt",
+  contradicted_at as "contradictedAt"`;
+
+/** Heads in PostgreSQL, in `work.audit_heads` and `work.audit_signed_heads`. */
+export const postgresHeads = (database: Pick<Database, "query" | "transaction">): AuditHeads => ({
+  async newest(treeId) {
+    const { rows } = await database.query<SignedHead>(`select ${columns} from work.audit_heads where tree_id = $1`, [
+      treeId,
+    ]);
+    return rows[0];
+  },
+  record: ({ treeId, epoch, size, root, position, checkpoint, signedAt, verifierKey }, last) =>
+    database.transaction(async (tx) => {
+      const { rowCount } = await tx.query(
+        `insert into work.audit_heads as newest (tree_id, epoch, size, root, position, checkpoint, signed_at)
+         select $1, $2, $3, $4, $5, $6, $7 where $8::int is null or exists (select from work.audit_heads where tree_id = $1)
+         on conflict (tree_id) do update set epoch = excluded.epoch, size = excluded.size, root = excluded.root,
+           position = excluded.position, checkpoint = excluded.checkpoint, signed_at = excluded.signed_at, contradicted_at = null
+         where newest.epoch = $8 and newest.size = $9 and newest.root = $10`,
+        [
+          ...[treeId, epoch, size, root, position, checkpoint, signedAt],
+          ...[last?.epoch ?? null, last?.size ?? null, last?.root ?? null],
+        ],
+      );
+      if (rowCount !== 1) return false;
+      await tx.query(
+        `insert into work.audit_signed_heads (tree_id, epoch, size, checkpoint, verifier_key, signed_at)
+         values ($1, $2, $3, $4, $5, $6)`,
+        [treeId, epoch, size, checkpoint, verifierKey, signedAt],
+      );
+      return true;
+    }),
+  async contradict({ treeId, epoch, size, root, checkpoint, at }) {
+    await database.query(
+      `insert into work.audit_heads as newest (tree_id, epoch, size, root, position, checkpoint, signed_at, contradicted_at)
+       values ($1, $2, $3, $4, 0, $5, $6, $6)
+       on conflict (tree_id) do update set contradicted_at = coalesce(newest.contradicted_at, excluded.contradicted_at)`,
+      [treeId, epoch, size, root, checkpoint, at],
+    );
+  },
+  async contradicted() {
+    const { rows } = await database.query<{ id: string }>(
+      "select tree_id as id from work.audit_heads where contradicted_at is not null order by tree_id",
+    );
+    return rows.map(({ id }) => id);
+  },
+  async list(treeId, limit) {
+    const { rows } = await database.query<{ epoch: number; size: number; checkpoint: string; signedAt: Date }>(
+      `select epoch, size, checkpoint, signed_at as "signedAt" from work.audit_signed_heads
+       where tree_id = $1 order by epoch desc, size desc limit $2`,
+      [treeId, limit],
+    );
+    return rows;
+  },
+  async verifierKeys() {
+    const { rows } = await database.query<{ verifierKey: string; since: Date }>(
+      `select verifier_key as "verifierKey", min(signed_at) as since from work.audit_signed_heads
+       group by verifier_key order by since`,
+    );
+    return rows;
+  },
+});
