@@ -8,7 +8,7 @@ import type { MessageIds } from "#src/mail/out/messageIds.ts";
 import type { NotificationQuota } from "#src/mail/out/quota/notificationQuota.ts";
 import type { SendingDomains } from "#src/mail/out/sendingDomains.ts";
 import type { Accounts } from "#src/platform/accounts/accounts.ts";
-import type { AuditHeads, HeadCopies } from "#src/platform/audit/heads.ts";
+import type { AuditHeads } from "#src/platform/audit/heads.ts";
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/platform/clock.ts";
 import type { Resolver } from "#src/platform/dns/resolver.ts";
@@ -32,9 +32,8 @@ export type Dependencies = StreamServices & {
   accountMail: AccountMail;
   ids: Ids;
   blobs: Blobs;
-  /** Signed heads of the audit trees; copies of the newest ones outside the database. */
+  /** Signed heads of the audit trees. */
   auditHeads: AuditHeads;
-  headCopies: HeadCopies;
   /** Read models, for look-ups that no stream can answer. */
   reads: Reads;
   /**

@@ -198,7 +198,6 @@ export function openSendWorld(
       ids: systemIds,
       blobs,
       auditHeads: undefined as never,
-      headCopies: undefined as never,
       // There is no index of filings: filing reads the filing stream from its start.
       reads: reads ?? logReads(log),
       projected: async () => reads === undefined,

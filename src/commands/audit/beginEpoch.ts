@@ -14,7 +14,7 @@ export async function beginEpoch(
 ): Promise<SignedHead> {
   const { origin } = await originNow(deps, treeId);
   const newest = await deps.auditHeads.newest(treeId);
-  const copy = readCheckpoint((await deps.headCopies.read(treeId)) ?? "");
+  const copy = readCheckpoint((await deps.auditHeads.copies.read(treeId)) ?? "");
   const known = [newest && { origin, size: newest.size, root: newest.root }, copy].filter((head) => head !== undefined);
   const [last] = known.toSorted((a, b) => b.size - a.size);
   const { position } = await deps.auditEpochs.handle(

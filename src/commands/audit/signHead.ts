@@ -7,7 +7,7 @@ import type { Dependencies } from "../dependencies.ts";
 
 export type HeadDependencies = Pick<
   Dependencies,
-  "reads" | "auditEpochs" | "auditHeads" | "headCopies" | "keyRing" | "settings" | "clock" | "projected"
+  "reads" | "auditEpochs" | "auditHeads" | "keyRing" | "settings" | "clock" | "projected"
 >;
 
 /** Thrown if a tree is not the continuation of a head that was signed: the log was changed or put back. Nothing is signed. */
@@ -62,7 +62,7 @@ export async function signHead(deps: HeadDependencies, treeId: string, upTo?: nu
     const checkpoint = signNote(writeCheckpoint({ origin, size, root }), signer);
     const head = { treeId, epoch, size, root, position, checkpoint, signedAt: deps.clock.now() };
     if (await deps.auditHeads.record({ ...head, verifierKey: signer.verifierKey }, last)) {
-      await deps.headCopies.write(treeId, checkpoint);
+      await deps.auditHeads.copies.write(treeId, checkpoint);
       return { ...head, contradictedAt: null };
     }
     if (attempt === maxAttempts) throw new Error(`the head of ${treeId} was moved by other instances ${attempt} times`);
@@ -77,7 +77,7 @@ async function requireContinued(
   log: Log,
   { head, last }: { head: TreeHead; last: SignedHead | undefined },
 ): Promise<void> {
-  const copy = await deps.headCopies.read(log.treeId);
+  const copy = await deps.auditHeads.copies.read(log.treeId);
   const copied = copy === undefined ? undefined : readCheckpoint(copy);
   const signed = [
     last?.epoch === log.epoch ? last : undefined,

@@ -28,6 +28,8 @@ export type AuditHeads = {
   list(treeId: string, limit: number): Promise<{ epoch: number; size: number; checkpoint: string; signedAt: Date }[]>;
   /** Returns the public keys that have signed heads, and when each first did. */
   verifierKeys(): Promise<{ verifierKey: string; since: Date }[]>;
+  /** The newest checkpoints outside the database. */
+  readonly copies: HeadCopies;
 };
 
 /** Copies of the newest checkpoints outside the database, so that a database that was put back contradicts them. */

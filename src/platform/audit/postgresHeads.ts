@@ -1,11 +1,12 @@
 import type { Database } from "#src/platform/postgres/database.ts";
-import type { AuditHeads, SignedHead } from "./heads.ts";
+import type { AuditHeads, HeadCopies, SignedHead } from "./heads.ts";
 
 const columns = `tree_id as "treeId", epoch, size, root, position, checkpoint, signed_at as "signedAt",
   contradicted_at as "contradictedAt"`;
 
 /** Heads in PostgreSQL, in `work.audit_heads` and `work.audit_signed_heads`. */
-export const postgresHeads = (database: Pick<Database, "query" | "transaction">): AuditHeads => ({
+export const postgresHeads = (database: Pick<Database, "query" | "transaction">, copies: HeadCopies): AuditHeads => ({
+  copies,
   async newest(treeId) {
     const { rows } = await database.query<SignedHead>(`select ${columns} from work.audit_heads where tree_id = $1`, [
       treeId,

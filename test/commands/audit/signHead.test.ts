@@ -68,8 +68,7 @@ describe("signing the head of an audit tree", () => {
     const deps: HeadDependencies = {
       ...services,
       reads: database.reads,
-      auditHeads: postgresHeads(database),
-      headCopies: headFiles(folder),
+      auditHeads: postgresHeads(database, headFiles(folder)),
       keyRing,
       clock: systemClock,
       settings: { publicUrl: "https://mail.example.com" } as never,
