@@ -79,7 +79,7 @@ async function readEdge(tx: ProjectorTx, { id, size }: Tree): Promise<Buffer[][]
   return edge;
 }
 
-type EntryRow = { id: string; entry: number; position: number; hash: Buffer };
+type EntryRow = { id: string; entry: number; position: number; stream: string; revision: number; hash: Buffer };
 type SubtreeRow = { id: string; level: number; number: number; hash: Buffer };
 type Grown = { id: string; size: number; position: number; entries: EntryRow[]; subtrees: SubtreeRow[] };
 
@@ -88,7 +88,8 @@ function grow({ id, saltKey, size, edge }: Tree, events: readonly Recorded[]): G
   const entries = events.map((event, n) => {
     const hash = hashEntry(entryOf(event, saltKey).bytes);
     addHash({ id, edge, subtrees }, { depth: 0, number: size + n, hash });
-    return { id, entry: size + n, position: event.position, hash };
+    const { position, stream, revision } = event;
+    return { id, entry: size + n, position, stream, revision, hash };
   });
   return { id, size: size + events.length, position: events.at(-1)!.position, entries, subtrees };
 }
@@ -110,12 +111,18 @@ function addHash(
 }
 
 function writeEntries(tx: ProjectorTx, rows: readonly EntryRow[]): void {
-  tx.write("insert into audit_entries select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[])", [
-    rows.map(({ id }) => id),
-    rows.map(({ entry }) => entry),
-    rows.map(({ position }) => position),
-    rows.map(({ hash }) => hash),
-  ]);
+  tx.write(
+    `insert into audit_entries
+     select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::bytea[])`,
+    [
+      rows.map(({ id }) => id),
+      rows.map(({ entry }) => entry),
+      rows.map(({ position }) => position),
+      rows.map(({ stream }) => stream),
+      rows.map(({ revision }) => revision),
+      rows.map(({ hash }) => hash),
+    ],
+  );
 }
 
 function writeSubtrees(tx: ProjectorTx, rows: readonly SubtreeRow[]): void {

@@ -36,19 +36,29 @@ export async function entriesAt(
   return new Map(rows.map(({ position, entry }) => [position, entry]));
 }
 
-/** Returns the positions in the log of the entries from `from` (inclusive) to `to` (exclusive), in order. */
-export async function positionsOf(
+/** Location of an entry's event in the log. */
+export type EntryEvent = { entry: number; position: number; stream: string; revision: number };
+
+/** Returns where the events of the entries from `from` (inclusive) to `to` (exclusive) are, in order. */
+export async function entryEvents(
   reads: Reads,
   treeId: string,
   { from, to }: { from: number; to: number },
-): Promise<number[]> {
+): Promise<EntryEvent[]> {
+  const { rows } = await reads.of(treeId).query<EntryEvent>(
+    `select entry, position, stream, revision from audit_entries
+     where workspace_id = $1 and entry >= $2 and entry < $3 order by entry`,
+    [treeId, from, to],
+  );
+  return rows;
+}
+
+/** Returns the key of a tree's salts (32 bytes); undefined if the tree has no entry. It stays within the service. */
+export async function saltKeyOf(reads: Reads, treeId: string): Promise<Buffer | undefined> {
   const { rows } = await reads
     .of(treeId)
-    .query<{ position: number }>(
-      "select position from audit_entries where workspace_id = $1 and entry >= $2 and entry < $3 order by entry",
-      [treeId, from, to],
-    );
-  return rows.map(({ position }) => position);
+    .query<{ key: Buffer }>("select key from work.audit_salts where tree_id = $1", [treeId]);
+  return rows[0]?.key;
 }
 
 /**

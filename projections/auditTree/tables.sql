@@ -3,6 +3,8 @@ create table audit_entries (
   workspace_id uuid not null,
   entry bigint not null,
   position bigint not null,
+  stream text not null,
+  revision int not null,
   hash bytea not null,
   primary key (workspace_id, entry)
 );

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { auditTree } from "#projections/auditTree/projector.ts";
-import { entriesAt, nodesOf, positionsOf, tileOf } from "#projections/auditTree/queries.ts";
+import { entriesAt, entryEvents, nodesOf, tileOf } from "#projections/auditTree/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import { entryOf } from "#src/audit/leaf.ts";
 import { foldHashes, hashEntry, rootOf } from "#src/audit/merkle.ts";
@@ -63,10 +63,12 @@ describe("the audit tree's read model", () => {
         }
         const at = await entriesAt(readsOn(tx), id, [own[7]!.position, 1]);
         expect([...at]).to.deep.equal([[own[7]!.position, 7]]);
-        expect(await positionsOf(readsOn(tx), id, { from: 3, to: 5 })).to.deep.equal([
-          own[3]!.position,
-          own[4]!.position,
-        ]);
+        expect(await entryEvents(readsOn(tx), id, { from: 3, to: 5 })).to.deep.equal(
+          [3, 4].map((entry) => {
+            const { position, stream, revision } = own[entry]!;
+            return { entry, position, stream, revision };
+          }),
+        );
       }
       const tile = await tileOf(readsOn(tx), one, { level: 1, number: 0, width: 3 });
       expect(tile).to.have.length(96);
