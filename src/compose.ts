@@ -11,7 +11,7 @@ import { webhookBase } from "./channels/telegram/updateMode.ts";
 import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
 import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
-import type { CommandSettings, Dependencies } from "./commands/dependencies.ts";
+import type { Dependencies } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
 import { createMemoryRoom } from "./commands/memoryRoom.ts";
@@ -71,6 +71,7 @@ import { deliveryTimer } from "./processes/deliverWebhooks.ts";
 import { readDepths } from "./runtime/projections/depths.ts";
 import { createWaitFor, type WaitFor } from "./runtime/projections/waitFor.ts";
 import { setImmediateTimers } from "./runtime/work/immediateTimers.ts";
+import { commandSettings } from "./settings/commandSettings.ts";
 import type { Config } from "./settings/config.ts";
 
 /** All objects that commands, processes and routes depend on; each role of the service uses some of them. */
@@ -187,7 +188,7 @@ export function compose(
     mailMeasure: measureOf(config, database),
     countWithheld: metrics.mailWithheld,
     sendingDomains,
-    settings: { ...settingsOf(config), recordsOf: sendingDomains?.provider },
+    settings: { ...commandSettings(config), recordsOf: sendingDomains?.provider },
   };
   const deps: Dependencies = { ...silent, accountMail: accountMail(silent, provider) };
   const telegram = telegramOf(config, deps, database);
@@ -281,19 +282,3 @@ function createSendingDomains(config: Config): SendingDomains | undefined {
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
   serviceMailPerHour === "off" ? undefined : postgresNotificationQuota(database, limitsOf(serviceMailPerHour));
-
-const settingsOf = (config: Config): CommandSettings => ({
-  sandboxDomain: config.sandboxDomain,
-  inboundMxHost: config.inboundMxHost,
-  spfInclude: config.spfInclude,
-  approvalsFrom: config.approvalsFrom,
-  publicUrl: config.publicUrl,
-  signUp: config.signUp,
-  approvalLinkHours: config.approvalLinkHours,
-  notifyThrottleSeconds: config.notifyThrottleSeconds,
-  domainCheckSeconds: config.domainCheckSeconds,
-  barrierTimeoutMs: 5_000,
-  slackAllowedHosts: config.slackAllowedHosts,
-  slackPressesProven: config.slackSigningSecret !== undefined,
-  webhookAllowedHosts: config.webhookAllowedHosts,
-});

@@ -25,6 +25,7 @@ import { createProcessRunner, type ProcessRunner } from "./runtime/work/runner.t
 import { whyPlannerStalled } from "./runtime/work/stalled.ts";
 import type { Config, ServiceRole } from "./settings/config.ts";
 import { settingDescriptions } from "./settings/settings.ts";
+import { contradictedTrees, type HeadClock, startHeadClock } from "./start/headClock.ts";
 
 /** The roles of one instance, running. */
 export type Service = {
@@ -65,6 +66,7 @@ export async function startService(
   let certificate: Certificate | undefined;
   let diskRoom: DiskRoom | undefined;
   let roomForMail: RoomForMail | undefined;
+  let headClock: HeadClock | undefined;
 
   const isFullOfMail = (workspaceId: string): boolean => roomForMail?.isFull(workspaceId) === true;
 
@@ -76,7 +78,7 @@ export async function startService(
     // While the lanes are still leased to us: a send that gets its connection later would hand over what another instance works on by
     // then.
     provider.letNobodyIn?.();
-    await processRunner?.stop();
+    await Promise.all([processRunner?.stop(), headClock?.close()]);
     await Promise.all([projectionRunner?.stop(), readiness.stop()]);
   }
 
@@ -97,6 +99,7 @@ export async function startService(
     }
     if (has("processes") || has("api") || receivesMail) await composition.remakeSnapshots();
     if (has("processes")) {
+      headClock = startHeadClock(deps, { log: logger });
       const { clock } = deps;
       const webhooks = { ...composition.webhooks, onQueued: () => processRunner?.wake() };
       const processes = allProcesses(deps, {
@@ -140,6 +143,7 @@ export async function startService(
           read_models: () => describeReadModels({ ...composition, readiness, runner: projectionRunner }),
           mail_provider: () => provider.trouble(),
           unanswered_mail: () => stillReady(roomForMail?.trouble()),
+          audit_heads: async () => stillReady(await contradictedTrees(deps)),
           ...(processRunner && { processes: () => whyPlannerStalled(database) }),
           ...(receivesMail && { smtp: () => (smtp ? smtp.trouble() : "it is not started yet") }),
         },

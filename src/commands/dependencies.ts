@@ -91,6 +91,8 @@ export type CommandSettings = {
   recordsOf?: string | undefined;
   approvalsFrom: string;
   publicUrl: string;
+  /** True: checkpoints and tiles of the audit trees are served without a key. */
+  auditPublic?: boolean;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
   /**

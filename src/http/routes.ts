@@ -1,6 +1,7 @@
 import { apiKeyRoutes } from "./apiKeys.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
+import { auditTileRoutes } from "./audit/tiles.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
 import { type HttpDependencies, routesAnsweredFrom } from "./dependencies.ts";
@@ -31,6 +32,7 @@ export const allRoutes = (deps: HttpDependencies) => [
   ...routesAnsweredFrom(deps, ["messages", "inbound"], messageRoutes),
   ...routesAnsweredFrom(deps, ["messages"], attachmentDownloadRoutes),
   ...routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
+  ...auditTileRoutes(deps),
   ...routesAnsweredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
   ...routesAnsweredFrom(deps, ["inbound", "messages"], inboundRoutes),
   ...routesAnsweredFrom(deps, ["domains", "identities", "rules"], billingRoutes),

@@ -23,7 +23,7 @@ const info = () => ({
 
 export const realDocument = (): Document => openApi(realRoutes(), info(), { idempotency: true, limits: true });
 
-/** Returns the lines of /v1 that express itself has mounted, spelled as in the document. */
+/** Returns the lines of the API that express itself has mounted, spelled as in the document. */
 export function mountedRoutes(): string[] {
   const app: Express = createApp({
     routes: realRoutes(),
@@ -36,5 +36,5 @@ export function mountedRoutes(): string[] {
   const lines = app.router.stack.flatMap(({ route }) =>
     route ? route.stack.map(({ method }) => `${method.toUpperCase()} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`) : [],
   );
-  return lines.filter((line) => line.includes(" /v1"));
+  return lines.filter((line) => / \/(v1|audit|\.well-known)\//.test(line));
 }

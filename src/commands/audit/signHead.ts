@@ -3,6 +3,7 @@ import { originOf, readCheckpoint, writeCheckpoint } from "#src/audit/checkpoint
 import { isConsistent, proveConsistency, rootOf, type TreeHead } from "#src/audit/merkle.ts";
 import { type NoteSigner, noteSigner, signNote } from "#src/audit/signedNote.ts";
 import type { SignedHead } from "#src/platform/audit/heads.ts";
+import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 export type HeadDependencies = Pick<
@@ -11,10 +12,10 @@ export type HeadDependencies = Pick<
 >;
 
 /** Thrown if a tree is not the continuation of a head that was signed: the log was changed or put back. Nothing is signed. */
-export class HeadContradicted extends Error {
-  override readonly name = "HeadContradicted";
+export class HeadContradicted extends Rejected {
   constructor(treeId: string, head: string) {
     super(
+      "unavailable",
       `The audit tree ${treeId} does not continue the signed head ${head}: events before it were changed, or the database was put back. ` +
         `Nothing is signed until the operator runs: npm run audit -- new-epoch --tree ${treeId} --reason TEXT`,
     );
@@ -22,8 +23,10 @@ export class HeadContradicted extends Error {
 }
 
 /** Thrown if a tree has no entry yet, so that there is nothing to sign. */
-export class EmptyTree extends Error {
-  override readonly name = "EmptyTree";
+export class EmptyTree extends Rejected {
+  constructor() {
+    super("not_found", "There is no event yet whose history could be proved.");
+  }
 }
 
 /** Returns the name of a tree's log in its present epoch. */
@@ -53,7 +56,7 @@ export async function signHead(deps: HeadDependencies, treeId: string, upTo?: nu
     if (last?.contradictedAt && last.epoch === epoch) throw new HeadContradicted(treeId, `of ${last.size} entries`);
     if (last?.epoch === epoch && upTo !== undefined && last.position >= upTo) return last;
     const tree = await auditTreeOf(deps.reads, treeId);
-    if (!tree) throw new EmptyTree(`The audit tree ${treeId} has no entries yet.`);
+    if (!tree) throw new EmptyTree();
     if (last?.epoch === epoch && last.size === tree.size) return last;
     const { size, position } = tree;
     const root = await rootOf(nodesOf(deps.reads, treeId), size);

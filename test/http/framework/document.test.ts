@@ -80,10 +80,10 @@ describe("the service's own OpenAPI document", () => {
     })),
   );
 
-  it("the OpenAPI document and the router have the same routes, all under /v1 [9 /v1 prefix]", () => {
+  it("the OpenAPI document and the router have the same routes, all under /v1 but those of the audit trees [9 /v1 prefix]", () => {
     const lines = operations.map(({ line }) => line).sort();
     expect(mountedRoutes().sort()).to.deep.equal(lines);
-    for (const line of lines) expect(line).to.match(/^[A-Z]+ \/v1\//);
+    for (const line of lines) expect(line).to.match(/^[A-Z]+ \/(v1|audit|\.well-known)\//);
   });
 
   it("the OpenAPI document is valid OpenAPI 3.1, and each of its schemas is valid JSON Schema 2020-12", () => {
@@ -119,8 +119,15 @@ describe("the service's own OpenAPI document", () => {
 
   it("every operation documents its scope and its errors, and 429 and 503 have Retry-After", () => {
     for (const { line, operation } of operations) {
-      expect(operation["x-scope"], line).to.be.oneOf([...Object.keys(scopes), "any"]);
-      expect(Object.keys(operation.responses), line).to.include.members(["401", "422", "429", "500", "503"]);
+      const isPublic = line === "GET /.well-known/countersign-audit-keys";
+      expect(operation["x-scope"], line).to.be.oneOf(isPublic ? [undefined] : [...Object.keys(scopes), "any"]);
+      expect(Object.keys(operation.responses), line).to.include.members([
+        ...(isPublic ? [] : ["401"]),
+        "422",
+        "429",
+        "500",
+        "503",
+      ]);
       for (const status of ["429", "503"])
         expect(operation.responses[status].headers, line).to.have.property("Retry-After");
       expect(operation.summary, line).to.be.a("string").and.not.equal("");

@@ -53,6 +53,7 @@ describe("/readyz", () => {
       "read_models",
       "mail_provider",
       "unanswered_mail",
+      "audit_heads",
       "processes",
     ]);
   });

@@ -20,7 +20,7 @@ export type Running = {
 /** Nothing listens there; WEBHOOK_ALLOWED_HOSTS has to allow it. */
 export const webhookHost = "localhost:9";
 
-type NounInput = { service: Running; ask: Ask; ids: Record<string, string>; address: string };
+type NounInput = { service: Running; ask: Ask; workspaceId: string; ids: Record<string, string>; address: string };
 
 const here = "test/support/examples/world.ts";
 
@@ -80,6 +80,8 @@ const makers: Record<string, (making: NounInput) => Promise<string>> = {
     await ask(`POST /v1/webhooks/${ids.webhooks}/test`);
     return firstOf(await ask(`GET /v1/webhooks/${ids.webhooks}/deliveries`));
   },
+  // The audit tree of a workspace has its id.
+  audit: async ({ workspaceId }) => workspaceId,
   tasks: async ({ ask, ids }) =>
     (
       await ask(`POST /v1/identities/${ids.identities}/test-email`, {
@@ -92,7 +94,7 @@ const makers: Record<string, (making: NounInput) => Promise<string>> = {
 export async function makeTenant(service: Running, document: Document): Promise<Tenant> {
   const { id: workspaceId, key } = await service.workspace();
   const ask = asking(service.url, key);
-  const making: NounInput = { service, ask, ids: {}, address: "" };
+  const making: NounInput = { service, ask, workspaceId, ids: {}, address: "" };
   for (const noun of nounsOf(document)) {
     if (!makers[noun]) throw new Error(`${noun}: say in ${here} (makers) how a tenant gets one of them`);
   }
@@ -107,12 +109,19 @@ const nounsOf = (document: Document): string[] => [
   ...new Set(Object.keys(document.paths).flatMap((path) => paramsOf(path).map(({ noun }) => noun))),
 ];
 
-/** Returns the parameters of a path, each with its noun: the segment before it. */
+/** Returns the ids in a path, each with its noun: the segment before it. Parts of an audit tree are numbered, and have no id. */
 export const paramsOf = (path: string): { name: string; noun: string }[] =>
-  [...path.matchAll(/\/([\w-]+)\/\{(\w+)\}/g)].map(([, noun, name]) => ({
+  [...withFirstTile(path).matchAll(/\/([\w-]+)\/\{(\w+)\}/g)].map(([, noun, name]) => ({
     noun: noun as string,
     name: name as string,
   }));
+
+/** Fills the numbers in a path of an audit tree: epoch 1, the first tile. */
+const withFirstTile = (path: string): string =>
+  path
+    .replace("{epoch}", "1")
+    .replace("{level}", "0")
+    .replaceAll(/\{n\d\}/g, "000");
 
 /** Returns the noun of an id field or query parameter, for example messages for `based_on_message_id`. */
 export function nounOfField(field: string): string {
@@ -126,7 +135,7 @@ export function nounOfField(field: string): string {
 export const pathOf = (path: string, { ids }: Tenant, others: Record<string, string> = {}): string =>
   paramsOf(path).reduce(
     (line, { name, noun }) => line.replace(`{${name}}`, others[name] ?? (ids[noun] as string)),
-    path,
+    withFirstTile(path),
   );
 
 /** Returns the paths of the ids in a body of this schema; an array's first element represents all. */

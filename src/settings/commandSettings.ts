@@ -1,0 +1,20 @@
+import type { CommandSettings } from "#src/commands/dependencies.ts";
+import type { Config } from "./config.ts";
+
+/** Selects the settings that commands read. */
+export const commandSettings = (config: Config): CommandSettings => ({
+  sandboxDomain: config.sandboxDomain,
+  inboundMxHost: config.inboundMxHost,
+  spfInclude: config.spfInclude,
+  approvalsFrom: config.approvalsFrom,
+  publicUrl: config.publicUrl,
+  auditPublic: config.auditPublic,
+  signUp: config.signUp,
+  approvalLinkHours: config.approvalLinkHours,
+  notifyThrottleSeconds: config.notifyThrottleSeconds,
+  domainCheckSeconds: config.domainCheckSeconds,
+  barrierTimeoutMs: 5_000,
+  slackAllowedHosts: config.slackAllowedHosts,
+  slackPressesProven: config.slackSigningSecret !== undefined,
+  webhookAllowedHosts: config.webhookAllowedHosts,
+});
