@@ -34,9 +34,12 @@ const wellFormed = (value: unknown): unknown =>
     ),
   );
 
-/** Returns the disclosure's text, whose digest stands in the entry. */
+/** Returns a disclosure as canonical JSON. */
+export const disclosureText = (disclosure: Disclosure): string => canonicalJson(disclosure);
+
+/** Returns the disclosure's text in base64url, whose digest is in the entry. */
 export const encodeDisclosure = (disclosure: Disclosure): string =>
-  Buffer.from(canonicalJson(disclosure)).toString("base64url");
+  Buffer.from(disclosureText(disclosure)).toString("base64url");
 
 export const digestOf = (disclosure: Disclosure): string =>
   createHash("sha256").update(encodeDisclosure(disclosure)).digest("base64url");

@@ -1,6 +1,7 @@
 import { apiKeyRoutes } from "./apiKeys.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
+import { evidenceRoutes } from "./audit/evidence.ts";
 import { auditTileRoutes } from "./audit/tiles.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
@@ -34,6 +35,7 @@ export const allRoutes = (deps: HttpDependencies) => [
   ...routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
   ...auditTileRoutes(deps),
   ...routesAnsweredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
+  ...routesAnsweredFrom(deps, ["drafts", "messages", "auditTree"], evidenceRoutes),
   ...routesAnsweredFrom(deps, ["inbound", "messages"], inboundRoutes),
   ...routesAnsweredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
   ...routesAnsweredFrom(deps, ["rules"], ruleRoutes),

@@ -19,6 +19,11 @@ export const documents = {
     title: "Contract",
     says: "How the service fulfils its contract, section by section",
   },
+  prove: {
+    group: "Guides",
+    title: "Prove a draft",
+    says: "For auditors: prove without this service who approved a mail before it left, and what no file can show",
+  },
   mcp: {
     group: "Guides",
     title: "MCP",

@@ -26,8 +26,9 @@ const asSent = (content: DraftContent): DraftContent => ({
   attachments: content.attachments.map(({ filename, content_type, sha256 }) => ({ filename, content_type, sha256 })),
 });
 
+/** Returns the canonical JSON of exactly what would be sent. */
+export const contentJson = (content: DraftContent): string => canonicalJson(asSent(content));
+
 /** sha256 (lower-case hex) over the canonical JSON of exactly what would be sent. */
 export const contentSha256 = (content: DraftContent): string =>
-  createHash("sha256")
-    .update(canonicalJson(asSent(content)))
-    .digest("hex");
+  createHash("sha256").update(contentJson(content)).digest("hex");

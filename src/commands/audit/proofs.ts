@@ -1,0 +1,88 @@
+import { entriesAt, nodesOf, saltKeyOf } from "#projections/auditTree/queries.ts";
+import { writeProof } from "#src/audit/inclusionProof.ts";
+import { type Disclosure, disclosureText, entryOf } from "#src/audit/leaf.ts";
+import { proveInclusion } from "#src/audit/merkle.ts";
+import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
+import { Behind } from "#src/eventStore/eventStore.ts";
+import type { SignedHead } from "#src/platform/audit/heads.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { type HeadDependencies, signHead } from "./signHead.ts";
+
+/** An event's audit entry, the values behind its digests, and the hashes that lead from it to the root of the signed head. */
+export type ProvenEntry = {
+  entry: number;
+  event: Recorded;
+  bytes: Buffer;
+  disclosures: Disclosure[];
+  hashes: readonly Buffer[];
+};
+
+/** A signed head of a tree, and what proves entries by it. `verifierKey`: public key of the head's signature. */
+export type Prover = {
+  head: SignedHead;
+  verifierKey: string;
+  /** Returns events as proven entries, in the order of the tree. None may be newer than the head. */
+  prove(events: readonly Recorded[]): Promise<ProvenEntry[]>;
+};
+
+/**
+ * Values that no evidence discloses. The HMAC of a confirm code has the code's 10,000 possible inputs, so whoever learned its key could find
+ * the code.
+ */
+const neverDisclosed = ["/data/confirmCode"];
+
+/**
+ * Returns a prover whose signed head includes the event at `upTo`, a position in the log. Throws Behind if the tree does not reach it in
+ * time, HeadContradicted, or EmptyTree.
+ */
+export async function proverOf(deps: HeadDependencies, treeId: string, upTo: number): Promise<Prover> {
+  if (!(await deps.projected(upTo, { of: ["auditTree"] }))) throw new Behind(upTo, ["auditTree"]);
+  const head = await signHead(deps, treeId, upTo);
+  const saltKey = await saltKeyOf(deps.reads, treeId);
+  if (!saltKey) throw new Error(`the audit tree ${treeId} has no salt key`);
+  return {
+    head,
+    verifierKey: await verifierKeyOf(deps, head),
+    prove: (events) => proveEvents(deps, { head, saltKey }, events),
+  };
+}
+
+async function proveEvents(
+  { reads }: Pick<Dependencies, "reads">,
+  { head: { treeId, size }, saltKey }: { head: SignedHead; saltKey: Buffer },
+  events: readonly Recorded[],
+): Promise<ProvenEntry[]> {
+  const positions = events.map(({ position }) => position);
+  const entries = await entriesAt(reads, treeId, positions);
+  const read = nodesOf(reads, treeId);
+  const proven: ProvenEntry[] = [];
+  for (const event of events.toSorted((a, b) => a.position - b.position)) {
+    const entry = entries.get(event.position);
+    if (entry === undefined) throw new Error(`the event ${event.id} is not in the audit tree ${treeId}`);
+    const { bytes, disclosures } = entryOf(event, saltKey);
+    const shown = disclosures.filter(([, path]) => !neverDisclosed.includes(path));
+    proven.push({ entry, event, bytes, disclosures: shown, hashes: await proveInclusion(read, { entry, size }) });
+  }
+  return proven;
+}
+
+/** Returns the public key that verifies a head: the one of today, or an older one. */
+async function verifierKeyOf(
+  { auditHeads }: Pick<Dependencies, "auditHeads">,
+  { checkpoint, treeId }: SignedHead,
+): Promise<string> {
+  for (const { verifierKey } of await auditHeads.verifierKeys())
+    if (openNote(checkpoint, [readVerifierKey(verifierKey)]) !== undefined) return verifierKey;
+  throw new Error(`no recorded public key verifies the newest head of the audit tree ${treeId}`);
+}
+
+/** Returns the policy by which a checkpoint of this log is accepted, in the form of C2SP tlog-policy: no witness is required. */
+export const policyOf = ({ verifierKey }: Pick<Prover, "verifierKey">): string => `log ${verifierKey}\nquorum none\n`;
+
+export const proofFile = ({ entry, hashes }: ProvenEntry, { checkpoint }: SignedHead): string =>
+  writeProof({ entry, hashes, checkpoint });
+
+/** Returns the lines of `disclosures.jsonl` for an entry. `disclosure` is the JSON whose base64url the digest is made from (RFC 9901). */
+export const disclosureLines = ({ entry, disclosures }: Pick<ProvenEntry, "entry" | "disclosures">): string =>
+  disclosures.map((each) => `${JSON.stringify({ entry, disclosure: disclosureText(each) })}\n`).join("");
