@@ -99,7 +99,7 @@ export async function startService(
     }
     if (has("processes") || has("api") || receivesMail) await composition.remakeSnapshots();
     if (has("processes")) {
-      headClock = startHeadClock(deps, { log: logger });
+      headClock = startHeadClock({ ...deps, deliveries: composition.webhooks.deliveries }, { log: logger });
       const { clock } = deps;
       const webhooks = { ...composition.webhooks, onQueued: () => processRunner?.wake() };
       const processes = allProcesses(deps, {

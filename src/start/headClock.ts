@@ -1,25 +1,31 @@
 import type { Logger } from "pino";
+import { type AnnounceDependencies, announceHeads } from "#src/commands/audit/announceHeads.ts";
 import { signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
 import type { HeadDependencies } from "#src/commands/audit/signHead.ts";
 
-/** Signs heads of the audit trees, once an hour for each tree that has grown. Several instances may do so at once. */
+/** Signs heads of the audit trees and announces them, once an hour for each tree that has grown. Several instances may do so at once. */
 export type HeadClock = { close(): Promise<void> };
 
 /** Starts the clock. It checks once a minute; a failure is logged and tried again. */
 export function startHeadClock(
-  deps: HeadDependencies,
+  deps: AnnounceDependencies,
   { log, everyMs = 60_000 }: { log: Pick<Logger, "error">; everyMs?: number },
 ): HeadClock {
   const stopping = new AbortController();
   let running = Promise.resolve();
 
-  async function signAll(): Promise<void> {
-    const onError = (error: unknown, tree_id: string) =>
-      log.error({ err: error, tree_id }, "the head of an audit tree was not signed");
-    await signGrownTrees(deps, { onError, stopping: stopping.signal }).catch((error) => onError(error, "all"));
+  const unsigned = (error: unknown, tree_id: string) =>
+    log.error({ err: error, tree_id }, "the head of an audit tree was not signed");
+  const unannounced = (error: unknown, tree_id: string) =>
+    log.error({ err: error, tree_id }, "the head of an audit tree was not announced");
+
+  async function signAndAnnounce(): Promise<void> {
+    const { signal } = stopping;
+    await signGrownTrees(deps, { onError: unsigned, stopping: signal }).catch((error) => unsigned(error, "all"));
+    await announceHeads(deps, { onError: unannounced, stopping: signal }).catch((error) => unannounced(error, "all"));
   }
   const timer = setInterval(() => {
-    running = running.then(signAll);
+    running = running.then(signAndAnnounce);
   }, everyMs);
   return {
     async close() {

@@ -23,12 +23,17 @@ export const publicEventTypes = [
 
 export type PublicEventType = (typeof publicEventTypes)[number];
 
+/** Types of events that a webhook may subscribe to. Those that are not public come from no event of the log, so the feed has none. */
+export const webhookEventTypes = [...publicEventTypes, "audit.checkpoint"] as const;
+
+export type WebhookEventType = (typeof webhookEventTypes)[number];
+
 export type WebhookStatus = "active" | "disabled";
 
 /** Settings of a webhook. `identityIds` null: events of every identity, and those that belong to none. */
 export type WebhookSettings = {
   url: string;
-  events: PublicEventType[];
+  events: WebhookEventType[];
   identityIds: string[] | null;
   description: string | null;
   status: WebhookStatus;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { publicEventTypes } from "#streams/webhook/events.ts";
+import { webhookEventTypes } from "#streams/webhook/events.ts";
 import { begunDraft } from "#test/support/events.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
@@ -37,7 +37,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     expect(Buffer.from(secret.slice(6), "base64")).to.have.length(32);
     expect(webhook).to.include({ url, status: "active", description: "our queue", disabled_reason: null });
     expect(webhook).to.deep.include({ events: ["draft.stale"], identity_ids: [identity.id] });
-    const second = await make({ events: [...publicEventTypes], status: "disabled" });
+    const second = await make({ events: [...webhookEventTypes], status: "disabled" });
     const list = await workspace.ask("GET /v1/webhooks?limit=1");
     expect([list.json.total, list.json.data[0].id]).to.deep.equal([2, second.id]);
     expect((await workspace.ask(`GET /v1/webhooks/${webhook.id}`)).json).to.deep.equal(webhook);

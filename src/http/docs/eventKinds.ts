@@ -1,4 +1,4 @@
-import type { PublicEventType } from "#streams/webhook/events.ts";
+import type { WebhookEventType } from "#streams/webhook/events.ts";
 
 const draft = ["draft_id", "thread_id", "identity_id"];
 const mail = [...draft, "message_id"];
@@ -6,8 +6,8 @@ const thread = ["thread_id", "identity_id"];
 const domain = ["domain_id", "domain_name"];
 const content = ["version", "content_sha256"];
 
-/** When each kind of public event occurs, and the fields of its `data`. */
-export const eventKinds: Record<PublicEventType, { when: string; data: readonly string[] }> = {
+/** When each kind of event that webhooks receive occurs, and the fields of its `data`. */
+export const eventKinds: Record<WebhookEventType, { when: string; data: readonly string[] }> = {
   "email.received": {
     when: "A message from a person or a mailing list arrived, not from a blocked contact.",
     data: [
@@ -49,4 +49,8 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
   "thread.merged": { when: "Another thread became part of this one.", data: [...thread, "merged_thread_id"] },
   "domain.verified": { when: "All DNS records of the domain were found.", data: domain },
   "domain.lost": { when: "DNS records of the domain are missing or different.", data: [...domain, "because"] },
+  "audit.checkpoint": {
+    when: "The head of the workspace's audit tree was signed; at most once an hour. For webhooks only: the feed has none.",
+    data: ["origin", "epoch", "size", "root", "checkpoint"],
+  },
 };

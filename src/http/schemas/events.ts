@@ -2,7 +2,7 @@ import Type from "typebox";
 import { publicEventTypes } from "#streams/webhook/events.ts";
 import { Strict, Timestamp, Uuid } from "./common.ts";
 
-export const EventType = Type.Enum([...publicEventTypes]);
+const EventType = Type.Enum([...publicEventTypes]);
 
 const types = Type.Optional(
   Type.String({

@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { publicEventTypes } from "#streams/webhook/events.ts";
+import { webhookEventTypes } from "#streams/webhook/events.ts";
 import { Envelope, ListQuery, Nullable, Paging, Strict, Text, Timestamp, Uuid } from "./common.ts";
-import { EventType } from "./events.ts";
 
+const EventType = Type.Enum([...webhookEventTypes]);
 const WebhookStatus = Type.Enum(["active", "disabled"]);
 
 const shown = {
@@ -44,7 +44,7 @@ const url = Type.String({
 });
 const events = Type.Array(EventType, {
   minItems: 1,
-  maxItems: publicEventTypes.length,
+  maxItems: webhookEventTypes.length,
   description: "The kinds of events that it receives.",
   examples: [["draft.stale", "draft.rejected"]],
 });

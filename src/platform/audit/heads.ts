@@ -11,6 +11,9 @@ export type SignedHead = {
   contradictedAt: Date | null;
 };
 
+/** Identifies a signed head. */
+export type HeadName = Pick<SignedHead, "treeId" | "epoch" | "size">;
+
 /** A head about to be recorded, with the public key of its signature (a verifier key of signed-note). */
 export type NewHead = Omit<SignedHead, "contradictedAt"> & { verifierKey: string };
 
@@ -21,11 +24,15 @@ export type AuditHeads = {
   /** Records a head as the newest, if `last` still is the newest one. Returns false otherwise, and has recorded nothing. */
   record(head: NewHead, last: SignedHead | undefined): Promise<boolean>;
   /** Records that a tree contradicts a signed head: its newest one, or a copy that is newer than this database. */
-  contradict(head: Pick<SignedHead, "treeId" | "epoch" | "size" | "root" | "checkpoint"> & { at: Date }): Promise<void>;
+  contradict(head: HeadName & Pick<SignedHead, "root" | "checkpoint"> & { at: Date }): Promise<void>;
   /** Returns the trees that contradict their newest heads. */
   contradicted(): Promise<string[]>;
   /** Returns heads of a tree, the newest first. */
   list(treeId: string, limit: number): Promise<{ epoch: number; size: number; checkpoint: string; signedAt: Date }[]>;
+  /** Returns the newest heads that are not announced, of trees whose last announcement was before this time. */
+  unannounced(before: Date): Promise<SignedHead[]>;
+  /** Records that a head was announced. */
+  announce(head: HeadName, at: Date): Promise<void>;
   /** Returns the public keys that have signed heads, and when each first did. */
   verifierKeys(): Promise<{ verifierKey: string; since: Date }[]>;
   /** The newest checkpoints outside the database. */

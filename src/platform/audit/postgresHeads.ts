@@ -56,6 +56,24 @@ export const postgresHeads = (database: Pick<Database, "query" | "transaction">,
     );
     return rows;
   },
+  async unannounced(before) {
+    const { rows } = await database.query<SignedHead>(
+      `select ${columns} from work.audit_heads newest
+       where contradicted_at is null and exists (
+         select from work.audit_signed_heads
+         where (tree_id, epoch, size) = (newest.tree_id, newest.epoch, newest.size) and announced_at is null
+       ) and not exists (select from work.audit_signed_heads where tree_id = newest.tree_id and announced_at >= $1)
+       order by tree_id`,
+      [before],
+    );
+    return rows;
+  },
+  async announce({ treeId, epoch, size }, at) {
+    await database.query(
+      "update work.audit_signed_heads set announced_at = $4 where tree_id = $1 and epoch = $2 and size = $3",
+      [treeId, epoch, size, at],
+    );
+  },
   async verifierKeys() {
     const { rows } = await database.query<{ verifierKey: string; since: Date }>(
       `select verifier_key as "verifierKey", min(signed_at) as since from work.audit_signed_heads

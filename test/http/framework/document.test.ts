@@ -8,7 +8,7 @@ import { exampleOf } from "#src/http/framework/openapi/examples.ts";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { formats } from "#src/http/framework/validation/formats.ts";
 import { tools } from "#src/http/mcp/tools/index.ts";
-import { publicEventTypes } from "#streams/webhook/events.ts";
+import { webhookEventTypes } from "#streams/webhook/events.ts";
 import { mountedRoutes, realDocument } from "#test/support/realRoutes.ts";
 
 type Json = Record<string, any>;
@@ -142,7 +142,7 @@ describe("the service's own OpenAPI document", () => {
       ...Object.keys(scopes),
       ...Object.keys(statuses),
       ...Object.keys(errorMeanings),
-      ...publicEventTypes,
+      ...webhookEventTypes,
     ])
       expect(text, name).to.contain(`\`${name}\``);
   });

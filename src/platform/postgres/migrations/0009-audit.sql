@@ -18,7 +18,8 @@ create table work.audit_heads (
   contradicted_at timestamptz
 );
 
--- Every signed head, with the public key (a verifier key of signed-note) that its signature needs.
+-- Every signed head, with the public key (a verifier key of signed-note) that its signature needs. `announced_at`: when webhooks were told
+-- of it; null for heads that a newer one followed within the hour.
 create table work.audit_signed_heads (
   tree_id uuid not null,
   epoch int not null,
@@ -26,9 +27,11 @@ create table work.audit_signed_heads (
   checkpoint text not null,
   verifier_key text not null,
   signed_at timestamptz not null,
+  announced_at timestamptz,
   primary key (tree_id, epoch, size)
 );
 create index on work.audit_signed_heads (signed_at);
+create index on work.audit_signed_heads (tree_id, announced_at) where announced_at is not null;
 
 grant select, insert on work.audit_salts to :service;
 grant select, insert, update on work.audit_heads, work.audit_signed_heads to :service;
