@@ -17,6 +17,8 @@ export type LinkedApproval = CardedView & {
   codeTriesLeft?: number | null;
   /** Set if only named people of a chat may decide: the page shows the draft and has no buttons. */
   inChatOnly?: true;
+  /** ISO time until which the approval that this link gave can be undone; null or absent if there is nothing to undo. */
+  undoUntil?: string | null;
 };
 
 /** The reason why an approved draft is not sent now. */
@@ -37,6 +39,8 @@ export type DecideRequest = {
   code?: string | undefined;
   /** The person who pressed a chat's button, as the chat names them; absent for a link's page. */
   by?: ChatPerson | undefined;
+  /** Set if the answer is a page that offers the undo: the mail is then not sent before the time to undo is over. */
+  undoable?: true;
   ip: string | undefined;
   userAgent: string | undefined;
   requestId: string | undefined;
@@ -44,7 +48,7 @@ export type DecideRequest = {
 
 /** Result of pressing a button. */
 export type DecisionResult =
-  | { kind: "approved"; sending: boolean; note?: HeldBy }
+  | { kind: "approved"; sending: boolean; note?: HeldBy; undoUntil?: string }
   /**
    * The approval counts, and other approvers are needed too. `again`: this approver had approved before, so nothing changed. The buttons
    * stay.
@@ -70,6 +74,15 @@ export type DecisionResult =
   | { kind: "sign_in_required" }
   | { kind: "unknown" };
 
+/** A press on the undo button of a link's page. */
+export type UndoRequest = Pick<DecideRequest, "token" | "ip" | "userAgent" | "requestId">;
+
+/** Result of pressing undo. `undone`: the link's approval does not count any more. `too_late`: the draft is being sent, or was. */
+export type UndoResult =
+  | { kind: "undone" }
+  | { kind: "too_late"; view: CardedView }
+  | Extract<DecisionResult, { kind: "expired" | "closed" | "sign_in_required" | "unknown" }>;
+
 /**
  * A file of a draft, to be downloaded. Its bytes are read part by part on demand, and checked against their hash before the last part.
  */
@@ -83,6 +96,8 @@ export type ApprovalDecisions = {
   /** Reads only. Undefined for a token that was never issued. An expired one is returned (see its `expiresAt`). */
   find(token: string): Promise<LinkedApproval | undefined>;
   decide(request: DecideRequest): Promise<DecisionResult>;
+  /** Takes back the approval that this very link gave, and no other. */
+  undo(request: UndoRequest): Promise<UndoResult>;
   /**
    * Reads only. Returns the draft's n-th attachment, from 1; null if the link shows no such file, undefined for a token that was never
    * issued.

@@ -77,6 +77,7 @@ export function nonApiRouters(parts: NonApiRouterOptions): RequestHandler[] {
   return [
     approvalPages({
       ...approvalDecisions(deps, deps.requireReadable),
+      next: approvalLists(deps, deps.requireReadable).next,
       nonceKey: deps.keyRing.deriveKey("approval-nonce"),
       clock: deps.clock,
       countUnknown,

@@ -131,7 +131,7 @@ export type DraftEvent =
   | Event<"ChangesRequestWithdrawn", { version: number }>
   /** The requested changes were not made in time; the approver who asked for them is reminded, once. */
   | Event<"ChangesReminded", { version: number }>
-  /** A signed-in person undid their own approval while others were still missing. `voter`: the id it counted for. */
+  /** A person undid their own approval while others were still missing. `voter`: the id it counted for. */
   | Event<"ApprovalWithdrawn", { version: number; voter: string }>
   /** `sendRequested`: this approval requests the send; a process carries it out. The metadata's actor decided. */
   | Event<
@@ -147,7 +147,7 @@ export type DraftEvent =
         grantedBy?: { runId: string; ruleId: string };
         /** The quorum, if several approvals were required. The metadata's actor gave the last approval. */
         quorum?: Quorum;
-        /** If a signed-in person approved: their voter id. They may take it back until the draft is queued. */
+        /** If the approver can take the approval back, signed in or on a link's page: their voter id. They can until the draft is queued. */
         approver?: string;
         /** ISO 8601: nothing is claimed or sent before, so that the approver can take it back. */
         sendAfter?: string;

@@ -5,7 +5,7 @@ import type { ContentOrigin } from "./content.ts";
 import { type Draft, isByPersonOrKey, pickOrigin, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, Sheet, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
-import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type SignedInVoter, type Voting } from "./quorum.ts";
+import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type UndoWindow, type Voting } from "./quorum.ts";
 import { requireShown } from "./shown.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
 
@@ -22,7 +22,7 @@ export type EditDraft = {
   ContentOrigin;
 
 /** Approval by a signed-in person of what they write themselves. */
-export type AuthorApproval = { voting: Voting; signedIn: SignedInVoter; sendRequested: boolean };
+export type AuthorApproval = { voting: Voting; undoWindow: UndoWindow; sendRequested: boolean };
 
 /** Commands of people who decide, and of the agent that edits. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
@@ -37,14 +37,14 @@ export type ReviewCommand =
       grantedBy?: { runId: string; ruleId: string };
       /** The voter, if more than one approval may be required. Absent: this one is enough. */
       voting?: Voting;
-      /** Present for a signed-in person. A repetition changes nothing. */
-      signedIn?: SignedInVoter;
+      /** Present if the person can take the approval back. A repetition changes nothing. */
+      undoWindow?: UndoWindow;
       /** Present if the person decided about several drafts on one page. */
       sheet?: Sheet;
     } & Press)
   /** A signed-in person edits the draft and approves the resulting version. A repetition changes nothing. */
   | { type: "EditAndApprove"; edit: EditDraft; authorApproval: AuthorApproval }
-  /** A signed-in person takes back their own approval: one of too few, or the draft's before it is queued. */
+  /** A person takes back their own approval: one of too few, or the draft's before it is queued. */
   | UndoApproval
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }
@@ -67,7 +67,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "EditDraft":
       return edit(command, draft);
     case "ApproveDraft":
-      if (command.signedIn && isApprovedBy(draft, command) && command.ifVersion === draft.version) return [];
+      if (command.undoWindow && isApprovedBy(draft, command) && command.ifVersion === draft.version) return [];
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
       requireOpenLink(draft, command.tokenSha256);
@@ -132,11 +132,11 @@ function approve(
     Pick<Press, "tokenSha256">,
   draft: Pick<Draft, "version" | "contentSha256" | "votes">,
 ): DraftEvent[] {
-  const { sendRequested, tokenSha256, grantedBy, voting, signedIn, sheet } = command;
+  const { sendRequested, tokenSha256, grantedBy, voting, undoWindow, sheet } = command;
   if (voting !== undefined && voting.required > 1)
-    return recordVote(draft, { voting, sendRequested, tokenSha256, signedIn });
+    return recordVote(draft, { voting, sendRequested, tokenSha256, undoWindow });
   const { version, contentSha256 } = draft;
-  const by = voting ? approverIn(voting.voter, { signedIn, sends: sendRequested }) : {};
+  const by = voting ? approverIn(voting.voter, { undoWindow, sends: sendRequested }) : {};
   return [
     {
       type: "DraftApproved",

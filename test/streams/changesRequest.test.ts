@@ -81,7 +81,7 @@ describe("a request for changes", () => {
   it("a person's edit with an approval answers the request; without a change it is refused", () => {
     const authorApproval = {
       voting: { voter: "session:bob", place: null, required: 1, keysCount: false },
-      signedIn: { sendAfter: "2026-01-01T12:00:10.000Z" },
+      undoWindow: { sendAfter: "2026-01-01T12:00:10.000Z" },
       sendRequested: true,
     };
     draft(requested())

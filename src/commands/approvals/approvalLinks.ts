@@ -10,6 +10,7 @@ import { Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
 import { findToken } from "#streams/draft/notification.ts";
+import { linkUndoDeadline } from "#streams/draft/undo.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
@@ -23,6 +24,7 @@ import { channelOf } from "./askApprovers.ts";
 import { withCard } from "./cards.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
 import { countedApproval } from "./countApproval.ts";
+import { causeOfPress } from "./linkCause.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 import {
   decidedAlready,
@@ -30,11 +32,14 @@ import {
   type LinkDependencies,
   type RequireReadable,
   requireShown,
+  sentAfterUndo,
   shown,
   stale,
   voteCounted,
   waitingForChanges,
 } from "./linkOutcomes.ts";
+import { undoByLink } from "./undoByLink.ts";
+import { undoWindow } from "./undoWindow.ts";
 import { voterNames } from "./voters.ts";
 
 /**
@@ -47,6 +52,7 @@ export const approvalDecisions = (
 ): ApprovalDecisions => ({
   find: (token) => find({ ...deps, requireReadable }, token),
   decide: (request) => decide({ ...deps, requireReadable }, request),
+  undo: (request) => undoByLink({ ...deps, requireReadable }, request),
   attachment: (token, n) => linkedAttachment(deps, token, n),
 });
 
@@ -62,11 +68,13 @@ async function find(deps: LinkDependencies, token: string): Promise<LinkedApprov
   const triesLeft = confirmCode === undefined ? null : codeTriesLeft(draft, notificationId);
   const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
   const attachments = withDownloads(view.attachments, token);
+  const undoUntil = linkUndoDeadline(draft, link.tokenSha256, deps.clock.now().toISOString());
   const inChatOnly = (await isForNamedUsers(deps, link)) ? { inChatOnly: true as const } : {};
   return withCard(deps, draft.workspaceId, {
     ...{ ...view, attachments, pictures, contentSha256 },
     ...state,
     ...inChatOnly,
+    undoUntil,
   });
 }
 
@@ -87,8 +95,9 @@ async function decide(deps: LinkDependencies, request: DecideRequest): Promise<D
   if (!request.by && workspace.state.requireNamedApprovers) return { kind: "sign_in_required" };
   if (asked.confirmCode !== undefined && request.code === undefined) return { kind: "code_missing" };
   const judgedBy = [link.judgedBy, { stream: workspaceStream(draft.workspaceId), revision: workspace.revision }];
-  const press = { ...link, ...judgedCode(deps, asked, request.code), judgedBy };
-  const cause = await causeOf(deps, link, request);
+  const { undoable = false } = request;
+  const press = { ...link, ...judgedCode(deps, asked, request.code), judgedBy, undoable };
+  const cause = causeOfPress(deps, link, request);
   try {
     const reason = request.reason ?? null;
     switch (request.decision) {
@@ -117,6 +126,7 @@ type CodedPress = Omit<LinkedDraft, "judgedBy"> & {
   judgedBy: readonly Guard[];
   codeMacs: readonly string[] | undefined;
   isWrongCode: boolean;
+  undoable: boolean;
 };
 
 function judgedCode(
@@ -141,7 +151,8 @@ async function approve(deps: LinkDependencies, press: CodedPress, cause: Cause):
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
   const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
-  const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting } as const;
+  const window = press.undoable ? { undoWindow: undoWindow(deps) } : {};
+  const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting, ...window } as const;
   if (isWrongCode) return refused(deps, { press, command }, cause);
   const handled = await changeDraft(
     deps,
@@ -149,6 +160,8 @@ async function approve(deps: LinkDependencies, press: CodedPress, cause: Cause):
     { ...cause, unlessMoved: oncePerStream([...press.judgedBy, ...unlessMoved]) },
   );
   if (handled.state.status === "pending") return voteCounted(deps, { draftId, identity, handled });
+  const undoUntil = linkUndoDeadline(handled.state, tokenSha256, deps.clock.now().toISOString());
+  if (undoUntil !== null) return sentAfterUndo(deps, handled.state, undoUntil);
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
@@ -208,24 +221,4 @@ async function isForNamedUsers(deps: Dependencies, { draft, asked }: LinkedDraft
   if (asked.channel.type === "email") return false;
   const { state: identity } = await deps.identities.load(draft.identityId);
   return allowedUsersOf(channelOf(identity, asked.channel.slot)?.config ?? {}) !== null;
-}
-
-async function causeOf(deps: Dependencies, link: LinkedDraft, request: DecideRequest): Promise<Cause> {
-  const { draft, asked } = link;
-  const { type, address } = asked.channel;
-  // The link of a mailbox identifies its owner; a link in a chat may be used by any member.
-  const linkHolder = (type === "email" ? address : null) ?? asked.notificationId;
-  const requestId = request.requestId ?? deps.ids.uuid();
-  return {
-    actor: {
-      ...(request.by ?? { kind: "email_link", id: linkHolder }),
-      channel: type,
-      ip: request.ip,
-      userAgent: request.userAgent,
-      requestId,
-    },
-    workspaceId: draft.workspaceId,
-    correlationId: requestId,
-    causationId: requestId,
-  };
 }

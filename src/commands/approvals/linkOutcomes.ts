@@ -10,6 +10,7 @@ import type { ChangedDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import { requireProjected } from "../readModels.ts";
 import { newerMessageOf } from "../sends/newerMessage.ts";
+import { checkSenderAllowed } from "../sends/sendChecks.ts";
 import type { LinkedDraft } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { withCard } from "./cards.ts";
@@ -70,6 +71,14 @@ export async function howItGoesOn(deps: Dependencies, draftId: string): Promise<
   }
 }
 
+/** Returns the result of an approval that can be undone first. `note`: why the mail would not be sent if the time were over now. */
+export async function sentAfterUndo(deps: Dependencies, draft: Draft, undoUntil: string): Promise<DecisionResult> {
+  const { no } = await checkSenderAllowed(deps, draft, "shown");
+  return no
+    ? { kind: "approved", sending: false, note: heldBy(no.refusal.code), undoUntil }
+    : { kind: "approved", sending: true, undoUntil };
+}
+
 const heldBy = (code: string): HeldBy =>
   code === "sending_paused" || code === "plan_limit_reached" ? code : "identity_disabled";
 
@@ -96,7 +105,7 @@ export const decidedAlready = async (deps: LinkDependencies, link: ShownLink): P
 type ShownLink = Pick<LinkedDraft, "token" | "draftId" | "asked">;
 
 /** Builds the view for the page after a decision, from read models that include it. */
-async function outcomeView(deps: LinkDependencies, link: ShownLink): Promise<CardedView> {
+export async function outcomeView(deps: LinkDependencies, link: ShownLink): Promise<CardedView> {
   const { token, draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);

@@ -7,6 +7,16 @@ export const maxFormBytes = 8192;
 /** True for text that could be a token: base64url characters. */
 export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
 
+/** True for text that could be the token of a list. */
+export const isListToken = (text: string): boolean => /^[\w-]{43}$/.test(text);
+
+/** Returns the nonce of a press on the undo button; undefined if the form is not one. */
+export function undoNonceIn(body: unknown): string | undefined {
+  const { decision, nonce } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  if (decision !== "undo") return undefined;
+  return typeof nonce === "string" ? nonce : "";
+}
+
 /** `reason`: of a rejection, or the requested changes. `code`: as typed, without blanks; undefined if the field was empty. */
 export type DecisionForm = {
   decision: ApproverChoice;

@@ -2,7 +2,12 @@ import type { ApproverChoice } from "#src/channels/approvalView.ts";
 import { checkNonce as check, issueNonce as issue, type NonceBinding } from "../web/nonce.ts";
 
 /** The complete action of a button: a nonce for one action is invalid for another. */
-export type ApprovalPageAction = { token: string; decision: ApproverChoice; version: number; contentSha256: string };
+export type ApprovalPageAction = {
+  token: string;
+  decision: ApproverChoice | "undo";
+  version: number;
+  contentSha256: string;
+};
 
 /** Proves that this page was fetched within the last hour; a request sent without opening the page has no nonce. */
 export const issueNonce = (key: Buffer, pressed: ApprovalPageAction, nowMs: number): string =>

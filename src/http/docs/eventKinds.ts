@@ -28,7 +28,7 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
     data: [...draft, ...content, "changed_fields", "because", "actor"],
   },
   "draft.approved": {
-    when: "The draft was approved. With `undo_until`: a signed-in person approved, and may undo that until then. The approval is final only with `email.sent`.",
+    when: "The draft was approved. With `undo_until`: a person approved in the console or on a link's page, and may undo that until then. The approval is final only with `email.sent`.",
     data: [...draft, ...content, "actor", "undo_until"],
   },
   "draft.rejected": { when: "The draft was rejected.", data: [...draft, "version", "reason", "actor"] },

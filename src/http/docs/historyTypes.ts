@@ -31,7 +31,7 @@ export const historyTypes: Record<HistoryEventType, string> = {
   ChangesRequestWithdrawn: "The approver withdrew the request for changes.",
   ChangesReminded: "The changes were not made in time: the approver who had asked for them was reminded.",
   DraftApproved:
-    "The version with this number and hash was approved; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a signed-in person approved, and `send_after` if they could undo it until then; `sheet` if they decided about several drafts on one page.",
+    "The version with this number and hash was approved; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a person approved in the console or on a link's page, and `send_after` if they could undo it until then; `sheet` if they decided about several drafts on one page.",
   DraftRejected: "Rejected, with the reason if one was given.",
   DraftReturnedToPending:
     "An approval is no longer valid, for the reason in `because`: for example, the rule or setting that gave it no longer approves. The draft has to be decided again. `withdrawn` if a signed-in person undid their own approval, `lapsed` if the signed-in people it names may no longer approve. `because` is `answered_meanwhile` if the message was answered after the approval, by the drafts in `answered_by`.",

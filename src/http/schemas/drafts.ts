@@ -160,7 +160,7 @@ export const Draft = Strict(
       Type.String({
         format: "date-time",
         description:
-          "Set for ten seconds after a signed-in person approved: until then they can undo it, and nothing is sent.",
+          "Set for ten seconds after a person approved in the console or on a link's page: until then they can undo it, and nothing is sent.",
       }),
     ),
     sent_at: Nullable(Timestamp),
