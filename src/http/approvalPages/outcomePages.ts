@@ -44,41 +44,6 @@ export function approvedPage(
   return outcomePage({ tone: "good", title: outcome.title, sentences: [outcome.said], offers, more: shownDraft(view) });
 }
 
-/** Shown after the link's own approval was undone. */
-export const undonePage = (view: CardedView, offers: WayOn): string =>
-  outcomePage({
-    tone: "wait",
-    title: "Your approval is undone",
-    sentences: [
-      "It does not count any more, and nothing is sent by it.",
-      html`<a class="press" href="?">Open the page again</a> to see the draft and decide.`,
-    ],
-    offers,
-    more: shownDraft(view),
-  });
-
-/** Shown if the undo button was pressed too late. */
-export const tooLatePage = (view: CardedView, decided: RecordedOutcome): string =>
-  outcomePage({
-    tone: "bad",
-    title: "The approval could not be undone",
-    sentences: [
-      "The time to undo it is over, or it is not an approval by this link.",
-      html`<a class="press" href="?">Open the page again</a> to see the current state.`,
-    ],
-    more: recordedCard(view, decided),
-  });
-
-/** Shown if an undo did not come from this link's page, or the page was open for more than an hour. */
-export const notUndonePage = (): string =>
-  outcomePage({
-    tone: "wait",
-    title: "Nothing was undone",
-    sentences: [
-      html`The button press did not come from this page. <a class="press" href="?">Open the page again</a> to see the current state.`,
-    ],
-  });
-
 const held: Record<HeldBy, Outcome> = {
   sending_paused: {
     tone: "wait",
@@ -168,7 +133,7 @@ const recordedOutcome = (view: CardedView, decided: RecordedOutcome): Outcome =>
     ? staleOutcome(view)
     : { ...recorded[decided.decision], sentences: recordedSentences(decided) };
 
-const recordedCard = (view: CardedView, decided: RecordedOutcome): Markup => {
+export const recordedCard = (view: CardedView, decided: RecordedOutcome): Markup => {
   const outcome = recordedOutcome(view, decided);
   return outcomeCard(outcome, html`<h2>${outcome.title}</h2>`);
 };
@@ -298,7 +263,7 @@ export const methodPage = (): string =>
     sentences: ["Open the link from the approval mail."],
   });
 
-const outcomePage = ({ more, offers, ...outcome }: Outcome): string =>
+export const outcomePage = ({ more, offers, ...outcome }: Outcome): string =>
   page({
     title: outcome.title,
     main: html`${outcomeCard(outcome, html`<h1>${outcome.title}</h1>`)}${offers && wayOnSection(offers)}${more}`,
@@ -307,5 +272,5 @@ const outcomePage = ({ more, offers, ...outcome }: Outcome): string =>
 const outcomeCard = ({ tone, sentences }: Outcome, heading: Markup): Markup =>
   html`<div class="card outcome ${tone}">${heading}${sentences.map((sentence) => html`<p>${sentence}</p>`)}</div>`;
 
-const shownDraft = (view: CardedView): Markup =>
+export const shownDraft = (view: CardedView): Markup =>
   html`<details><summary>Show the draft</summary>${letterSection(view.card.letter, "The draft")}</details>`;

@@ -16,6 +16,7 @@ import { checkNonce, issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
 import { reviewPage } from "./reviewPage.ts";
 import { sendFile } from "./sendFile.ts";
+import { notUndonePage, tooLatePage, undonePage } from "./undoPages.ts";
 import type { WayOn } from "./wayOn.ts";
 
 export type ApprovalPagesOptions = ApprovalDecisions &
@@ -92,14 +93,14 @@ async function undo(
 ): Promise<Reply> {
   const pressed = { ...link, token: tokenOf(request), decision: "undo" } as const;
   if (checkNonce(options.nonceKey, pressed, { nonce, nowMs: options.clock.now().getTime() }) !== "good")
-    return linkPage(403, pages.notUndonePage());
+    return linkPage(403, notUndonePage());
   const result = await options.undo({ token: pressed.token, ...callerOf(request) });
   switch (result.kind) {
     case "undone":
-      return linkPage(200, pages.undonePage(link, await wayOn(options, request, { link, undoable: false })));
+      return linkPage(200, undonePage(link, await wayOn(options, request, { link, undoable: false })));
     case "too_late": {
       const { view } = result;
-      return linkPage(409, view.decided ? pages.tooLatePage(view, view.decided) : pages.changedPage());
+      return linkPage(409, view.decided ? tooLatePage(view, view.decided) : pages.changedPage());
     }
     default:
       return resultPage(result, link, {});
