@@ -1,5 +1,6 @@
 import type { ContentOrigin, DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
+import type { VersionWarning } from "#streams/draft/warnings.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 import {
   addApproval,
@@ -43,6 +44,8 @@ export type DraftRow = {
   rationale: string | null;
   metadata: Record<string, unknown> | null;
   stale_warning: boolean;
+  /** Warnings that are stored with its version. */
+  version_warnings: VersionWarning[];
   auto_approved: boolean | null;
   reason: string | null;
   decided_by: DecidedBy | null;
@@ -94,6 +97,7 @@ export const draftColumns = [
   "rationale",
   "metadata",
   "stale_warning",
+  "version_warnings",
   "auto_approved",
   "reason",
   "decided_by",
@@ -118,9 +122,11 @@ export const draftColumns = [
   "updated_at",
 ] as const;
 
-const madeAs = ({ htmlRemoved, textDerived }: ContentOrigin) => ({
+/** `warnings` is absent in events from before these were stored. */
+const madeAs = ({ htmlRemoved, textDerived, warnings }: ContentOrigin & { warnings?: VersionWarning[] }) => ({
   html_removed: htmlRemoved,
   text_derived: textDerived === true,
+  version_warnings: warnings ?? ["not_examined" as const],
 });
 
 const decided = (

@@ -1,6 +1,8 @@
 import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { EditReason } from "#streams/draft/events.ts";
+import type { WarningKind } from "#streams/draft/warnings.ts";
+import type { Hint } from "./hints/hints.ts";
 
 /** The decisions that end a draft's review. */
 export type ApproverDecision = "approve" | "reject";
@@ -45,6 +47,9 @@ export type NewerMessage = {
   subject: string;
   newText: string | null;
 };
+
+/** A warning whose sentence cannot be derived from the view itself. */
+export type OwnWarning = { kind: WarningKind; sentence: string };
 
 /** A mail of ours, or a draft of one, as described in a warning. `at`: ISO time. */
 export type BriefMail = { subject: string; text: string; at: string };
@@ -123,12 +128,10 @@ export type ApprovalView = {
    * if there is no Reply-To.
    */
   repliesLeave?: boolean;
-  /**
-   * Additional sentences that cannot be derived from the view itself (approvalWarnings.ts), including the notes of the answered message.
-   */
-  warnings: string[];
-  /** Sentences about suspicious wording in the answered message, possibly mistaken. They inform and block nothing. */
-  hints: string[];
+  /** Warnings that cannot be derived from the view itself (approvalWarnings.ts), including the notes of the answered message. */
+  warnings: OwnWarning[];
+  /** Hints about suspicious wording in the answered message, possibly mistaken. They inform and block nothing. */
+  hints: Hint[];
   /** Approving also sends, and the button says so. */
   sendsOnApproval: boolean;
   /** True if the draft's identity or workspace requires human approval: no key and no rule can approve or send the draft. */

@@ -1,6 +1,7 @@
 import type { Event } from "../event.ts";
 import type { MessagePlace } from "../thread/events.ts";
 import type { ContentOrigin, DraftContent } from "./content.ts";
+import type { VersionWarning } from "./warnings.ts";
 
 /** Content, or, if it is too large for an event, the blob with its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
@@ -80,6 +81,8 @@ export type DraftEvent =
           approvedAtOnce?: true;
           /** For a reply to a machine: its recipients' addresses, in lower case. */
           machineAddresses?: string[];
+          /** Warnings about this version, found when it was made; absent in events from before these were stored. */
+          warnings?: VersionWarning[];
         }
     >
   | Event<
@@ -93,6 +96,8 @@ export type DraftEvent =
           because: EditReason;
           /** Set if the editor approved it by the same act, and no other approval was required: the approval is in the same append. */
           approvedAtOnce?: true;
+          /** As above. */
+          warnings?: VersionWarning[];
         }
     >
   /**

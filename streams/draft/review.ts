@@ -8,6 +8,7 @@ import { requireOpenLink } from "./notification.ts";
 import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type UndoWindow, type Voting } from "./quorum.ts";
 import { requireShown } from "./shown.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
+import type { VersionWarning } from "./warnings.ts";
 
 /** Command of an edit, with the new content. */
 export type EditDraft = {
@@ -16,6 +17,8 @@ export type EditDraft = {
   rationale: string | null;
   changedFields: string[];
   because: EditReason;
+  /** Warnings about the new version. */
+  warnings?: VersionWarning[];
   /** The version the editor saw; null if not given. */
   ifVersion: number | null;
 } & StoredContent &
@@ -211,12 +214,22 @@ function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Dra
   }
   requireShown(command.ifVersion, null, draft);
   if (command.changedFields.length === 0) return [];
-  const { content, contentBlob, contentSha256, rationale, changedFields, because } = command;
+  const { content, contentBlob, contentSha256, rationale, changedFields, because, warnings } = command;
   const version = draft.version + 1;
   return [
     {
       type: "DraftEdited",
-      data: { version, content, contentBlob, ...pickOrigin(command), contentSha256, rationale, changedFields, because },
+      data: {
+        version,
+        content,
+        contentBlob,
+        ...pickOrigin(command),
+        contentSha256,
+        rationale,
+        changedFields,
+        because,
+        ...(warnings && { warnings }),
+      },
     },
   ];
 }

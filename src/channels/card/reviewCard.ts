@@ -90,7 +90,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
     threadSubject: visibleLine(view.threadSubject),
     warnings: placedWarnings.map(({ sentence }) => sentence),
     placedWarnings,
-    hints: view.hints.map(visibleLine),
+    hints: view.hints.map(({ sentence }) => visibleLine(sentence)),
     newer: view.newerMessage && messageSaid(view.newerMessage),
     changes: changesSince(view, letter),
     letter: cardLetter(view, letter, links),

@@ -13,6 +13,7 @@ import { alignBodies } from "./alignBodies.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { editLetter } from "./composeLetter.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
+import { examineVersion } from "./examineVersion.ts";
 
 /** Changes that a PATCH may contain; absent fields stay. */
 export type DraftChanges = {
@@ -69,6 +70,7 @@ export async function toEdit(
   const content = { ...before, ...letter, ...recipients };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
+  const { state: identity } = await deps.identities.load(draft.identityId);
   return {
     type: "EditDraft",
     ...(await storeContent(deps.blobs, content)),
@@ -77,6 +79,7 @@ export async function toEdit(
     rationale,
     changedFields: changedFields({ content: before, rationale: draft.rationale }, { content, rationale }),
     because: "edit",
+    warnings: await examineVersion(deps, { ...draft, identity, content, making }),
     // The edit was computed from the version loaded above, so it must not overwrite an edit made in between.
     ifVersion: ifVersion ?? draft.version,
   };

@@ -55,6 +55,7 @@ async function wireDraft(events: readonly LifeEvent[]) {
     ...(row as DraftRow),
     newer_message_id: newer,
     answered_meanwhile: null,
+    judged_warnings: [],
     approvals_required_now: 1,
   });
   return JSON.parse(JSON.stringify(draft)) as Awaited<ReturnType<typeof presentDraft>>;

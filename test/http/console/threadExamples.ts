@@ -110,6 +110,7 @@ export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDr
   rationale: null,
   metadata: null,
   stale_warning: false,
+  warning_kinds: [],
   newer_message_id: null,
   answered_meanwhile: null,
   auto_approved: null,
