@@ -10,7 +10,7 @@ type Rule = { files: RegExp; rule: string; own: RegExp[]; packages: RegExp };
 const nothing = /^$/;
 const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
-const streamContracts = /^streams\/(event|upcast|blobs|(\w+\/(events|content|humanMail|roles)))\.ts$/;
+const streamContracts = /^streams\/(event|upcast|blobs|(\w+\/(events|content|warnings|humanMail|roles)))\.ts$/;
 /** Pure functions beside a stream's events that a process may call. No decider is among them. */
 const streamRules =
   /^streams\/(decider|draft\/(draft|notification|outcome|undo)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;
