@@ -88,7 +88,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 14,
+  version: 15,
   tables: [
     "drafts",
     "draft_counts",

@@ -15,7 +15,9 @@ export {
   type ReviewQueue,
   reviewQueue,
   type WaitingDraft,
+  type WaitingNews,
   waitingByIdentity,
+  waitingNews,
 } from "./reviewQueue.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
 

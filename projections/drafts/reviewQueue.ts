@@ -120,3 +120,22 @@ export async function waitingByIdentity(
   );
   return rows;
 }
+
+/** Drafts that wait for a decision. `isNew`: number of those whose version began to wait in the window; `firstNew`: the first of them. */
+export type WaitingNews = { total: number; isNew: number; firstNew: string | null };
+
+/** Counts the drafts that wait, and those whose newest version began to wait at `from` or later and before `to` (ISO times). */
+export async function waitingNews(
+  reads: Reads,
+  workspaceId: string,
+  { from, to }: { from: string; to: string },
+): Promise<WaitingNews> {
+  const { rows } = await reads.of(workspaceId).query<{ total: number; fresh: string[] | null }>(
+    `select count(*)::int as total, array_agg(id::text order by version_pending_since, id)
+       filter (where version_pending_since >= $2 and version_pending_since < $3) as fresh
+     from drafts d where workspace_id = $1 and status = 'pending' and ${isForApprovers}`,
+    [workspaceId, from, to],
+  );
+  const { total, fresh } = rows[0] ?? { total: 0, fresh: null };
+  return { total, isNew: fresh?.length ?? 0, firstNew: fresh?.[0] ?? null };
+}

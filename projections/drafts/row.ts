@@ -70,6 +70,8 @@ export type DraftRow = {
   notification_error: string | null;
   /** Time since which it waits for a decision; for a decided one, since which it last did. */
   pending_since: string | Date;
+  /** Time since which its newest version first waited for a decision; null if it has not. */
+  version_pending_since: string | Date | null;
   /** True if the secondary channel was asked about this version. */
   escalated: boolean;
   /** Position of its newest event in the log. */
@@ -116,6 +118,7 @@ export const draftColumns = [
   "notification_at",
   "notification_error",
   "pending_since",
+  "version_pending_since",
   "escalated",
   "changed_position",
   "created_at",
@@ -189,6 +192,7 @@ function submitted(
     held_code: null,
     ...noNotification,
     pending_since: meta.at,
+    version_pending_since: data.autoApproved || data.approvedAtOnce ? null : meta.at,
     escalated: false,
     changed_position: 0,
     created_at: meta.at,
@@ -237,6 +241,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         rationale,
         changes_requested: event.data.because === "edit" ? answered(row.changes_requested) : row.changes_requested,
         pending_since: meta.at,
+        version_pending_since: event.data.approvedAtOnce ? null : meta.at,
         escalated: false,
       };
     }
@@ -258,8 +263,10 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
       };
     case "ApprovalWithdrawn":
       return { ...next, approvals_given: removeApprovals(row.approvals_given, [event.data.voter]) };
-    case "DraftReturnedToPending":
-      return { ...returned(next, event.data), pending_since: meta.at };
+    case "DraftReturnedToPending": {
+      const version_pending_since = row.version_pending_since ?? meta.at;
+      return { ...returned(next, event.data), pending_since: meta.at, version_pending_since };
+    }
     case "SendHeld":
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {

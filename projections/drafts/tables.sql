@@ -36,6 +36,7 @@ create table drafts (
   notification_at timestamptz,
   notification_error text,
   pending_since timestamptz not null,
+  version_pending_since timestamptz,
   escalated boolean not null,
   changed_position bigint not null,
   created_at timestamptz not null,
