@@ -1,3 +1,4 @@
+import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { ApprovalChannel, IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import type { Projection } from "../projection.ts";
 import { foldRows, toColumns } from "../rows.ts";
@@ -24,6 +25,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   sendOnChannelApproval: "send_on_channel_approval",
   coveredRecipients: "covered_recipients",
   confirmCode: "confirm_code",
+  editByChannel: "edit_by_channel",
   approvalsRequired: "approvals_required",
 };
 
@@ -36,7 +38,7 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
     case "IdentityCreated":
       return {
         ...row,
-        ...toColumns(columnOf, event.data),
+        ...toColumns(columnOf, { ...defaultSettings, ...event.data }),
         created_at: at,
         deleted_at: null,
       };
@@ -64,7 +66,7 @@ function movedChannels(row: Row, { from, to }: { from: string; to: string }): Pa
 
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
-  version: 5,
+  version: 6,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityChatMoved", "IdentityDeleted"],
   project: foldRows<Row, IdentityEvent>({

@@ -90,6 +90,7 @@ describe("the console's identity pages", () => {
       send_on_channel_approval: ["false"],
       approvals_required: "2",
       confirm_code: ["false", "true"],
+      edit_by_channel: ["false", "true"],
       "approval_channel.type": "email",
       "approval_channel.email.to": "ann@office.example",
       "secondary_approval_channel.type": "telegram",
@@ -108,6 +109,7 @@ describe("the console's identity pages", () => {
       ...{ local_part: "whole", display_name: "Whole & co", reply_to_email: "answers@customer.example" },
       ...{ signature_text: "Kind regards", signature_html: "<p>Kind regards</p>", thread_history_depth: 7 },
       ...{ can_send_cold: true, require_human_approval: true, auto_approve_replies: true, confirm_code: true },
+      edit_by_channel: true,
       ...{ send_on_channel_approval: false, approvals_required: 2, escalation_delay_minutes: 90 },
       approval_channel: email("ann@office.example"),
       secondary_approval_channel: {

@@ -159,6 +159,14 @@ export const fields: readonly FormField[] = [
     initial: false,
   },
   {
+    name: "edit_by_channel",
+    kind: "switch",
+    part: "approval",
+    label: "Approvers may edit where they are asked",
+    hint: "An approver may correct the subject and the text before approving: in Slack, in Telegram, and on the page behind an approval mail's link if it asks for a code. If this is off, only signed-in members and the agent edit.",
+    initial: false,
+  },
+  {
     name: "approval_channel",
     kind: "channel",
     part: "approval",
