@@ -1,7 +1,8 @@
 import type { ChangesCommand } from "#streams/draft/changesRequest.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import type { EditDraft } from "#streams/draft/edits.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import type { EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
 import { approved, edited, submitted } from "#test/support/examples/drafts.ts";
 import { given } from "#test/support/given.ts";
 

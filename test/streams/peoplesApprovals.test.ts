@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { fold, Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import type { EditDraft } from "#streams/draft/edits.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Voting } from "#streams/draft/quorum.ts";
-import type { AuthorApproval, EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import type { AuthorApproval, ReviewCommand } from "#streams/draft/review.ts";
 import { approved, edited, queued, rejected, sent, submitted } from "#test/support/examples/drafts.ts";
 import { given } from "#test/support/given.ts";
 

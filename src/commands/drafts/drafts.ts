@@ -1,8 +1,9 @@
 import { invalidRequest, Rejected } from "#streams/decider.ts";
 import { changedFields } from "#streams/draft/changes.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
+import type { EditDraft } from "#streams/draft/edits.ts";
 import { requireUsableRecipients } from "#streams/draft/recipients.ts";
-import type { EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
 import { countApproval } from "../approvals/countApproval.ts";
 import { requireKeysMayDecide } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
