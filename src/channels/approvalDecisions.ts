@@ -19,6 +19,10 @@ export type LinkedApproval = CardedView & {
   inChatOnly?: true;
   /** ISO time until which the approval that this link gave can be undone; null or absent if there is nothing to undo. */
   undoUntil?: string | null;
+  /** Where the approver can edit the draft: on the link's page, or only in the console; absent: nowhere. */
+  editing?: "here" | "console";
+  /** Set if the draft's newest version was edited and approved by this link: nothing more can be decided with it. */
+  ownEdit?: true;
 };
 
 /** The reason why an approved draft is not sent now. */
@@ -27,14 +31,20 @@ export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disable
 /** A person in a chat. `name`: the display name that they chose themselves. */
 export type ChatPerson = { kind: "telegram" | "slack"; id: string; name: string };
 
+/** An approver's edit of a draft: its whole new subject and text. */
+export type EditedText = { subject: string; text: string };
+
 /** Maximum bytes (UTF-8) of a text by an approver: the reason of a rejection, or the requested changes. */
 export const maxReasonBytes = 2048;
 
 export type DecideRequest = {
   token: string;
-  decision: ApproverChoice;
+  /** "edit": change the text and approve it. */
+  decision: ApproverChoice | "edit";
   /** Reason of a rejection, or the changes that are requested; at most `maxReasonBytes`. */
   reason: string | undefined;
+  /** The edit, for the decision "edit". `previewedSha256`: hash of the edited mail that the approver was shown. */
+  edit?: EditedText & { previewedSha256: string };
   /** The typed code, without blanks; absent if none was typed. */
   code?: string | undefined;
   /** The person who pressed a chat's button, as the chat names them; absent for a link's page. */
@@ -65,6 +75,8 @@ export type DecisionResult =
   | { kind: "stale"; newer: NewerMessage | null }
   | { kind: "expired" }
   | { kind: "closed"; because: LinkClosure }
+  /** The edit cannot be made: nothing was decided. `field`: the part of the edit that the sentence is about. */
+  | { kind: "edit_refused"; sentence: string; field?: keyof EditedText }
   /** No code was typed, or a wrong one; the link can still decide. */
   | { kind: "code_missing" }
   | { kind: "code_wrong"; triesLeft: number }
@@ -88,6 +100,15 @@ export type UndoResult =
  */
 export type FetchedFile = { name: string; size: number; parts(): AsyncIterable<Buffer> };
 
+/** Results of a press without the required code. */
+export type CodeRefused = Extract<DecisionResult, { kind: "code_missing" | "code_wrong" }>;
+
+/** Results of a link or button, whatever code was typed. */
+export type LinkResult = Exclude<DecisionResult, CodeRefused>;
+
+/** The edited draft as it would be sent, with its changes. `editedSha256`: its hash, which the last press names. */
+export type EditPreview = { kind: "preview"; view: CardedView; editedSha256: string };
+
 /**
  * Port of the approval pages: reads the data that the pages show, and records presses. All methods throw Unavailable
  * (src/eventStore/eventStore.ts).
@@ -98,6 +119,8 @@ export type ApprovalDecisions = {
   decide(request: DecideRequest): Promise<DecisionResult>;
   /** Takes back the approval that this very link gave, and no other. */
   undo(request: UndoRequest): Promise<UndoResult>;
+  /** Shows how an edit would change the draft. Stores nothing. `by`: the person in a chat; absent for a link's page. */
+  previewEdit(request: EditedText & { token: string; by?: ChatPerson | undefined }): Promise<EditPreview | LinkResult>;
   /**
    * Reads only. Returns the draft's n-th attachment, from 1; null if the link shows no such file, undefined for a token that was never
    * issued.

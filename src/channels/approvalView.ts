@@ -136,6 +136,8 @@ export type ApprovalView = {
   sendsOnApproval: boolean;
   /** True if the draft's identity or workspace requires human approval: no key and no rule can approve or send the draft. */
   humanRequired: boolean;
+  /** True if the identity lets approvers edit the draft where its card is. */
+  editByChannel: boolean;
   /** True if the draft's workspace requires named approvers: links lead to the sign-in. */
   namedOnly: boolean;
   newerMessage: NewerMessage | null;
@@ -157,6 +159,18 @@ export type ApprovalView = {
   /** ISO time when this view was read. */
   shownAt: string;
 };
+
+/**
+ * Where an approver in a chat can edit a draft: in the chat, if it is plain text of at most `most` UTF-16 units, else on its page; null if
+ * approvers may not edit.
+ */
+export function editPlace(
+  { editByChannel, content }: Pick<ApprovalView, "editByChannel" | "content">,
+  most: number,
+): "chat" | "page" | null {
+  if (!editByChannel) return null;
+  return content.body_html === null && content.body_text.length <= most ? "chat" : "page";
+}
 
 /** The label of the button that approves. */
 export const approveLabel = (view: Pick<ApprovalView, "sendsOnApproval">): string =>

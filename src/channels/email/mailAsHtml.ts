@@ -21,7 +21,7 @@ ${mail.changes && row(changes(mail.changes))}
 ${row(html`${label("The draft")}${fields(mail.fields)}`)}
 ${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)}${letter(part.text)}${part.folded && note(part.folded)}`))}
 ${mail.notes.map(({ label: title, values }) => row(html`${label(title)}${meta(values)}`))}
-${row(html`${button(mail.approve, light.approve, "approve")}${button(mail.askForChanges, light.soft, "changes")}${button(mail.reject, light.reject, "reject")}`)}
+${row(html`${button(mail.approve, light.approve, "approve")}${mail.edit && button(mail.edit, light.soft, "edit")}${button(mail.askForChanges, light.soft, "changes")}${button(mail.reject, light.reject, "reject")}`)}
 ${mail.rationale && row(html`${label("Why the agent wrote it")}${letter(mail.rationale)}`)}
 ${mail.answers && row(answers(mail.answers))}`,
     facts: mail.facts,

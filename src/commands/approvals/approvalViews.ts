@@ -66,6 +66,7 @@ export async function approvalView(
     hints: message?.hints ?? [],
     sendsOnApproval: identity.sendOnChannelApproval,
     humanRequired: await requiresHuman(deps, identity),
+    editByChannel: identity.editByChannel,
     namedOnly: (await deps.workspaces.load(draft.workspaceId)).state.requireNamedApprovers,
     ...(row ? await otherAnswersToMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,

@@ -1,5 +1,6 @@
 import { invalidRequest, Rejected } from "#streams/decider.ts";
 import { changedFields } from "#streams/draft/changes.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import type { EditDraft } from "#streams/draft/edits.ts";
 import { requireUsableRecipients } from "#streams/draft/recipients.ts";
@@ -53,14 +54,24 @@ export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Caus
   return changeDraft(deps, { draftId: edit.draftId, command }, cause);
 }
 
-/**
- * Returns the edit command. `isPersons`: true if a person edits; a person sees only one of the two bodies, so the other one is derived from
- * it again.
- */
-export async function toEdit(
+/** An edit of a draft. `isPersons`: true if a person edits; a person sees only one of the two bodies, so the other one is derived from it again. */
+type EditOfDraft = {
+  draft: Draft;
+  edit: Pick<DraftEdit, "changes" | "ifVersion" | "threadSubject">;
+  isPersons: boolean;
+};
+
+/** Returns the edit command, whose content is stored. */
+export async function toEdit(deps: Dependencies, given: EditOfDraft): Promise<EditDraft> {
+  const command = await unstoredEdit(deps, given);
+  return { ...command, ...(await storeContent(deps.blobs, command.content)) };
+}
+
+/** Returns the edit command with its content; stores nothing. */
+export async function unstoredEdit(
   deps: Dependencies,
-  { draft, edit, isPersons }: { draft: Draft; edit: DraftEdit; isPersons: boolean },
-): Promise<EditDraft> {
+  { draft, edit, isPersons }: EditOfDraft,
+): Promise<EditDraft & { content: DraftContent }> {
   const { ifVersion, threadSubject } = edit;
   const before = await loadContent(deps.blobs, draft.stored);
   const changes = isPersons ? { ...edit.changes, ...alignBodies(before, edit.changes) } : edit.changes;
@@ -74,7 +85,7 @@ export async function toEdit(
   const { state: identity } = await deps.identities.load(draft.identityId);
   return {
     type: "EditDraft",
-    ...(await storeContent(deps.blobs, content)),
+    ...{ content, contentBlob: null },
     ...making,
     contentSha256: contentSha256(content),
     rationale,

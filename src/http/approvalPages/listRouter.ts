@@ -5,7 +5,7 @@ import { linkEntryPoint, linkPage, onLink, onlyMethods } from "../web/linkPages.
 import { isListToken } from "./form.ts";
 import { listPage } from "./listPage.ts";
 import * as pages from "./outcomePages.ts";
-import type { ApprovalPagesOptions } from "./router.ts";
+import type { ApprovalPagesOptions } from "./replies.ts";
 
 type Options = Pick<ApprovalLists, "list"> & Pick<ApprovalPagesOptions, "clock" | "countUnknown" | "onError">;
 

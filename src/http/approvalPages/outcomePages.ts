@@ -192,6 +192,26 @@ export const closedPage = (because: LinkClosure): string =>
     ],
   });
 
+/** Shown to the holder of the link by which the draft's newest version was edited and approved. */
+export const ownEditPage = (view: CardedView, offers: WayOn): string =>
+  outcomePage({
+    tone: "wait",
+    title: "Your edit is saved, and counts as your approval",
+    sentences: [
+      `It is version ${view.version} of this draft. The other approvers are asked about it, and nothing is sent until they have approved it.`,
+    ],
+    offers,
+    more: shownDraft(view),
+  });
+
+/** Shown if the draft cannot be edited on this page. `sentence`: why. */
+export const editRefusedPage = (sentence: string): string =>
+  outcomePage({
+    tone: "plain",
+    title: "The draft was not edited",
+    sentences: [sentence, html`Nothing was decided. <a href="?">Open the page again</a> to decide.`],
+  });
+
 export const inChatOnlyPage = (): string =>
   outcomePage({
     tone: "plain",

@@ -42,6 +42,7 @@ export const ordinary: ApprovalView = {
   previous: null,
   changesMade: null,
   changesRequested: null,
+  editByChannel: false,
   namedOnly: false,
   rationale:
     "The photo shows a torn cover. Our policy replaces damaged books under 80 EUR without a return; this one cost 42 EUR.",

@@ -57,6 +57,7 @@ export class ApprovalPagesServer {
           return { kind: "undone" };
         },
         next: async (listToken) => (listToken === list ? this.next : undefined),
+        previewEdit: async () => ({ kind: "unknown" }),
         attachment: async (asked, n) => {
           this.fetched.push([asked, n]);
           if (this.findFails) throw this.findFails;
