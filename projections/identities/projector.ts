@@ -1,4 +1,3 @@
-import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { ApprovalChannel, IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import type { Projection } from "../projection.ts";
 import { foldRows, toColumns } from "../rows.ts";
@@ -38,7 +37,8 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
     case "IdentityCreated":
       return {
         ...row,
-        ...toColumns(columnOf, { ...defaultSettings, ...event.data }),
+        edit_by_channel: false,
+        ...toColumns(columnOf, event.data),
         created_at: at,
         deleted_at: null,
       };

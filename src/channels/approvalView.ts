@@ -87,6 +87,9 @@ export type AttachmentFact = {
   download: string | null;
 };
 
+/** Why a version was made: as its event says, or "edited_by_person" if a person edited it and not the agent. */
+export type VersionReason = EditReason | "edited_by_person";
+
 /** The version that approvers were asked about before. */
 export type PreviousVersion = {
   version: number;
@@ -94,7 +97,7 @@ export type PreviousVersion = {
   textDerived: boolean;
   rationale: string | null;
   /** Reasons for the versions since, each once. */
-  because: readonly EditReason[];
+  because: readonly VersionReason[];
 };
 
 /** Everything that an approver is shown about one version of a draft, in any channel. Times are ISO strings. */

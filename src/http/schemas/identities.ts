@@ -22,7 +22,7 @@ const masked = "Shown as **** and its last 4 characters; sending that back keeps
 
 const confirmCode = {
   description:
-    "The approval page asks for the four digits from the approval mail before either decision. While human approval is required, turning it off needs the scope write:approvals.",
+    "The approval page asks for the four digits from the approval mail before any decision. While human approval is required, turning it off needs the scope write:approvals.",
 };
 
 const editByChannel = {

@@ -59,6 +59,11 @@ describe("an edit on an approval link's page", () => {
   const send = (url: string, page: string, more: Fields) =>
     post(url, { ...fieldsIn(page, "send"), act: "send", ...more });
   const typesOf = async (draft: StoryDraft) => (await draft.history()).map(({ type }) => type);
+  /** Lets the time to undo pass, and waits until the draft is sent. */
+  async function sent(draft: StoryDraft) {
+    service.clock.advance(10_000);
+    return draft.becomes("sent");
+  }
   const untouched = async (draft: StoryDraft) => {
     const { status, version } = await draft.read();
     expect({ status, version }).to.deep.equal({ status: "pending", version: 1 });
@@ -73,15 +78,15 @@ describe("an edit on an approval link's page", () => {
     expect(shown.page).to.include("<ins>").and.to.include("It arrives tomorrow.").and.to.include("not saved yet");
     await untouched(draft);
     const done = await send(url, shown.page, { code });
-    expect([done.status, done.page.includes("Approved and on its way")], done.page).to.deep.equal([200, true]);
-    const sent = await draft.becomes("sent");
-    expect(sent).to.include({ version: 2, subject: edit.subject, body_text: edit.text });
-    expect(sent.decided_by).to.deep.include({ kind: "email_link", id: "boss@example.com", version: 2 });
+    expect([done.status, done.page.includes("<h1>Approved</h1>")], done.page).to.deep.equal([200, true]);
+    const mailed = await sent(draft);
+    expect(mailed).to.include({ version: 2, subject: edit.subject, body_text: edit.text });
+    expect(mailed.decided_by).to.deep.include({ kind: "email_link", id: "boss@example.com", version: 2 });
     const events = await draft.history();
     const at = events.findIndex(({ type }) => type === "DraftEdited");
     expect(events.slice(at, at + 2).map(({ type }) => type)).to.deep.equal(["DraftEdited", "DraftApproved"]);
     expect(events[at].data.content_sha256).to.equal(fieldsIn(shown.page, "send").previewed);
-    const letters = (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(sent.to[0]));
+    const letters = (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(mailed.to[0]));
     expect(letters.map(({ text }) => text.trim())).to.deep.equal([edit.text]);
   });
 
@@ -90,13 +95,31 @@ describe("an edit on an approval link's page", () => {
     const shown = await preview(url);
     const both = await Promise.all([send(url, shown.page, { code }), send(url, shown.page, { code })]);
     for (const { status, page } of both) expect([status, /pproved/.test(page)], page).to.deep.equal([200, true]);
-    await draft.becomes("sent");
+    await sent(draft);
     const types = await typesOf(draft);
     for (const type of ["DraftEdited", "DraftApproved", "DraftSent"])
       expect(
         types.filter((each) => each === type),
         type,
       ).to.have.length(1);
+  });
+
+  it("an edit's approval can be undone by its link within ten seconds: the edited text stays, and is asked about anew", async () => {
+    const { draft, mail, url, code } = await asked();
+    const shown = await preview(url);
+    const done = await send(url, shown.page, { code });
+    expect(done.page).to.include("Undo the approval").and.to.include("It arrives tomorrow.");
+    const nonce = fieldsIn(done.page, "undo").nonce ?? "";
+    const body = new URLSearchParams({ decision: "undo", nonce });
+    const undone = await answerOf(await fetch(url, { method: "POST", body }));
+    expect(undone.page).to.include("Your approval is undone");
+    service.clock.advance(10_000);
+    await until(async () => (await draft.approvalMail()).link() !== mail.link());
+    expect(await draft.read()).to.include({ status: "pending", version: 2, body_text: edit.text });
+    expect(await open(url)).to.include("This draft changed");
+    // The last press again edits nothing.
+    expect((await send(url, shown.page, { code })).status).to.equal(409);
+    expect((await draft.read()).status).to.equal("pending");
   });
 
   it("opening the page and the preview change nothing, and no press edits without the code", async () => {
@@ -114,7 +137,7 @@ describe("an edit on an approval link's page", () => {
     expect([refused.status, refused.page.includes("not the code")]).to.deep.equal([403, true]);
     await untouched(draft);
     // The refused press kept the text: it can be sent from the page that answered.
-    expect((await send(url, refused.page, { code })).page).to.include("Approved and on its way");
+    expect((await send(url, refused.page, { code })).page).to.include("<h1>Approved</h1>");
   });
 
   it("forged forms edit nothing: other nonces, other texts, other drafts", async () => {
@@ -147,8 +170,8 @@ describe("an edit on an approval link's page", () => {
     const more = { to: "eve@x.example", cc: "eve@x.example", bcc: "eve@x.example", body_html: "<p>Eve</p>" };
     const added = await post(one.url, { ...good, ...more, act: "send", code: one.code });
     expect(added.status).to.equal(200);
-    const sent = await one.draft.becomes("sent");
-    expect([sent.to, sent.cc, sent.bcc, sent.body_html]).to.deep.equal([one.draft.json.to, [], [], null]);
+    const mailed = await sent(one.draft);
+    expect([mailed.to, mailed.cc, mailed.bcc, mailed.body_html]).to.deep.equal([one.draft.json.to, [], [], null]);
     await untouched(two.draft);
   });
 
@@ -196,9 +219,12 @@ describe("an edit on an approval link's page", () => {
         continue;
       }
       expect(approvals).to.have.length(1);
-      const sent = await draft.becomes("sent");
+      const mailed = await sent(draft);
       const { version } = approvals[0].data;
-      expect([sent.version, ["It arives tomorow.", edit.text][version - 1]]).to.deep.equal([version, sent.body_text]);
+      expect([mailed.version, ["It arives tomorow.", edit.text][version - 1]]).to.deep.equal([
+        version,
+        mailed.body_text,
+      ]);
     }
   });
 
@@ -228,8 +254,11 @@ describe("an edit on an approval link's page", () => {
     });
     const shown = await preview(url);
     await send(url, shown.page, { code });
-    const sent = await draft.becomes("sent");
-    expect([sent.body_text, sent.body_html]).to.deep.equal([edit.text, "<p>It arrives tomorrow.</p><p>Regards</p>"]);
+    const mailed = await sent(draft);
+    expect([mailed.body_text, mailed.body_html]).to.deep.equal([
+      edit.text,
+      "<p>It arrives tomorrow.</p><p>Regards</p>",
+    ]);
   });
 
   it("an edit is one approval of the new version: the others are asked again, and its link says so", async () => {
@@ -257,8 +286,8 @@ describe("an edit on an approval link's page", () => {
       const nonce = fieldsIn(page, "approve").nonce ?? "";
       const body = new URLSearchParams({ decision: "approve", nonce, code: again.code });
       await fetch(again.url, { method: "POST", body });
-      const sent = await draft.becomes("sent");
-      expect([sent.version, sent.body_text]).to.deep.equal([2, edit.text]);
+      const mailed = await sent(draft);
+      expect([mailed.version, mailed.body_text]).to.deep.equal([2, edit.text]);
     } finally {
       await set({ approvals_required: 1, secondary_approval_channel: null });
     }
@@ -271,8 +300,8 @@ describe("an edit on an approval link's page", () => {
     const shown = await post(url, { ...edit, nonce: form.nonce ?? "", act: "preview" });
     expect(shown.page).to.include("Mind the spelling.");
     await send(url, shown.page, { code });
-    const sent = await draft.becomes("sent");
-    expect([sent.version, sent.changes_requested]).to.deep.equal([2, null]);
+    const mailed = await sent(draft);
+    expect([mailed.version, mailed.changes_requested]).to.deep.equal([2, null]);
   });
 
   for (const [what, settings] of [
