@@ -124,6 +124,35 @@ describe("the console's identity pages", () => {
     expect(shown).not.to.include(botToken);
   });
 
+  it("the form for a new identity asks for the address and the approver, and folds what has a default until it is wrong", async () => {
+    const { text } = await owner.get("/identities/new");
+    const folds = (page: string) =>
+      [...page.matchAll(/<details class="fold"( open)?><summary>([^<]*)<span class="set">([^<]*)/g)].map(
+        ([, open, title, set]) => `${title}: ${set}${open ? " (open)" : ""}`,
+      );
+    expect(folds(text)).to.deep.equal([
+      "Signature and Reply-To: no signature, and answers arrive here",
+      "The agent: gets 10 messages of history, and answers only people who wrote first",
+      "How a draft is approved: one approval, which sends the reply",
+      "If the approver does not answer: nobody else is asked",
+    ]);
+    const form = formIn(text, "/identities/new");
+    expect(form["approval_channel.type"]).to.deep.equal(["email"]);
+    expect(form["approval_channel.email.to"]![0]).to.match(/@/);
+    const refused = await create({
+      local_part: "folded",
+      display_name: "F",
+      approvals_required: "9",
+      confirm_code: "true",
+    });
+    expect(refused.status).to.equal(422);
+    expect(folds(refused.text)[2]).to.equal(
+      "How a draft is approved: Approvals required: 9, Ask for a code: on (open)",
+    );
+    expect(folds(refused.text)[3]).to.equal("If the approver does not answer: nobody else is asked");
+    expect(refused.text).to.include('id="approvals_required-error"');
+  });
+
   it("a refused form for a new identity keeps what was typed and shows the error at its field", async () => {
     const refused = await create({
       local_part: "Not Possible",
@@ -133,7 +162,8 @@ describe("the console's identity pages", () => {
       "approval_channel.telegram.chat_id": "5",
     });
     expect(refused.status).to.equal(422);
-    expect(refused.page).to.match(/Name before the @: Expected lowercase letters/);
+    expect(refused.text).to.include('<a href="#local_part">Name before the @</a> has to be corrected');
+    expect(refused.text).to.match(/id="local_part-error">Expected lowercase letters/);
     const form = formIn(refused.text, "/identities/new");
     expect(form.local_part).to.deep.equal(["Not Possible"]);
     expect(form.display_name).to.deep.equal(["Typed <b>name</b>"]);

@@ -1,4 +1,4 @@
-import { button, choice, errorSummary } from "#src/html/forms.ts";
+import { button, choice, errorAt, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -25,8 +25,7 @@ export function listPage(
 ): Markup {
   const { data, total, next_cursor: nextCursor } = drafts;
   return html`<h1>Drafts</h1>
-${errorSummary(refused)}
-${filterForm(drafts, filter)}
+${withErrorSummary(refused, filterForm(drafts, filter, refused))}
 <div id="drafts" hx-get="/drafts${pathQuery({ ...filter })}" hx-trigger="live:drafts from:body" hx-select="#drafts" hx-target="#drafts" hx-swap="outerHTML">
 <p class="meta">${total === 1 ? "1 draft" : `${total} drafts`}${filter.thread_id !== null && html` of <a href="/threads/${encodeURIComponent(filter.thread_id)}">one conversation</a>`}, the newest first.</p>
 ${data.length > 0 && table(reader, drafts)}
@@ -40,11 +39,13 @@ export const any = "any";
 const filterForm = (
   { identities }: Drafts,
   { status, identity_id, thread_id }: Filter,
+  refused: PageRefusal | undefined,
 ): Markup => html`<form method="get" action="/drafts" class="filters" aria-label="Which drafts">
 ${choice({
   name: "status",
   label: "Status",
   required: true,
+  error: errorAt(refused, "status"),
   value: status ?? any,
   choices: [{ value: any, label: "Any" }, ...Object.entries(statusWords).map(([value, label]) => ({ value, label }))],
 })}
@@ -52,6 +53,7 @@ ${choice({
   name: "identity_id",
   label: "Identity",
   required: true,
+  error: errorAt(refused, "identity_id"),
   value: identity_id ?? any,
   choices: [
     { value: any, label: "Any" },

@@ -23,7 +23,7 @@ export type FormField = {
   whenNew?: FormPart;
   /** True if the field can be set on creation only. */
   onlyAtCreation?: true;
-  required?: true;
+  required?: true | undefined;
   /** What a blank field sends: null by default; "left out": nothing, so that the API's default applies; "as typed": the blank text. */
   blank?: "left out" | "as typed";
   min?: number;

@@ -1,5 +1,5 @@
 import { counted } from "#src/html/counted.ts";
-import { errorSummary } from "#src/html/forms.ts";
+import { withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -13,8 +13,7 @@ export const isFiltered = (filters: ThreadsView["filters"]): boolean =>
 
 /** The list of the workspace's conversations, most recent first. */
 export const threadsPage = (view: ThreadsView, reader: ThreadReader): Markup => html`<h1>Conversations</h1>
-${errorSummary(view.refused)}
-${filterForm(view)}
+${withErrorSummary(view.refused, filterForm(view))}
 ${view.list && listSection(view, view.list, reader)}`;
 
 function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, reader: ThreadReader): Markup {
