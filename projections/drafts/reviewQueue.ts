@@ -133,7 +133,7 @@ export async function waitingNews(
   const { rows } = await reads.of(workspaceId).query<{ total: number; fresh: string[] | null }>(
     `select count(*)::int as total, array_agg(id::text order by version_pending_since, id)
        filter (where version_pending_since >= $2 and version_pending_since < $3) as fresh
-     from drafts d where workspace_id = $1 and status = 'pending' and ${isForApprovers}`,
+     from drafts where workspace_id = $1 and status = 'pending' and ${isForApprovers}`,
     [workspaceId, from, to],
   );
   const { total, fresh } = rows[0] ?? { total: 0, fresh: null };

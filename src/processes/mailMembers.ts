@@ -34,7 +34,12 @@ export function mailMembers(deps: Dependencies, provider: MailProvider): Process
       const isLate = Date.parse(window.to) + graceMs <= deps.clock.now().getTime();
       const { from, to } = isLate ? windowOf(event.metadata.at, 1) : window;
       const payload: Payload = { from, to, userId, draftMail, position: event.position, tries: 0 };
-      await timers.set({ key, name: `${userId} ${isLate ? event.id : to}`, dueAt: new Date(Date.parse(to) + graceMs), payload });
+      await timers.set({
+        key,
+        name: `${userId} ${isLate ? event.id : to}`,
+        dueAt: new Date(Date.parse(to) + graceMs),
+        payload,
+      });
     }
   }
 
