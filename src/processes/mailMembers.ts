@@ -2,11 +2,10 @@ import { waitingNews } from "#projections/drafts/queries.ts";
 import type { NoticeWords } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import { draftMailReaders } from "#src/commands/members/draftMail.ts";
+import { type DraftMailReader, draftMailReaders, draftMailWindowMs } from "#src/commands/members/draftMail.ts";
 import { counted } from "#src/html/counted.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { Recorded } from "#streams/event.ts";
-import { type DraftMail, draftMailWindowMs } from "#streams/member/draftMail.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext, Timer, WaitForModels } from "./process.ts";
 import { quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
@@ -18,7 +17,7 @@ const graceMs = 10_000;
 type Window = { from: string; to: string };
 
 /** Mail about one window to one member. `position`: log position that the read model must have reached. */
-type Payload = Window & { userId: string; draftMail: DraftMail; position: number; tries: number };
+type Payload = Window & { userId: string; draftMail: DraftMailReader["draftMail"]; position: number; tries: number };
 
 /**
  * Mails members who chose it that drafts wait for a decision. One mail covers a window, so 60 drafts cause one mail, and a version is in one

@@ -21,6 +21,12 @@ export const chooseDraftMail = (
 ): Promise<{ position: number }> =>
   deps.members.handle(workspaceId, { type: "ChooseDraftMail", userId: cause.actor.id, draftMail }, cause);
 
+/** Length of a window in milliseconds. Windows are the same for everyone: they begin at multiples of their length. */
+export const draftMailWindowMs: Record<Exclude<DraftMail, "off">, number> = {
+  five_minutes: 5 * 60_000,
+  hour: 60 * 60_000,
+};
+
 /** A member who gets mail about drafts now. */
 export type DraftMailReader = { userId: string; email: string; draftMail: Exclude<DraftMail, "off"> };
 
