@@ -11,7 +11,7 @@ export const warningWords: Record<WarningKind, string> = {
   hidden_words: "message has hidden words",
   asks_for_secrets: "message asks for a secret",
   changes_payment: "message changes payment data",
-  other_recipient: "goes to another address than the sender's",
+  other_recipient: "recipient other than the sender",
   replies_leave: "replies leave this service",
   new_recipient: "recipient new to the conversation",
   many_recipients: "many recipients",

@@ -1,12 +1,15 @@
+import { warningWords } from "#src/channels/warningWords.ts";
 import { button, choice, errorAt, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { listedWarnings } from "#streams/draft/warnings.ts";
 import type { WireDraft } from "../../present/drafts.ts";
 import type { PageRefusal } from "../framework/pageContext.ts";
 import { titleOf } from "./lifePage.ts";
 import type { HistoryReader } from "./phraseMarkup.ts";
 import { statusWords } from "./statusWords.ts";
+import { warningMarks } from "./warningMarks.ts";
 
 export type Drafts = {
   data: readonly WireDraft[];
@@ -16,7 +19,12 @@ export type Drafts = {
 };
 
 /** Filters in the page's URL. */
-export type Filter = { status: string | null; identity_id: string | null; thread_id: string | null };
+export type Filter = {
+  status: string | null;
+  identity_id: string | null;
+  thread_id: string | null;
+  warning_kind: string | null;
+};
 
 /** The list of matching drafts, newest first. */
 export function listPage(
@@ -38,7 +46,7 @@ export const any = "any";
 
 const filterForm = (
   { identities }: Drafts,
-  { status, identity_id, thread_id }: Filter,
+  { status, identity_id, thread_id, warning_kind }: Filter,
   refused: PageRefusal | undefined,
 ): Markup => html`<form method="get" action="/drafts" class="filters" aria-label="Which drafts">
 ${choice({
@@ -60,16 +68,25 @@ ${choice({
     ...identities.map(({ id, email_address }) => ({ value: id, label: shortLine(email_address, 100) })),
   ],
 })}
+${choice({
+  name: "warning_kind",
+  label: "Warning",
+  required: true,
+  error: errorAt(refused, "warning_kind"),
+  value: warning_kind ?? any,
+  choices: [{ value: any, label: "Any" }, ...listedWarnings.map((value) => ({ value, label: warningWords[value] }))],
+})}
 ${thread_id !== null && html`<input type="hidden" name="thread_id" value="${thread_id}">`}
 ${button("Show")}</form>`;
 
 function table(reader: HistoryReader, { data, identities }: Drafts): Markup {
   const addresses = new Map(identities.map(({ id, email_address }) => [id, email_address]));
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Drafts"><table class="drafts"><thead><tr><th scope="col">Subject</th><th scope="col">To</th><th scope="col">Status</th><th scope="col">Identity</th><th scope="col">Submitted</th></tr></thead>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Drafts"><table class="drafts"><thead><tr><th scope="col">Subject</th><th scope="col">To</th><th scope="col">Status</th><th scope="col">Warnings</th><th scope="col">Identity</th><th scope="col">Submitted</th></tr></thead>
 <tbody>${data.map(
     (draft) => html`<tr><th scope="row"><a href="/drafts/${draft.id}"><bdi lang="">${titleOf(draft)}</bdi></a></th>
 <td><bdi lang="">${shortLine(draft.to.join(", "), 100)}</bdi></td>
 <td>${statusWords[draft.status]}</td>
+<td>${warningMarks(draft.warning_kinds)}</td>
 <td><bdi lang="">${shortLine(addresses.get(draft.identity_id) ?? "deleted", 100)}</bdi></td>
 <td>${when(reader, draft.created_at)}</td></tr>`,
   )}</tbody></table></div>`;

@@ -2,6 +2,7 @@ import type { WaitingDraft } from "#projections/drafts/queries.ts";
 import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { warningMarks } from "../drafts/warningMarks.ts";
 import { duration } from "./duration.ts";
 import { queueChoiceOf, type ReviewQuery, reviewPath, sheetPath } from "./reviewQuery.ts";
 
@@ -47,7 +48,8 @@ function item(draft: WaitingDraft, { place, current, now, userId }: QueueView): 
 <span class="top"><bdi class="customer" lang="">${shortLine(customer, 60)}</bdi> <span class="age">${waited(now.getTime() - draft.pending_since.getTime())}</span></span>
 <span class="subject"><bdi lang="">${shortLine(draft.thread_subject, 120) || "(no subject)"}</bdi></span>
 ${words !== "" && html`<span class="words" lang="" dir="auto">${words}</span>`}
-<span class="meta">${marks(draft, { now, userId })}</span></a></li>`;
+<span class="meta">${marks(draft, { now, userId })}</span>
+${warningMarks(draft.warnings)}</a></li>`;
 }
 
 /** Waiting time in words: "just now" or "12 minutes". */

@@ -1,6 +1,7 @@
 import type { QueueFilter } from "#projections/drafts/queries.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { html, type Markup } from "#src/html/html.ts";
+import { type ListedWarning, listedWarnings } from "#streams/draft/warnings.ts";
 import type { Priority } from "#streams/thread/events.ts";
 
 /** Which drafts are listed. */
@@ -11,6 +12,8 @@ export type QueueChoice = {
   priority?: Priority | undefined;
   /** Only drafts that have waited at least as many hours. */
   hours?: number | undefined;
+  /** Only drafts with this warning. */
+  warning?: ListedWarning | undefined;
 };
 
 /** Query of the review page. */
@@ -38,6 +41,7 @@ export function readReviewQuery(given: URLSearchParams): ReviewQuery {
     identity: idIn(given, "identity"),
     priority: priorities.find((each) => each === given.get("priority")),
     hours: waitingHours.find((each) => String(each) === given.get("hours")),
+    warning: listedWarnings.find((each) => each === given.get("warning")),
     decided: idIn(given, "decided"),
     from: Number.isInteger(from) && from > 0 ? Math.min(from, mostFrom) : undefined,
   };
@@ -51,19 +55,21 @@ function idIn(given: URLSearchParams, name: string): string | undefined {
   return value !== null && isUuid(value) ? value.toLowerCase() : undefined;
 }
 
-export const queueChoiceOf = ({ identity, priority, hours }: ReviewQuery): QueueChoice => ({
+export const queueChoiceOf = ({ identity, priority, hours, warning }: ReviewQuery): QueueChoice => ({
   identity,
   priority,
   hours,
+  warning,
 });
 
 const hourMs = 3_600_000;
 
 /** Filter of the queue's query for this choice. */
-export const queueFilterOf = ({ identity, priority, hours }: QueueChoice, now: Date): QueueFilter => ({
+export const queueFilterOf = ({ identity, priority, hours, warning }: QueueChoice, now: Date): QueueFilter => ({
   identityId: identity,
   priority,
   waitingSince: hours === undefined ? undefined : new Date(now.getTime() - hours * hourMs),
+  warning,
 });
 
 /** Path of the page that shows several drafts of this choice at once. */
