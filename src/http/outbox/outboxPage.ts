@@ -9,7 +9,7 @@ export const listPage = (mails: CaughtMail[]): Markup =>
   layout(
     "Outbox",
     html`<header><h1>Outbox</h1><p>Mail is caught here instead of being delivered. Newest first. Reload to see new mail.</p></header>
-<main>${mails.length === 0 ? html`<p class="empty">Nothing has been sent yet.</p>` : html`<ol class="mails">${mails.map(listed)}</ol>`}</main>`,
+<main>${mails.length === 0 ? html`<p class="empty">Nothing has been sent yet. Mail to approvers and customers appears here, for example when an agent writes a draft: <a href="/docs">how to begin</a>.</p>` : html`<ol class="mails">${mails.map(listed)}</ol>`}</main>`,
   );
 
 const listed = (mail: CaughtMail): Markup => html`<li><a href="/outbox/${mail.id}">

@@ -64,7 +64,7 @@ describe("the console's identity pages", () => {
     const empty = await service.workspace();
     const desk = await deskOf(service, empty.id);
     const { page, text } = await desk.get("/identities");
-    expect(page).to.include("There are no identities yet.").and.to.include("Set-up");
+    expect(page).to.include("No identities yet").and.to.include("Set-up");
     expect(text).to.include('href="/identities/new"').and.to.include('href="/domains"');
     await service.identity(empty.id, { approvalChannel: email("ann@office.example") });
     const after = await desk.get("/identities");

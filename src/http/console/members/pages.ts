@@ -39,7 +39,7 @@ export function membersPage(
   return html`<h1>Members</h1>
 ${errorSummary(refused)}${
   canChange &&
-  html`<p><a class="press" href="/settings/members/invite">Invite a member</a></p>
+  html`<p><a class="button approve" href="/settings/members/invite">Invite a member</a></p>
 `
 }<div class="scroll"><table>
 <thead><tr><th scope="col">Who</th><th scope="col">Role</th><th scope="col">Since</th>${canChange && html`<th scope="col">Change</th>`}</tr></thead>

@@ -1,3 +1,4 @@
+import { blankSlate } from "#src/html/blankSlate.ts";
 import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
@@ -9,8 +10,8 @@ export type ShownKey = ListItem<"GET /v1/api-keys">;
 
 export const keysPage = (context: PageContext, keys: readonly ShownKey[]): Markup => html`<h1>API keys</h1>
 <p>A program uses a key to call the API of this workspace. Only a hash of the key is stored, so it cannot be shown again.</p>
-${context.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
-${keys.length === 0 && html`<p>There are no keys.</p>`}
+${context.may("write:keys") ? keys.length > 0 && html`<p><a class="button approve" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
+${keys.length === 0 && blankSlate("No keys yet", { text: "An agent needs a key to read conversations and to write drafts.", action: context.may("write:keys") && { path: "/settings/keys/new", label: "Create a key" } })}
 ${keys.map((key) => keyCard(context, key))}`;
 
 const keyCard = (context: PageContext, key: ShownKey): Markup => html`<section>
