@@ -116,7 +116,16 @@ export function nonApiRouters(parts: NonApiRouterOptions): RequestHandler[] {
     // The console comes before the plans page, because both serve /billing; the plans page is for visitors without a session.
     createConsole({
       deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
-      ...{ assets, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+      ...{
+        assets,
+        inFlight,
+        counter,
+        clock,
+        logger,
+        publicUrl,
+        rate: options.rateLimits.console,
+        production: options.production,
+      },
       upToDate: () => revocation.upToDate(),
       askRoute: createInProcess({
         ...{ ...deps, bodies, checkResponses: options.checkResponses },
