@@ -9,8 +9,10 @@ type HistoryEventType =
   | Extract<ThreadEvent["type"], "SendClaimed" | "SendClaimReleased">;
 
 export const historyTypes: Record<HistoryEventType, string> = {
-  DraftSubmitted: "The agent submitted the draft; `content` is the mail to be sent.",
-  DraftEdited: "A new version, with `changed_fields`; `because` is the reason: `edit` or `identity_changed`.",
+  DraftSubmitted:
+    "The agent submitted the draft; `content` is the mail to be sent, `warnings` are the kinds of warnings found in it.",
+  DraftEdited:
+    "A new version, with `changed_fields` and its `warnings`; `because` is the reason: `edit` or `identity_changed`.",
   DraftRulesBegun: "The rules of draft.created were started; the draft waits for them.",
   DraftRulesApplied: "The rules of draft.created have run; `mode` is their decision about its approval.",
   ApproversAsked: "A notification was created for a channel. It is not delivered yet.",

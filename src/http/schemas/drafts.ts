@@ -204,7 +204,7 @@ export const DraftQuery = ListQuery({
   thread_id: Type.Optional(Uuid),
   identity_id: Type.Optional(Uuid),
   status: Type.Optional(DraftStatus),
-  warning_kind: Type.Optional(WarningKind),
+  warning_kind: Type.Optional(Type.Enum([...listedWarnings], { description: "Only drafts with this warning." })),
 });
 
 export const copies = Type.Array(EmailAddress, { maxItems: 50 });

@@ -251,6 +251,7 @@ const ours = [
   "voter",
   "voters",
   "withdrawn",
+  "warnings",
 ];
 
 /** The events with every text that others may have written replaced; each place gets its own. */

@@ -71,6 +71,16 @@ describe("warnings in the console's lists", () => {
     }
   });
 
+  it("the history of a draft says which warnings each version was made with", async () => {
+    const draft = await newDraft({ cc: ["eve@elsewhere.example"] });
+    await draft.edit({ cc: [], body_text: "Tomorrow." });
+    const auditor = await deskOf(service, tenant.id, { role: "auditor" });
+    const { page } = await auditor.get(`/drafts/${draft.id}`);
+    const words = page.replace(/ ([,:])/g, "$1");
+    expect(words.split("Warning recipient new to the conversation").length, words).to.equal(2);
+    expect(words.indexOf("Version 1 was submitted")).to.be.below(words.indexOf("recipient new to the conversation"));
+  });
+
   it("a row with more than three warnings names the most important ones and counts the others", async () => {
     const draft = await newDraft(
       { bcc: ["eve@elsewhere.example"], body_html: "<p>Yes.</p>", body_text: "No." },
