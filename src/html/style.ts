@@ -39,7 +39,7 @@ input.code{display:block;width:9rem;min-height:3rem;margin-bottom:var(--space-s)
 .outcome{border-left:6px solid var(--line);margin-top:var(--space-xl);padding:var(--space-xl) var(--space-l)}.outcome h1{margin-top:0}
 .outcome.good{border-left-color:var(--approve)}.outcome.bad{border-left-color:var(--reject)}.outcome.wait{border-left-color:var(--edge)}
 code,.code{font-family:var(--mono);font-size:.9em}
-@media (min-width:60rem){.sides{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:var(--space-m);align-items:start}.choices{display:grid;grid-template-columns:1fr 1fr;gap:var(--space-xl);align-items:end}.choices form,.choices form+form{margin:0;padding:0;border:0}.choices{margin-bottom:var(--space-l)}h1{font-size:var(--text-3xl)}}
+@media (min-width:60rem){.sides{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:var(--space-m);align-items:start}.choices{display:grid;grid-template-columns:1fr 1fr;gap:var(--space-xl);align-items:start}.choices form,.choices form+form{margin:0;padding:0;border:0}.choices form:first-child,.choices form:last-child:nth-child(2){grid-column:1/-1}.choices{margin-bottom:var(--space-l)}h1{font-size:var(--text-3xl)}}
 @media (max-width:30rem){dl{grid-template-columns:minmax(0,1fr);gap:0}dd{margin-bottom:var(--space-xs)}}
 @media (forced-colors:active){.mark,.letter,.warnings,.alert,ins,del{border:1px solid}button.first{border-width:4px}[aria-current]{text-decoration:underline;text-underline-offset:.3em}}
 @media print{header,footer,form,.skip{display:none}}

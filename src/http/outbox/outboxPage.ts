@@ -87,7 +87,7 @@ a { color: var(--link); } a:focus-visible, summary:focus-visible { outline: 3px 
 main > * { margin: 0 0 var(--space-m); } dl { display: grid; grid-template-columns: max-content 1fr; gap: var(--space-2xs) var(--space-m); } dd { margin: 0; } details dl { margin: var(--space-s) 0 0; }
 @media (max-width: 32rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin: 0 0 var(--space-xs); } }
 pre { margin: 0; white-space: pre-wrap; font: var(--text-s)/1.5 var(--mono); } pre a, p a { text-decoration: underline; }
-iframe { width: 100%; height: 60vh; min-height: 20rem; border: 1px solid var(--line); border-radius: var(--radius-s); background: Canvas; resize: vertical; color-scheme: light; }
+iframe { width: 100%; height: 80vh; min-height: 20rem; border: 1px solid var(--line); border-radius: var(--radius-s); background: Canvas; resize: vertical; color-scheme: light; }
 summary { cursor: pointer; min-height: 1.5rem; }
 label { display: block; font-weight: 600; } input, button { font: inherit; min-height: var(--tap); padding: var(--space-xs) var(--space-s); border: 1px solid var(--soft); border-radius: var(--radius-s); background: var(--card); color: inherit; }
 input { display: block; width: 100%; margin: var(--space-xs) 0 var(--space-s); } button { cursor: pointer; font-weight: 600; } [role=alert] { font-weight: 600; }

@@ -34,6 +34,7 @@ const folds: readonly Fold[] = [
       "send_on_channel_approval",
       "approvals_required",
       "confirm_code",
+      "edit_by_channel",
       "covered_recipients",
     ],
   },
