@@ -9,7 +9,7 @@ import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 import { type ChatQuestion, chatQuestion } from "../chatQuestions.ts";
-import { answerPress, type Press } from "./answerPress.ts";
+import { answerPress, type TelegramPress } from "./answerPress.ts";
 import { type BotContext, decideInChat, endQuestion, ignoreFailure } from "./decideInChat.ts";
 import { whyPressRefused } from "./pressPermission.ts";
 import { replyToPress, unknownButton } from "./pressReplies.ts";
@@ -26,7 +26,12 @@ const mostParts = 6;
 export async function askForEdit(
   deps: Dependencies,
   { bot, botId, registry }: BotContext,
-  { press, token, workspaceId, link }: { press: Press; token: string; workspaceId: string; link: LinkedApproval },
+  {
+    press,
+    token,
+    workspaceId,
+    link,
+  }: { press: TelegramPress; token: string; workspaceId: string; link: LinkedApproval },
 ): Promise<void> {
   const { by, chat, messageId, pressId } = press;
   const refuse = (toast: string) => ignoreFailure(bot.answerPress(pressId, toast, true));
@@ -112,7 +117,7 @@ async function sendPreview(
 export async function onPreviewPress(
   deps: Dependencies,
   desk: BotContext,
-  { press, button }: { press: Press; button: NonNullable<ReturnType<typeof readButton>> },
+  { press, button }: { press: TelegramPress; button: NonNullable<ReturnType<typeof readButton>> },
 ): Promise<void> {
   const { bot, botId, registry, decisions } = desk;
   const { by, chat, messageId, updateId } = press;

@@ -1,18 +1,15 @@
 import { readButton } from "#src/channels/telegram/buttons.ts";
-import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { chatQuestion } from "../chatQuestions.ts";
-import { answerPress as answer } from "./answerPress.ts";
+import { answerPress as answer, type TelegramPress } from "./answerPress.ts";
 import { type BotContext, decideInChat, endQuestion, subjectOf } from "./decideInChat.ts";
 import { askForEdit, onPreviewPress } from "./edits.ts";
 import { whyPressRefused } from "./pressPermission.ts";
 import { unknownButton, whyDecided } from "./pressReplies.ts";
 import { askForText } from "./reasons.ts";
 
-type Press = Extract<TelegramUpdate, { kind: "press" }>;
-
 /** Handles a pressed button. Reject and Ask for changes only ask the person for a text; their reply decides. */
-export async function onPress(deps: Dependencies, desk: BotContext, press: Press): Promise<void> {
+export async function onPress(deps: Dependencies, desk: BotContext, press: TelegramPress): Promise<void> {
   const button = readButton(press.data);
   if (button && (button.action === "send_edit" || button.action === "cancel_edit"))
     return onPreviewPress(deps, desk, { press, button });
@@ -24,7 +21,7 @@ export async function onPress(deps: Dependencies, desk: BotContext, press: Press
   const { action, token } = button;
   const decision = action === "approve" || action === "edit" ? "approve" : "reject";
   const asksText = action === "reject" || action === "request_changes" || action === "edit";
-  // The token to approve only approves; all other buttons have the token to reject.
+  // The token to approve only approves, as it is or edited; all other buttons have the token to reject.
   if (question.asked.decision !== decision) return answer(desk, press, unknownButton);
   const link = asksText ? await desk.decisions.find(token) : undefined;
   const over = asksText ? whyDecided(link, deps.clock.now()) : undefined;

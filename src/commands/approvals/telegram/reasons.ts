@@ -8,17 +8,17 @@ import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 import { chatQuestion } from "../chatQuestions.ts";
+import type { TelegramPress } from "./answerPress.ts";
 import { type BotContext, decideInChat, endQuestion, ignoreFailure } from "./decideInChat.ts";
 import { previewReply, promptField } from "./edits.ts";
 import { whyPressRefused } from "./pressPermission.ts";
 
-type Press = Extract<TelegramUpdate, { kind: "press" }>;
 type Reply = Extract<TelegramUpdate, { kind: "reply" }>;
 
 /** Buttons that ask for a text. */
 type TextAction = Extract<ButtonAction, "reject" | "request_changes">;
 
-type TextRequest = { press: Press; action: TextAction; token: string; workspaceId: string; subject: string };
+type TextRequest = { press: TelegramPress; action: TextAction; token: string; workspaceId: string; subject: string };
 
 /** Our words to the person, by the button that they pressed. */
 const prompts: Record<TextAction, { question: string; placeholder: string; toast: string; button: string }> = {
