@@ -1,4 +1,5 @@
 import { nextCheckOf } from "#src/commands/domains/nextCheck.ts";
+import { blankSlate } from "#src/html/blankSlate.ts";
 import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
@@ -22,11 +23,19 @@ export async function domainList(context: PageContext, refused?: PageRefusal): P
   const { data, next_cursor } = await context.ask("GET /v1/domains", { query: { limit: 50, cursor } });
   const main = html`<h1>Domains</h1>
 <p>Identities have their addresses at a domain. Your domain needs five DNS records before it can receive and send mail.</p>
-<div id="domains" hx-get="${context.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML"><ul class="list domains">${data.map(entry)}</ul>
+<div id="domains" hx-get="${context.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML">${data.length === 0 ? nothing(context) : html`<ul class="list domains">${data.map(entry)}</ul>`}
 ${next_cursor !== null && html`<p><a class="press" href="/domains?cursor=${encodeURIComponent(next_cursor)}">Older domains</a></p>`}</div>
 ${context.may("write:domains") && addForm(context, refused)}`;
   return shown({ title: "Domains", main, status: refused?.status ?? 200 });
 }
+
+const nothing = (context: PageContext): Markup =>
+  blankSlate("No domains yet", {
+    text: context.may("write:domains")
+      ? "Add the domain that your customers write to."
+      : "Ask an admin of this workspace to add one.",
+    action: context.may("write:domains") && { path: "#add", label: "Add a domain" },
+  });
 
 const entry = (
   domain: ShownDomain,

@@ -1,4 +1,5 @@
 import { html, type Markup } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
 import { type FormField, type FormPart, fieldsOf } from "./fields.ts";
 import { type InputState, inputOf } from "./formFields.ts";
 import { emptyForm, isOn } from "./readForm.ts";
@@ -74,7 +75,7 @@ function setInWords({ name, label, kind }: FormField, form: URLSearchParams): st
   const isUsual = (form.getAll(input).at(-1) ?? "") === (usualForm.get(input) ?? "");
   if (isUsual) return [];
   if (kind === "switch") return [`${label}: ${isOn(form, name) ? "on" : "off"}`];
-  return [kind === "number" ? `${label}: ${form.get(name)}` : label];
+  return [kind === "number" ? `${label}: ${shortLine(form.get(name) ?? "", 20)}` : label];
 }
 
 const usualForm = emptyForm();
