@@ -4,6 +4,7 @@ import { conditions, newestFirst, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { type AnsweredMeanwhile, answerSql } from "./answers.ts";
+import { assigneeSql, type StoredAssignee } from "./assignee.ts";
 import { newerMessageId } from "./newerMessage.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 import { judgedWarningsSql, warningCondition } from "./warnings.ts";
@@ -29,12 +30,14 @@ export type ReadDraft = DraftRow & {
   newer_message_id: string | null;
   answered_meanwhile: AnsweredMeanwhile | null;
   approvals_required_now: number;
+  /** The member who takes care of it; null if nobody does, or it is decided. */
+  assignee: StoredAssignee | null;
   /** Warnings that are judged when it is read. */
   judged_warnings: JudgedWarning[];
 };
 
 const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")}, ${newerMessageId} as newer_message_id,
-  ${answerSql("'infinity'")} as answered_meanwhile, ${approvalsRequiredNow}, ${judgedWarningsSql} as judged_warnings`;
+  ${answerSql("'infinity'")} as answered_meanwhile, ${approvalsRequiredNow}, ${assigneeSql} as assignee, ${judgedWarningsSql} as judged_warnings`;
 
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });

@@ -1,6 +1,7 @@
 import type { ListedWarning, WarningKind } from "#streams/draft/warnings.ts";
 import type { Reads } from "../reads.ts";
 import type { GivenApproval } from "./approvals.ts";
+import { assigneeSql, type StoredAssignee } from "./assignee.ts";
 import { listedWarningsSql } from "./warnings.ts";
 
 /** A draft that waits for a decision, as shown in a list. */
@@ -23,6 +24,8 @@ export type WaitingDraft = {
   escalates_at: Date | null;
   approvals_given: GivenApproval[];
   approvals_required_now: number;
+  /** The member who takes care of it; null if nobody does. */
+  assignee: StoredAssignee | null;
   /** Its warnings, in no order. */
   warnings: ListedWarning[];
   /** Place in the queue, from 0, and the drafts next to it. */
@@ -39,6 +42,8 @@ export type QueueFilter = {
   identityId?: string | undefined;
   priority?: string | undefined;
   waitingSince?: Date | undefined;
+  /** User id of the member to whom they are assigned; null: drafts of nobody. */
+  assigneeId?: string | null | undefined;
   warning?: ListedWarning | undefined;
   without?: readonly WarningKind[] | undefined;
 };
@@ -71,7 +76,17 @@ const firstWords = `coalesce(nullif(btrim(left(m.extracted_text, ${firstCharacte
 export async function reviewQueue(
   reads: Reads,
   workspaceId: string,
-  { identityId, priority, waitingSince, warning, without, limit, offset = 0, draftId }: QueueFilter & QueueWindow,
+  {
+    identityId,
+    priority,
+    waitingSince,
+    assigneeId,
+    warning,
+    without,
+    limit,
+    offset = 0,
+    draftId,
+  }: QueueFilter & QueueWindow,
 ): Promise<ReviewQueue> {
   const { rows } = await reads.of(workspaceId).query<WaitingDraft & { total: number }>(
     `with waiting as materialized (
@@ -80,6 +95,7 @@ export async function reviewQueue(
        where drafts.workspace_id = $1 and drafts.status = 'pending' and ${isForApprovers} and ($2::uuid is null or drafts.identity_id = $2)
          and ($3::text is null or t.priority = $3) and ($4::timestamptz is null or drafts.pending_since <= $4)
          and ($8::text is null or $8 = any(${listedWarningsSql})) and ($9::text[] is null or not $9 && ${listedWarningsSql})
+         and ($10::text is null or coalesce((${assigneeSql})->>'user_id', '') = $10)
      ), placed as materialized (
        select id, escalates_at, (row_number() over queue)::int - 1 as rank, lag(id) over queue as previous_id,
          lead(id) over queue as next_id
@@ -89,6 +105,7 @@ export async function reviewQueue(
          from placed where id = $7::uuid), $6::int) as rank
      )
      select drafts.id, drafts.version, drafts.thread_id, drafts.identity_id, drafts.approvals_given, drafts.pending_since,
+       ${assigneeSql} as assignee,
        ${listedWarningsSql} as warnings,
        i.display_name as identity_name, i.email_address as identity_address, i.approvals_required as approvals_required_now,
        t.subject as thread_subject, t.priority, s.escalates_at, s.rank, s.previous_id, s.next_id,
@@ -100,7 +117,7 @@ export async function reviewQueue(
      order by s.rank`,
     [
       ...[workspaceId, identityId ?? null, priority ?? null, waitingSince ?? null, limit, offset, draftId ?? null],
-      ...[warning ?? null, without ?? null],
+      ...[warning ?? null, without ?? null, assigneeId === undefined ? null : (assigneeId ?? "")],
     ],
   );
   return { data: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0, from: rows[0]?.rank ?? offset };
@@ -121,21 +138,31 @@ export async function waitingByIdentity(
   return rows;
 }
 
-/** Drafts that wait for a decision. `isNew`: number of those whose version began to wait in the window; `firstNew`: the first of them. */
-export type WaitingNews = { total: number; isNew: number; firstNew: string | null };
+/**
+ * Drafts that wait for a decision. `isNew`: number of those whose version began to wait in the window, and that no other member takes care
+ * of. `handedOver`: number of those that another member assigned to this one in the window. `first`: one of them.
+ */
+export type WaitingNews = { total: number; isNew: number; handedOver: number; first: string | null };
 
-/** Counts the drafts that wait, and those whose newest version began to wait at `from` or later and before `to` (ISO times). */
+/** Counts the drafts that wait, and those that are news for a member in the window: at `from` or later and before `to` (ISO times). */
 export async function waitingNews(
   reads: Reads,
   workspaceId: string,
-  { from, to }: { from: string; to: string },
+  { userId, from, to }: { userId: string; from: string; to: string },
 ): Promise<WaitingNews> {
-  const { rows } = await reads.of(workspaceId).query<{ total: number; fresh: string[] | null }>(
-    `select count(*)::int as total, array_agg(id::text order by version_pending_since, id)
-       filter (where version_pending_since >= $2 and version_pending_since < $3) as fresh
-     from drafts where workspace_id = $1 and status = 'pending' and ${isForApprovers}`,
-    [workspaceId, from, to],
-  );
-  const { total, fresh } = rows[0] ?? { total: 0, fresh: null };
-  return { total, isNew: fresh?.length ?? 0, firstNew: fresh?.[0] ?? null };
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ total: number; fresh: string[] | null; handed: string[] | null }>(
+      `select count(*)::int as total,
+       array_agg(id::text order by version_pending_since, id) filter (where version_pending_since >= $2
+         and version_pending_since < $3 and coalesce(assignee->>'user_id', $4) = $4) as fresh,
+       array_agg(id::text order by id) filter (where assignee->>'user_id' = $4 and assignee->'by'->>'id' <> $4
+         and (assignee->>'at')::timestamptz >= $2 and (assignee->>'at')::timestamptz < $3) as handed
+     from (select id, version_pending_since, ${assigneeSql} as assignee from drafts
+       where workspace_id = $1 and status = 'pending' and ${isForApprovers}) waiting`,
+      [workspaceId, from, to, userId],
+    );
+  const { total = 0, fresh, handed } = rows[0] ?? {};
+  const first = handed?.[0] ?? fresh?.[0] ?? null;
+  return { total, isNew: fresh?.length ?? 0, handedOver: handed?.length ?? 0, first };
 }

@@ -10,6 +10,7 @@ import {
   removeApprovals,
   soleApprover,
 } from "./approvals.ts";
+import { type StoredAssignee, storedAssignee } from "./assignee.ts";
 import { answered, applyChangesRequest, type ShownChangesRequest } from "./changesRequest.ts";
 import { applyNotification, noNotification, type ShownQuestion, withoutRetry } from "./notification.ts";
 
@@ -56,6 +57,8 @@ export type DraftRow = {
   approvals_required: number | null;
   /** null if no changes were requested, or the request was withdrawn. */
   changes_requested: ShownChangesRequest | null;
+  /** The member to whom it was last assigned; shown while it is pending (assignee.ts). */
+  assigned_to: StoredAssignee | null;
   /** Time until which the approver can take the approval back, and the draft is not sent; null otherwise. */
   undo_until: string | Date | null;
   sent_at: string | Date | null;
@@ -107,6 +110,7 @@ export const draftColumns = [
   "approvals_given",
   "approvals_required",
   "changes_requested",
+  "assigned_to",
   "undo_until",
   "sent_at",
   "failure_code",
@@ -185,6 +189,7 @@ function submitted(
     decided_at: null,
     ...noApprovals,
     changes_requested: null,
+    assigned_to: null,
     undo_until: null,
     sent_at: null,
     failure_code: null,
@@ -253,6 +258,8 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
     case "ChangesRequestWithdrawn":
     case "ChangesReminded":
       return applyChangesRequest(next, event);
+    case "DraftAssigned":
+      return { ...next, assigned_to: storedAssignee(event.data.assignee, meta) };
     case "DraftApproved":
       return { ...approved(next, event.data, meta), status: "approved" };
     case "DraftRejected":

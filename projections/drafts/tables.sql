@@ -25,6 +25,7 @@ create table drafts (
   approvals_given json not null,
   approvals_required int,
   changes_requested json,
+  assigned_to json,
   undo_until timestamptz,
   sent_at timestamptz,
   failure_code text,

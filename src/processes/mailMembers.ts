@@ -21,7 +21,7 @@ type Payload = Window & { userId: string; draftMail: DraftMailReader["draftMail"
 
 /**
  * Mails members who chose it that drafts wait for a decision. One mail covers a window, so 60 drafts cause one mail, and a version is in one
- * window only. Whether a member still gets the mail, and which drafts still wait, is judged when it is sent. The mail has no approval link:
+ * window only. A draft that a colleague takes care of is no news; one that was handed over to the member is. Whether a member still gets the mail, and which drafts still wait, is judged when it is sent. The mail has no approval link:
  * the member signs in.
  */
 export function mailMembers(deps: Dependencies, provider: MailProvider): Process {
@@ -48,10 +48,10 @@ export function mailMembers(deps: Dependencies, provider: MailProvider): Process
     if (!(await context.reached(position, ["drafts"]))) return { waitFor: position, of: ["drafts"] };
     const reader = (await draftMailReaders(deps, key)).find((each) => each.userId === userId);
     if (reader?.draftMail !== draftMail) return undefined;
-    const news = await waitingNews(deps.reads, key, { from, to });
-    if (news.firstNew === null) return undefined;
+    const news = await waitingNews(deps.reads, key, { userId, from, to });
+    if (news.first === null) return undefined;
     const { name: workspace } = (await deps.workspaces.load(key)).state;
-    const url = `${deps.settings.publicUrl}/review?draft=${news.firstNew}`;
+    const url = `${deps.settings.publicUrl}/review?draft=${news.first}`;
     const eventId = derivedId("draft mail", userId, name);
     const outcome = await sendMemberMail(deps, provider, {
       ...{ workspaceId: key, eventId, to: reader.email },
@@ -67,7 +67,12 @@ export function mailMembers(deps: Dependencies, provider: MailProvider): Process
     onlyNews: true,
     categories: ["draft"],
     keyOf: ({ metadata }) => metadata.workspaceId as string,
-    on: { DraftSubmitted: onWaiting, DraftEdited: onWaiting, DraftReturnedToPending: onWaiting },
+    on: {
+      DraftSubmitted: onWaiting,
+      DraftEdited: onWaiting,
+      DraftReturnedToPending: onWaiting,
+      DraftAssigned: onWaiting,
+    },
     onTimer: mail,
   };
 }
@@ -78,15 +83,17 @@ function windowOf(at: string, lengthMs: number): Window {
   return { from: new Date(start).toISOString(), to: new Date(start + lengthMs).toISOString() };
 }
 
-type Waiting = { workspace: string; total: number; isNew: number; url: string };
+type Waiting = { workspace: string; total: number; isNew: number; handedOver: number; url: string };
 
 /** Contains numbers and the workspace's name, and nothing that a customer or an agent wrote. */
-function letter({ workspace, total, isNew, url }: Waiting): NoticeWords {
+function letter({ workspace, total, isNew, handedOver, url }: Waiting): NoticeWords {
   const waiting = `${counted(total, "draft")} ${total === 1 ? "waits" : "wait"} for a decision`;
-  const news = isNew === total ? "" : ` ${isNew} of them ${isNew === 1 ? "is" : "are"} new.`;
+  const isOrAre = (count: number) => `${count} of them ${count === 1 ? "is" : "are"}`;
+  const news = isNew === total || isNew === 0 ? "" : ` ${isOrAre(isNew)} new.`;
+  const handed = handedOver === 0 ? "" : ` ${isOrAre(handedOver)} handed over to you.`;
   return {
     subject: waiting,
-    paragraphs: [`In the workspace ${quoteName(workspace)} on Countersign, ${waiting}.${news}`],
+    paragraphs: [`In the workspace ${quoteName(workspace)} on Countersign, ${waiting}.${news}${handed}`],
     button: { label: "Review the drafts", url },
     facts: [
       "The page asks you to sign in. This mail decides nothing.",

@@ -87,6 +87,8 @@ export type DraftOrigin = {
   votes: readonly Vote[];
   /** The newest request for changes that no edit has answered; valid while the draft is pending (changesRequest.ts). */
   changesRequest: ChangesRequest | null;
+  /** User id of the member to whom it is assigned; null if it is assigned to nobody. Restricts nothing. */
+  assigneeId: string | null;
   /** Drafts that answered the same message, and about which its approvers were asked again. */
   askedAgainAbout: readonly string[];
   /** The person who approved it and could take it back at first; null if none did. */

@@ -55,6 +55,9 @@ export type LinkClosure = "link_leaked" | "wrong_codes";
 /** Reason for a new version: an author edited the draft, or the service itself did. */
 export type EditReason = "edit" | "identity_changed";
 
+/** The member who takes care of a draft's decision: a sign to colleagues, which restricts nobody's right to decide. `name`: at that time. */
+export type Assignee = { userId: string; name: string };
+
 export type DraftEvent =
   | Event<
       "DraftSubmitted",
@@ -134,6 +137,8 @@ export type DraftEvent =
       }
     >
   | Event<"ChangesRequestWithdrawn", { version: number }>
+  /** A member takes care of the decision, whatever its version; null: nobody does. The metadata's actor assigned it. */
+  | Event<"DraftAssigned", { assignee: Assignee | null }>
   /** The requested changes were not made in time; the approver who asked for them is reminded, once. */
   | Event<"ChangesReminded", { version: number }>
   /** A person undid their own approval while others were still missing. `voter`: the id it counted for. */

@@ -56,6 +56,7 @@ export const initialDraft: Draft = {
   },
   votes: [],
   changesRequest: null,
+  assigneeId: null,
   askedAgainAbout: [],
   approver: null,
   ...unapproved,
@@ -82,6 +83,8 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
       return { ...draft, changesRequest: null };
     case "ChangesReminded":
       return { ...draft, changesRequest: draft.changesRequest && { ...draft.changesRequest, reminded: true } };
+    case "DraftAssigned":
+      return { ...draft, assigneeId: event.data.assignee?.userId ?? null };
     case "DraftApproved":
       return approved(draft, event.data);
     case "DraftReturnedToPending":

@@ -111,6 +111,27 @@ describe("mail to members about drafts that wait", () => {
     for (const desk of [removed, auditor, gone]) expect(await mailsTo(desk)).to.be.empty;
   });
 
+  it("a member to whom a draft was handed over is mailed about it, and not about drafts that a colleague has taken", async () => {
+    const [ann, ben] = [await reader("five_minutes"), await reader("five_minutes")];
+    await windowEnds();
+    const draft = await newDraft();
+    const assign = async (desk: Desk) => {
+      const { status } = await draft.ask("POST assign", { json: { user_id: desk.user.id } });
+      expect(status).to.equal(200);
+    };
+    await assign(ann);
+    await windowEnds();
+    await untilMailed(ann, 1);
+    expect((await mailsTo(ann))[0]!.text)
+      .to.include("1 of them is handed over to you.")
+      .and.to.include(draft.id);
+    await assign(ben);
+    await windowEnds();
+    await untilMailed(ben, 1);
+    expect((await mailsTo(ben))[0]!.text).to.include("handed over to you.");
+    expect(await mailsTo(ann)).to.have.length(1);
+  });
+
   it("the choice is offered to those who decide, is shown again, and refuses other values and forged forms", async () => {
     const desk = await reader("hour", "admin");
     expect((await desk.get("/settings/profile")).text).to.match(/value="hour" ?selected/);

@@ -36,6 +36,10 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
     when: "An approver asked for changes, in the words of `text`. Edit the draft: the approvers are asked about the new version.",
     data: [...draft, ...content, "text", "actor"],
   },
+  "draft.assigned": {
+    when: "The draft was assigned to a member, or to nobody (null). It restricts nobody's right to decide.",
+    data: [...draft, "assigned_to", "actor"],
+  },
   "draft.sent": { when: "The provider accepted the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
   "draft.failed": {
     when: "The mail was not sent, or it is not known whether it was.",

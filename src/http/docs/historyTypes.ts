@@ -31,6 +31,8 @@ export const historyTypes: Record<HistoryEventType, string> = {
   ChangesRequested:
     "An approver asked for changes to this version, in the words of `text`. Until the draft is edited or the request is withdrawn, it cannot be approved or sent. `requester` is the approver's voter name.",
   ChangesRequestWithdrawn: "The approver withdrew the request for changes.",
+  DraftAssigned:
+    "The draft was assigned to the member in `assignee`, or to nobody (null): a sign to colleagues, which restricts nobody.",
   ChangesReminded: "The changes were not made in time: the approver who had asked for them was reminded.",
   DraftApproved:
     "The version with this number and hash was approved; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a person approved in the console or on a link's page, and `send_after` if they could undo it until then; `sheet` if they decided about several drafts on one page.",

@@ -186,7 +186,8 @@ async function earlierDraft(
   const by = before === null ? undefined : new Date(before);
   const answered = await answeredMeanwhile(deps.reads, today.workspace_id, { draftId: today.id, by });
   const { approvals_required_now } = today;
-  const then = { ...row, newer_message_id: newer, answered_meanwhile: answered, approvals_required_now };
+  const assignee = row.status === "pending" ? row.assigned_to : null;
+  const then = { ...row, newer_message_id: newer, answered_meanwhile: answered, approvals_required_now, assignee };
   return { ...then, judged_warnings: before === null ? today.judged_warnings : judgedThen(then, today) };
 }
 

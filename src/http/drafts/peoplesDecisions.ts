@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { rejectionReasons } from "#projections/drafts/queries.ts";
+import { decidingMembers } from "#projections/members/queries.ts";
 import { approveByPerson, editAndApprove, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
 import { chooseDraftMail, draftMailOf } from "#src/commands/members/draftMail.ts";
@@ -20,6 +21,8 @@ const RejectionReasons = Strict({
 /** Maximum number of drafts on a sheet: as many as a person reads whole on one page. */
 export const maxOnSheet = 10;
 
+const Assignees = Strict({ data: Type.Array(Strict({ user_id: Uuid, name: Type.String() })) });
+
 /** Settings of a member that concern nobody else. */
 const OwnSettings = Strict({ draft_mail: Type.Enum([...draftMails]) });
 
@@ -35,7 +38,7 @@ const ApproveOnSheet = Strict({
  * people and keys (approve, reject, edit, notify) are with the drafts' routes.
  */
 export const peoplesRoutes = (deps: HttpDependencies) =>
-  routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
+  routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities", "members"], peoplesDraftRoutes);
 
 const peoplesDraftRoutes = (deps: HttpDependencies) => [
   route(
@@ -127,6 +130,16 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
       const reply = await shownOnRefusal(deps, () => replyEmail(deps, request, cause));
       return draftAfter(deps, workspaceId, reply);
     },
+  ),
+  route(
+    "GET /v1/assignees",
+    {
+      scope: "decide:drafts",
+      limit: "read",
+      summary: "List the members to whom a draft can be assigned",
+      answers: Assignees,
+    },
+    async ({ workspaceId }) => ({ data: await decidingMembers(deps.reads, workspaceId) }),
   ),
   route(
     "GET /v1/members/me",

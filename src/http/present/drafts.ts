@@ -47,6 +47,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
       given: row.approvals_given.map(({ by, at }) => ({ by, at: timestamp(at) })),
     },
     changes_requested: changesOf(row),
+    assigned_to: row.assignee && { user_id: row.assignee.user_id, name: row.assignee.name },
     undo_until: timestampOrNull(row.undo_until),
     sent_at: timestampOrNull(row.sent_at),
     held_code: row.held_code,

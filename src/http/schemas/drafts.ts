@@ -2,6 +2,7 @@ import Type from "typebox";
 import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import { warningWords } from "#src/channels/warningWords.ts";
 import { judgedWarnings, listedWarnings } from "#streams/draft/warnings.ts";
+import { AssignedTo } from "./assignees.ts";
 import { ChangesRequested } from "./changesRequests.ts";
 import {
   Base64File,
@@ -162,6 +163,7 @@ export const Draft = Strict(
     decided_at: Nullable(Timestamp),
     approvals: Approvals,
     changes_requested: Nullable(ChangesRequested),
+    assigned_to: Nullable(AssignedTo),
     undo_until: Nullable(
       Type.String({
         format: "date-time",

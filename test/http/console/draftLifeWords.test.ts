@@ -57,6 +57,7 @@ async function wireDraft(events: readonly LifeEvent[]) {
     answered_meanwhile: null,
     judged_warnings: [],
     approvals_required_now: 1,
+    assignee: null,
   });
   return JSON.parse(JSON.stringify(draft)) as Awaited<ReturnType<typeof presentDraft>>;
 }

@@ -118,6 +118,7 @@ export const wireDraft = (words: Words, change: Partial<WireDraft> = {}): WireDr
   reason: null,
   decided_by: null,
   decided_at: null,
+  assigned_to: null,
   undo_until: null,
   approvals: { required: 1, given: [] },
   sent_at: null,

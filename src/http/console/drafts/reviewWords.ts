@@ -76,6 +76,14 @@ function wordsOf(event: ReviewLifeEvent, life: DraftLife): PartialStepWords {
       return wordsOnly(
         joinPhrases`The request for changes was withdrawn; version ${event.data.version} can be decided again`,
       );
+    case "DraftAssigned": {
+      const { assignee } = event.data;
+      return wordsOnly(
+        assignee
+          ? joinPhrases`The draft was assigned to ${{ said: assignee.name }}`
+          : joinPhrases`The draft was assigned to nobody`,
+      );
+    }
     case "ChangesReminded":
       return wordsOnly(joinPhrases`The changes were not made in time; the person who had asked for them was reminded`);
     case "ApprovalWithdrawn":

@@ -6,9 +6,9 @@ import { shortLine } from "#src/html/visible.ts";
 import { listedWarnings } from "#streams/draft/warnings.ts";
 import { priorityWords } from "../threads/threadWords.ts";
 import type { ListedQueue } from "./queueList.ts";
-import { priorities, type ReviewQuery, waitingHours } from "./reviewQuery.ts";
+import { assignedChoices, priorities, type ReviewQuery, waitingHours } from "./reviewQuery.ts";
 
-/** The form that narrows the queue to an identity, a priority, a waiting time or a warning. It names the choices that apply now. */
+/** The form that narrows the queue to an identity, a priority, a waiting time, a warning or who has taken them. It names the choices that apply now. */
 export function queueFilter({ identities }: Pick<ListedQueue, "identities">, place: ReviewQuery): Markup {
   const choices = {
     identity: identities.map(({ id, name, address, count }) => [id, `${shortLine(name || address, 60)} (${count})`]),
@@ -18,8 +18,12 @@ export function queueFilter({ identities }: Pick<ListedQueue, "identities">, pla
       `${hours < 48 ? counted(hours, "hour") : counted(hours / 24, "day")} or longer`,
     ]),
     warning: listedWarnings.map((kind) => [kind, warningWords[kind]]),
+    assigned: assignedChoices.map((each) => [each, each === "mine" ? "Mine" : "Nobody's"]),
   };
-  const labels = { identity: "Identity", priority: "Priority", hours: "Waiting", warning: "Warning" };
+  const labels = {
+    ...{ identity: "Identity", priority: "Priority", hours: "Waiting" },
+    ...{ warning: "Warning", assigned: "Taken by" },
+  };
   const names = Object.keys(labels) as (keyof typeof labels)[];
   const chosen = names.flatMap((name) => {
     const value = place[name];

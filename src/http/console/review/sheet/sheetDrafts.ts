@@ -17,10 +17,10 @@ export type SheetDrafts = { drafts: CardedView[]; left: number };
 /** Returns the most urgent drafts that may be decided together, whole. Their lists' warnings choose them; then each is judged. */
 export async function sheetDrafts(
   deps: ConsoleDependencies,
-  workspaceId: string,
+  { workspaceId, userId }: { workspaceId: string; userId: string },
   choice: QueueChoice,
 ): Promise<SheetDrafts> {
-  const filter = queueFilterOf(choice, deps.clock.now());
+  const filter = queueFilterOf(choice, { now: deps.clock.now(), userId });
   const [all, { data, total }] = await Promise.all([
     reviewQueue(deps.reads, workspaceId, { ...filter, limit: 1 }),
     reviewQueue(deps.reads, workspaceId, { ...filter, without: heavyWarnings, limit: examined }),
