@@ -93,7 +93,7 @@ async function editAndApprove(page: Page, path: string, text: string): Promise<v
 }
 
 /** Takes one picture of a page in a window of this size. */
-async function take(browser: Browser, { look, cookies, url, name, from }: ScreenshotInput): Promise<void> {
+async function take(browser: Browser, { look, cookies, url, name }: ScreenshotInput): Promise<void> {
   const { size, colours, scale } = looks[look];
   const window = await browser.newContext({
     viewport: size,
@@ -108,10 +108,6 @@ async function take(browser: Browser, { look, cookies, url, name, from }: Screen
   // Twice: the first visit tells the service the reader's time zone.
   await page.goto(url);
   await page.goto(url);
-  // On a phone the list comes first, and the draft below it.
-  if (look === "phone" && from !== undefined) {
-    await page.evaluate(`document.querySelector(${JSON.stringify(from)}).scrollIntoView()`);
-  }
   const path = join(folder, `${name}-${look}-${colours}.png`);
   await page.screenshot({ path });
   await window.close();
@@ -123,8 +119,6 @@ type ScreenshotInput = {
   cookies: Parameters<Awaited<ReturnType<Browser["newContext"]>>["addCookies"]>[0];
   url: string;
   name: string;
-  /** Element at which the picture begins on a phone; undefined: at the top. */
-  from?: string;
 };
 
 async function takeAll(browser: Browser, dataDir: string): Promise<void> {
@@ -143,7 +137,7 @@ async function takeAll(browser: Browser, dataDir: string): Promise<void> {
     const cookies = await window.cookies();
     for (const look of Object.keys(looks) as (keyof typeof looks)[]) {
       const [review, life] = [`${instance.url}/review?draft=${shownId}`, `${instance.url}/drafts/${sentId}`];
-      await take(browser, { look, cookies, url: review, name: "review", from: "#chosen" });
+      await take(browser, { look, cookies, url: review, name: "review" });
       await take(browser, { look, cookies, url: life, name: "life" });
     }
   } finally {

@@ -11,7 +11,7 @@ const nothing = /^$/;
 const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
 const streamContracts =
-  /^streams\/(event|upcast|blobs|auditFields|auditFieldsByCategory|(\w+\/(events|content|humanMail|roles)))\.ts$/;
+  /^streams\/(event|upcast|blobs|auditFields|auditFieldsByCategory|(\w+\/(events|content|warnings|humanMail|roles)))\.ts$/;
 /** Pure functions beside a stream's events that a process may call. No decider is among them. */
 const streamRules =
   /^streams\/(decider|draft\/(draft|notification|outcome|undo)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;
@@ -40,7 +40,7 @@ const within = (folder: string) => new RegExp(`^${folder}/`);
 const belowHttp = [
   /^streams\/decider\.ts$/,
   /^streams\/\w+\/decider\.ts$/,
-  /^streams\/member\/roles\.ts$/,
+  /^streams\/member\/(roles|draftMail)\.ts$/,
   // The limits of a plan are shown as they are.
   /^streams\/workspace\/planLimits\.ts$/,
   streamContracts,

@@ -16,7 +16,7 @@ export const answerSql = (until: string) => `(select json_build_object('message_
   where m.thread_id = drafts.thread_id and m.direction = 'outbound' and m.draft_id <> drafts.id
     and m.delivery_status is distinct from 'failed' and m.created_at <= ${until}
     and m.created_at > (select based.created_at from messages based where based.id = drafts.based_on_message_id)
-  order by m.created_at desc, m.id desc limit 1) as answered_meanwhile`;
+  order by m.created_at desc, m.id desc limit 1)`;
 
 /** Returns the newest mail that answered the draft's message, up to a time; up to now if none is given. */
 export async function answeredMeanwhile(
@@ -27,7 +27,7 @@ export async function answeredMeanwhile(
   const { rows } = await reads
     .of(workspaceId)
     .query<{ answered_meanwhile: AnsweredMeanwhile | null }>(
-      `select ${answerSql("coalesce($3::timestamptz, 'infinity')")} from drafts where workspace_id = $1 and id = $2`,
+      `select ${answerSql("coalesce($3::timestamptz, 'infinity')")} as answered_meanwhile from drafts where workspace_id = $1 and id = $2`,
       [workspaceId, draftId, by ?? null],
     );
   return rows[0]?.answered_meanwhile ?? null;

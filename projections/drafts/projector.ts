@@ -16,6 +16,7 @@ const draftEvents = [
   "ChangesRequested",
   "ChangesRequestWithdrawn",
   "ChangesReminded",
+  "DraftAssigned",
   "DraftApproved",
   "DraftRejected",
   "DraftReturnedToPending",
@@ -88,7 +89,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 13,
+  version: 16,
   tables: [
     "drafts",
     "draft_counts",

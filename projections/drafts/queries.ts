@@ -1,10 +1,13 @@
 import type { DraftContent } from "#streams/draft/content.ts";
-import { isFromPersonSql } from "#streams/inbox/humanMail.ts";
+import type { JudgedWarning, ListedWarning } from "#streams/draft/warnings.ts";
 import { conditions, newestFirst, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { type AnsweredMeanwhile, answerSql } from "./answers.ts";
+import { assigneeSql, type StoredAssignee } from "./assignee.ts";
+import { newerMessageId } from "./newerMessage.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
+import { judgedWarningsSql, warningCondition } from "./warnings.ts";
 
 export { type AnsweredMeanwhile, answeredMeanwhile, otherPendingDrafts } from "./answers.ts";
 export type { GivenApproval } from "./approvals.ts";
@@ -13,19 +16,11 @@ export {
   type ReviewQueue,
   reviewQueue,
   type WaitingDraft,
+  type WaitingNews,
   waitingByIdentity,
+  waitingNews,
 } from "./reviewQueue.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
-
-/** SQL for the newest message from a person after the one the draft answers, which would make a send be refused. */
-const newer = `(select w.id from (
-    (select m.id, m.filing_number from messages m where m.thread_id = drafts.thread_id
-       and m.filing_number > drafts.based_on_number and ${isFromPersonSql("m.classification")}
-     order by m.filing_number desc limit 1)
-    union all
-    (select h.id, h.filing_number from held_messages h where h.thread_id = drafts.thread_id
-       and h.filing_number > drafts.based_on_number order by h.filing_number desc limit 1)
-  ) w order by w.filing_number desc limit 1) as newer_message_id`;
 
 /** SQL for the number of approvals its identity requires now. */
 const approvalsRequiredNow = `coalesce((select i.approvals_required from identities i where i.id = drafts.identity_id), 1)
@@ -35,9 +30,14 @@ export type ReadDraft = DraftRow & {
   newer_message_id: string | null;
   answered_meanwhile: AnsweredMeanwhile | null;
   approvals_required_now: number;
+  /** The member who takes care of it; null if nobody does, or it is decided. */
+  assignee: StoredAssignee | null;
+  /** Warnings that are judged when it is read. */
+  judged_warnings: JudgedWarning[];
 };
 
-const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")}, ${newer}, ${answerSql("'infinity'")}, ${approvalsRequiredNow}`;
+const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")}, ${newerMessageId} as newer_message_id,
+  ${answerSql("'infinity'")} as answered_meanwhile, ${approvalsRequiredNow}, ${assigneeSql} as assignee, ${judgedWarningsSql} as judged_warnings`;
 
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });
@@ -45,23 +45,30 @@ export const draftById = (reads: Reads, workspaceId: string, id: string) =>
 export const draftIdById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<{ id: string }>(reads, workspaceId, { id, select: "id", from: "drafts" });
 
-export type DraftFilter = Window & { thread_id?: string; identity_id?: string; status?: string };
+export type DraftFilter = Window & {
+  thread_id?: string;
+  identity_id?: string;
+  status?: string;
+  warning_kind?: ListedWarning;
+};
 
 /** Lists drafts, newest first. */
 export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilter) {
-  const { thread_id, identity_id, status } = filter;
+  const { thread_id, identity_id, status, warning_kind } = filter;
   const counted = [
     ["identity_id = {n}", identity_id],
     ["status = {n}", status],
   ] as const;
+  const warned = warning_kind === undefined ? [] : ([[warningCondition(warning_kind), warning_kind]] as const);
   return readPage<ReadDraft>(reads.of(workspaceId), {
     select: columns,
     from: "drafts",
-    ...conditions(workspaceId, [["thread_id = {n}", thread_id], ...counted]),
+    ...conditions(workspaceId, [["thread_id = {n}", thread_id], ...counted, ...warned]),
     order: newestFirst,
     window: filter,
-    // The few drafts of a thread are counted directly.
-    ...(thread_id === undefined && { counts: { table: "draft_counts", ...conditions(workspaceId, counted) } }),
+    // The few drafts of a thread, and those with a warning, are counted directly.
+    ...(thread_id === undefined &&
+      warning_kind === undefined && { counts: { table: "draft_counts", ...conditions(workspaceId, counted) } }),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { ContentOrigin, DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
+import type { VersionWarning } from "#streams/draft/warnings.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 import {
   addApproval,
@@ -9,6 +10,7 @@ import {
   removeApprovals,
   soleApprover,
 } from "./approvals.ts";
+import { type StoredAssignee, storedAssignee } from "./assignee.ts";
 import { answered, applyChangesRequest, type ShownChangesRequest } from "./changesRequest.ts";
 import { applyNotification, noNotification, type ShownQuestion, withoutRetry } from "./notification.ts";
 
@@ -43,6 +45,8 @@ export type DraftRow = {
   rationale: string | null;
   metadata: Record<string, unknown> | null;
   stale_warning: boolean;
+  /** Warnings that are stored with its version. */
+  version_warnings: VersionWarning[];
   auto_approved: boolean | null;
   reason: string | null;
   decided_by: DecidedBy | null;
@@ -53,6 +57,8 @@ export type DraftRow = {
   approvals_required: number | null;
   /** null if no changes were requested, or the request was withdrawn. */
   changes_requested: ShownChangesRequest | null;
+  /** The member to whom it was last assigned; shown while it is pending (assignee.ts). */
+  assigned_to: StoredAssignee | null;
   /** Time until which the approver can take the approval back, and the draft is not sent; null otherwise. */
   undo_until: string | Date | null;
   sent_at: string | Date | null;
@@ -67,6 +73,8 @@ export type DraftRow = {
   notification_error: string | null;
   /** Time since which it waits for a decision; for a decided one, since which it last did. */
   pending_since: string | Date;
+  /** Time since which its newest version first waited for a decision; null if it has not. */
+  version_pending_since: string | Date | null;
   /** True if the secondary channel was asked about this version. */
   escalated: boolean;
   /** Position of its newest event in the log. */
@@ -94,6 +102,7 @@ export const draftColumns = [
   "rationale",
   "metadata",
   "stale_warning",
+  "version_warnings",
   "auto_approved",
   "reason",
   "decided_by",
@@ -101,6 +110,7 @@ export const draftColumns = [
   "approvals_given",
   "approvals_required",
   "changes_requested",
+  "assigned_to",
   "undo_until",
   "sent_at",
   "failure_code",
@@ -112,15 +122,18 @@ export const draftColumns = [
   "notification_at",
   "notification_error",
   "pending_since",
+  "version_pending_since",
   "escalated",
   "changed_position",
   "created_at",
   "updated_at",
 ] as const;
 
-const madeAs = ({ htmlRemoved, textDerived }: ContentOrigin) => ({
+/** `warnings` is absent in events from before these were stored. */
+const madeAs = ({ htmlRemoved, textDerived, warnings }: ContentOrigin & { warnings?: VersionWarning[] }) => ({
   html_removed: htmlRemoved,
   text_derived: textDerived === true,
+  version_warnings: warnings ?? ["not_examined" as const],
 });
 
 const decided = (
@@ -176,6 +189,7 @@ function submitted(
     decided_at: null,
     ...noApprovals,
     changes_requested: null,
+    assigned_to: null,
     undo_until: null,
     sent_at: null,
     failure_code: null,
@@ -183,6 +197,7 @@ function submitted(
     held_code: null,
     ...noNotification,
     pending_since: meta.at,
+    version_pending_since: data.autoApproved || data.approvedAtOnce ? null : meta.at,
     escalated: false,
     changed_position: 0,
     created_at: meta.at,
@@ -231,6 +246,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         rationale,
         changes_requested: event.data.because === "edit" ? answered(row.changes_requested) : row.changes_requested,
         pending_since: meta.at,
+        version_pending_since: event.data.approvedAtOnce ? null : meta.at,
         escalated: false,
       };
     }
@@ -242,6 +258,8 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
     case "ChangesRequestWithdrawn":
     case "ChangesReminded":
       return applyChangesRequest(next, event);
+    case "DraftAssigned":
+      return { ...next, assigned_to: storedAssignee(event.data.assignee, meta) };
     case "DraftApproved":
       return { ...approved(next, event.data, meta), status: "approved" };
     case "DraftRejected":
@@ -252,8 +270,10 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
       };
     case "ApprovalWithdrawn":
       return { ...next, approvals_given: removeApprovals(row.approvals_given, [event.data.voter]) };
-    case "DraftReturnedToPending":
-      return { ...returned(next, event.data), pending_since: meta.at };
+    case "DraftReturnedToPending": {
+      const version_pending_since = row.version_pending_since ?? meta.at;
+      return { ...returned(next, event.data), pending_since: meta.at, version_pending_since };
+    }
     case "SendHeld":
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {

@@ -17,6 +17,7 @@ create table drafts (
   rationale text,
   metadata json,
   stale_warning boolean not null,
+  version_warnings text[] not null,
   auto_approved boolean,
   reason text,
   decided_by json,
@@ -24,6 +25,7 @@ create table drafts (
   approvals_given json not null,
   approvals_required int,
   changes_requested json,
+  assigned_to json,
   undo_until timestamptz,
   sent_at timestamptz,
   failure_code text,
@@ -35,6 +37,7 @@ create table drafts (
   notification_at timestamptz,
   notification_error text,
   pending_since timestamptz not null,
+  version_pending_since timestamptz,
   escalated boolean not null,
   changed_position bigint not null,
   created_at timestamptz not null,
@@ -50,6 +53,8 @@ create index on drafts (pending_since) where status = 'pending';
 -- Drafts that wait for a decision, read from the index alone.
 create index on drafts (workspace_id, identity_id) include (id, thread_id, pending_since, escalated) where status = 'pending';
 create index on drafts (workspace_id, changed_position desc);
+-- Drafts with warnings, for lists filtered by one of those.
+create index on drafts (workspace_id, created_at desc, id) where version_warnings <> '{}';
 create table draft_counts (
   workspace_id uuid not null,
   identity_id uuid not null,

@@ -75,6 +75,15 @@ const mappings: Record<string, (data: Data, event: Recorded) => MadeEvent[]> = {
       data: { version: data.version, content_sha256: data.contentSha256, text: data.text, ...actorOf(event) },
     },
   ],
+  DraftAssigned: (data, event) => [
+    {
+      type: "draft.assigned",
+      data: {
+        assigned_to: data.assignee && { user_id: data.assignee.userId, name: data.assignee.name },
+        ...actorOf(event),
+      },
+    },
+  ],
   DraftQueued: (data) => [{ type: "email.sent", data: { version: data.version, content_sha256: data.contentSha256 } }],
   DraftSent: (data) => [{ type: "draft.sent", data: { rfc_message_id: data.rfcMessageId, sent_at: data.sentAt } }],
   DraftFailed: (data) => [{ type: "draft.failed", data: { failure_code: data.code, failure_message: data.message } }],

@@ -24,6 +24,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   sendOnChannelApproval: "send_on_channel_approval",
   coveredRecipients: "covered_recipients",
   confirmCode: "confirm_code",
+  editByChannel: "edit_by_channel",
   approvalsRequired: "approvals_required",
 };
 
@@ -36,6 +37,7 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
     case "IdentityCreated":
       return {
         ...row,
+        edit_by_channel: false,
         ...toColumns(columnOf, event.data),
         created_at: at,
         deleted_at: null,
@@ -64,7 +66,7 @@ function movedChannels(row: Row, { from, to }: { from: string; to: string }): Pa
 
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
-  version: 5,
+  version: 6,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityChatMoved", "IdentityDeleted"],
   project: foldRows<Row, IdentityEvent>({

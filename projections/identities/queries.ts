@@ -29,6 +29,7 @@ export type IdentityRow = {
   send_on_channel_approval: boolean;
   covered_recipients: string[];
   confirm_code: boolean;
+  edit_by_channel: boolean;
   approvals_required: number;
   created_at: Date;
   updated_at: Date;
@@ -37,7 +38,7 @@ export type IdentityRow = {
 const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_address, display_name, reply_to_email,
   signature_text, signature_html, html_removed, thread_history_depth, status, approval_channel, secondary_approval_channel,
   escalation_delay_minutes, can_send_cold, auto_approve_replies, require_human_approval, send_on_channel_approval,
-  covered_recipients, confirm_code, approvals_required, created_at, updated_at`;
+  covered_recipients, confirm_code, edit_by_channel, approvals_required, created_at, updated_at`;
 
 export const identityById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<IdentityRow>(reads, workspaceId, { id, select: columns, from: "identities", where: "deleted_at is null" });

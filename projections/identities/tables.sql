@@ -21,6 +21,7 @@ create table identities (
   send_on_channel_approval boolean not null,
   covered_recipients json not null,
   confirm_code boolean not null,
+  edit_by_channel boolean not null,
   approvals_required int not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,

@@ -36,6 +36,16 @@ export const listMembers = (reads: Reads, workspaceId: string, window: Window) =
     window,
   });
 
+/** Returns the members who may decide about drafts, by name. A member without a name is shown by address. */
+export async function decidingMembers(reads: Reads, workspaceId: string): Promise<{ user_id: string; name: string }[]> {
+  const { rows } = await reads.of(workspaceId).query<{ user_id: string; name: string }>(
+    `select user_id, coalesce(name, email) as name from members
+     where workspace_id = $1 and status = 'active' and role in ('owner', 'admin', 'approver') order by 2, 1`,
+    [workspaceId],
+  );
+  return rows;
+}
+
 /** Returns all workspaces of which this user is an active member, by name: the choice of a session. */
 export async function workspacesOfUser(reads: Reads, userId: string): Promise<WorkspaceOfUser[]> {
   const { rows } = await reads.ofNone.query<WorkspaceOfUser>(

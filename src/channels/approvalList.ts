@@ -34,8 +34,13 @@ export type ApprovalList = {
   expiresAt: string;
 };
 
+/** The token of the next draft on a list that its holder can decide about; null if there is none. */
+export type NextOnList = { token: string | null };
+
 /** Port of the list page. Throws Unavailable (src/eventStore/eventStore.ts). */
 export type ApprovalLists = {
   /** Reads only. Undefined for a token that was never issued, and for a page that does not exist. */
   list(token: string, page: number): Promise<ApprovalList | undefined>;
+  /** Reads only. Finds the next draft besides the one behind `token`. Undefined for a list that does not exist or has expired. */
+  next(listToken: string, token: string): Promise<NextOnList | undefined>;
 };

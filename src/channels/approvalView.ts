@@ -1,6 +1,8 @@
 import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
 import type { EditReason } from "#streams/draft/events.ts";
+import type { WarningKind } from "#streams/draft/warnings.ts";
+import type { Hint } from "./hints/hints.ts";
 
 /** The decisions that end a draft's review. */
 export type ApproverDecision = "approve" | "reject";
@@ -46,6 +48,9 @@ export type NewerMessage = {
   newText: string | null;
 };
 
+/** A warning whose sentence cannot be derived from the view itself. */
+export type OwnWarning = { kind: WarningKind; sentence: string };
+
 /** A mail of ours, or a draft of one, as described in a warning. `at`: ISO time. */
 export type BriefMail = { subject: string; text: string; at: string };
 
@@ -82,6 +87,9 @@ export type AttachmentFact = {
   download: string | null;
 };
 
+/** Why a version was made: as its event says, or "edited_by_person" if a person edited it and not the agent. */
+export type VersionReason = EditReason | "edited_by_person";
+
 /** The version that approvers were asked about before. */
 export type PreviousVersion = {
   version: number;
@@ -89,7 +97,7 @@ export type PreviousVersion = {
   textDerived: boolean;
   rationale: string | null;
   /** Reasons for the versions since, each once. */
-  because: readonly EditReason[];
+  because: readonly VersionReason[];
 };
 
 /** Everything that an approver is shown about one version of a draft, in any channel. Times are ISO strings. */
@@ -123,16 +131,16 @@ export type ApprovalView = {
    * if there is no Reply-To.
    */
   repliesLeave?: boolean;
-  /**
-   * Additional sentences that cannot be derived from the view itself (approvalWarnings.ts), including the notes of the answered message.
-   */
-  warnings: string[];
-  /** Sentences about suspicious wording in the answered message, possibly mistaken. They inform and block nothing. */
-  hints: string[];
+  /** Warnings that cannot be derived from the view itself (approvalWarnings.ts), including the notes of the answered message. */
+  warnings: OwnWarning[];
+  /** Hints about suspicious wording in the answered message, possibly mistaken. They inform and block nothing. */
+  hints: Hint[];
   /** Approving also sends, and the button says so. */
   sendsOnApproval: boolean;
   /** True if the draft's identity or workspace requires human approval: no key and no rule can approve or send the draft. */
   humanRequired: boolean;
+  /** True if the identity lets approvers edit the draft where its card is. */
+  editByChannel: boolean;
   /** True if the draft's workspace requires named approvers: links lead to the sign-in. */
   namedOnly: boolean;
   newerMessage: NewerMessage | null;
@@ -154,6 +162,18 @@ export type ApprovalView = {
   /** ISO time when this view was read. */
   shownAt: string;
 };
+
+/**
+ * Where an approver in a chat can edit a draft: in the chat, if it is plain text of at most `most` UTF-16 units, else on its page; null if
+ * approvers may not edit.
+ */
+export function editPlace(
+  { editByChannel, content }: Pick<ApprovalView, "editByChannel" | "content">,
+  most: number,
+): "chat" | "page" | null {
+  if (!editByChannel) return null;
+  return content.body_html === null && content.body_text.length <= most ? "chat" : "page";
+}
 
 /** The label of the button that approves. */
 export const approveLabel = (view: Pick<ApprovalView, "sendsOnApproval">): string =>

@@ -1,10 +1,11 @@
 import type { Difference } from "#src/html/compare/compareReadings.ts";
 import { hasUnseen, shortLine, visibleLine } from "#src/html/visible.ts";
+import { isOfVersion, type VersionWarning, type WarningKind, warningKinds } from "#streams/draft/warnings.ts";
 import type { ApprovalView } from "./approvalView.ts";
-import type { Link } from "./card/links.ts";
+import { type Link, linksOf } from "./card/links.ts";
 import { named, writerOf } from "./card/names.ts";
 import { answeredInWords, othersInWords } from "./card/sameMessage.ts";
-import type { DraftLetter } from "./letter.ts";
+import { type DraftLetter, letterOf } from "./letter.ts";
 
 /** Maximum number of characters of an example within a sentence. */
 const exampleLength = 100;
@@ -16,17 +17,37 @@ const fileNameLength = 300;
 const manyRecipients = 5;
 
 /** `about`: the part of the card that the sentence is about: the whole draft, the answered message, or the text that would be sent. */
-export type ApprovalWarning = { about: "draft" | "message" | "letter"; sentence: string };
+export type ApprovalWarning = { kind: WarningKind; about: "draft" | "message" | "letter"; sentence: string };
+
+/** The part of a view that stays the same for one version of a draft. */
+export type VersionView = Pick<
+  ApprovalView,
+  "content" | "textDerived" | "attachments" | "answers" | "participants" | "repliesLeave" | "warnings" | "hints"
+>;
+
+type WarnedView = VersionView & Pick<ApprovalView, "newerMessage" | "answeredMeanwhile" | "otherDrafts">;
 
 /** Lists what an approver should know before deciding, most important first: warnings derived from the view, then the view's own. */
-export function approvalWarnings(view: ApprovalView, letter: DraftLetter, links: readonly Link[]): ApprovalWarning[] {
-  const found = rules.map(([about, rule]) => ({ about, sentence: rule(view, letter, links) }));
-  const own = view.warnings.map((warning) => ({ about: "draft" as const, sentence: visibleLine(warning) }));
+export function approvalWarnings(view: WarnedView, letter: DraftLetter, links: readonly Link[]): ApprovalWarning[] {
+  const found = rules.map(([kind, about, rule]) => ({ kind, about, sentence: rule(view, letter, links) }));
+  const own = view.warnings.map(({ kind, sentence }) => ({
+    kind,
+    about: "draft" as const,
+    sentence: visibleLine(sentence),
+  }));
   const all = [...found, ...own].filter((warning): warning is ApprovalWarning => warning.sentence !== undefined);
   return all.filter(({ sentence }, index) => all.findIndex((each) => each.sentence === sentence) === index);
 }
 
-type WarningRule = (view: ApprovalView, letter: DraftLetter, links: readonly Link[]) => string | undefined;
+/** Returns the kinds of warnings and hints to store with a version: what its card says too, without what may change after this. */
+export function versionWarnings(view: VersionView): VersionWarning[] {
+  const letter = letterOf(view.content, view);
+  const alone = { ...view, newerMessage: null, answeredMeanwhile: null, otherDrafts: [] };
+  const found = [...approvalWarnings(alone, letter, linksOf(letter)), ...view.hints].map(({ kind }) => kind);
+  return warningKinds.filter(isOfVersion).filter((kind) => found.includes(kind));
+}
+
+type WarningRule = (view: WarnedView, letter: DraftLetter, links: readonly Link[]) => string | undefined;
 
 const newerMessage: WarningRule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
@@ -130,21 +151,21 @@ const unseenCharacters: WarningRule = ({ content }, { html, text }) => {
     : undefined;
 };
 
-const rules: readonly (readonly [ApprovalWarning["about"], WarningRule])[] = [
-  ["draft", answeredInWords],
-  ["draft", newerMessage],
-  ["draft", othersInWords],
-  ["message", unverifiedSender],
-  ["letter", notTheSender],
-  ["letter", repliesLeave],
-  ["letter", newcomers],
-  ["letter", recipients],
-  ["letter", hiddenRecipients],
-  ["letter", lookalikes],
-  ["letter", misleadingLinks],
-  ["letter", filesWithWarnings],
-  ["letter", twoVersions],
-  ["letter", unseenCharacters],
+const rules: readonly (readonly [WarningKind, ApprovalWarning["about"], WarningRule])[] = [
+  ["answered_meanwhile", "draft", answeredInWords],
+  ["newer_message", "draft", newerMessage],
+  ["other_draft", "draft", othersInWords],
+  ["unproven_sender", "message", unverifiedSender],
+  ["other_recipient", "letter", notTheSender],
+  ["replies_leave", "letter", repliesLeave],
+  ["new_recipient", "letter", newcomers],
+  ["many_recipients", "letter", recipients],
+  ["hidden_recipient", "letter", hiddenRecipients],
+  ["lookalike_address", "letter", lookalikes],
+  ["misleading_link", "letter", misleadingLinks],
+  ["risky_file", "letter", filesWithWarnings],
+  ["forms_differ", "letter", twoVersions],
+  ["unseen_characters", "letter", unseenCharacters],
 ];
 
 /** Lists every address: approval covers only what was shown. */

@@ -1,3 +1,4 @@
+import { asSentence } from "./asSentence.ts";
 import { html, type Markup, type MarkupValue } from "./html.ts";
 
 /** The token that a form of a page carries besides its fields. */
@@ -91,21 +92,43 @@ export const button = (
   html`<button class="button ${kind}"${attribute("name", name)}${attribute("value", value)}${attribute("id", id)}>${label}</button>
 `;
 
-/** Summary of the errors at the top of the form: screen readers read it first. */
-export const errorSummary = (
-  refused: { message: string; field?: string | undefined } | undefined,
-): Markup | undefined =>
-  refused &&
-  html`<div class="card alert" role="alert" id="error"><p><strong>That did not work.</strong> ${refused.message}</p>${
-    refused.field !== undefined && html`<p><a href="#${refused.field}">Show me where</a></p>`
-  }</div>
+/** Why a form was refused; `field`: the API's name of the field that it is about. */
+export type FormRefusal = { message: string; field?: string | undefined };
+
+const sentenceOf = (words: string): string => asSentence(words.replace(/\.$/, ""));
+
+const namesField = ({ message, field }: FormRefusal): boolean => message.startsWith(`${field}: `);
+
+/** The sentence as it stands at its field: without the API's name of the field. */
+const sentenceAtField = (refused: FormRefusal): string =>
+  sentenceOf(namesField(refused) ? refused.message.slice(`${refused.field}: `.length) : refused.message);
+
+/** Summary of the errors at the top of a page: screen readers read it first. */
+export const errorSummary = (refused: FormRefusal | undefined): Markup | undefined =>
+  // A name of the API stays as it is written.
+  refused && summary(namesField(refused) ? `${refused.message}.` : sentenceOf(refused.message));
+
+/**
+ * The content of a page whose form was refused, below a summary. The sentence is on the page once: at its field, to which the summary then
+ * leads, or in the summary if no field shows it.
+ */
+export function withErrorSummary(refused: FormRefusal | undefined, ...content: MarkupValue[]): Markup {
+  const shown = html`${content}`;
+  if (!refused) return shown;
+  const { markup } = shown;
+  const end = markup.indexOf(html`-error">${sentenceAtField(refused)}</p>`.markup);
+  if (end < 0) return html`${errorSummary(refused)}${shown}`;
+  const id = markup.slice(markup.lastIndexOf('"', end) + 1, end);
+  return html`${summary(html`<a href="#${id}">Show me where</a>`)}${shown}`;
+}
+
+const summary = (content: MarkupValue): Markup =>
+  html`<div class="card alert" role="alert" id="error"><p><strong>That did not work.</strong> ${content}</p></div>
 `;
 
-/** Returns the error sentence if it is about this field. */
-export const errorAt = (
-  refused: { message: string; field?: string | undefined } | undefined,
-  name: string,
-): string | undefined => (refused?.field === name ? refused.message : undefined);
+/** Returns the error sentence if it is about this field, or about a part of it. */
+export const errorAt = (refused: FormRefusal | undefined, name: string): string | undefined =>
+  refused?.field?.replace(/[[.].*$/, "") === name ? sentenceAtField(refused) : undefined;
 
 const labelled = (options: FieldOptions, input: Markup): Markup => {
   const id = options.id ?? options.name;

@@ -1,5 +1,6 @@
 import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
 import { maskedChannel } from "#src/commands/approvals/approvalChannels.ts";
+import { withoutEdit } from "#src/commands/approvals/editByChannel.ts";
 import { unreachableQuorum } from "#src/commands/approvals/reachableQuorum.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 
@@ -29,7 +30,7 @@ export function identityRoutes(deps: HttpDependencies) {
         limit: "write",
         summary: "Create an identity: an address that receives and sends",
         description:
-          "While the workspace has require_human_approval, setting an approval channel, covered_recipients or reply_to_email needs the scope write:approvals. On the sandbox domain, names such as postmaster and admin are reserved.",
+          "While the workspace has require_human_approval, setting an approval channel, covered_recipients, reply_to_email or edit_by_channel needs the scope write:approvals. On the sandbox domain, names such as postmaster and admin are reserved.",
         body: CreateIdentity,
         answers: Identity,
         status: 201,
@@ -75,7 +76,7 @@ export function identityRoutes(deps: HttpDependencies) {
         limit: "write",
         summary: "Change an identity",
         description:
-          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel, approvals_required, covered_recipients, reply_to_email, display_name or send_on_channel_approval, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
+          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel, approvals_required, covered_recipients, reply_to_email, display_name, send_on_channel_approval or edit_by_channel, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
         body: UpdateIdentity,
         answers: Identity,
         load: find,
@@ -128,6 +129,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   send_on_channel_approval: "sendOnChannelApproval",
   covered_recipients: "coveredRecipients",
   confirm_code: "confirmCode",
+  edit_by_channel: "editByChannel",
   approvals_required: "approvalsRequired",
 });
 
@@ -154,7 +156,13 @@ async function warningsOf(deps: HttpDependencies, row: IdentityRow): Promise<str
     approvalsRequired: row.approvals_required,
     requireHumanApproval: row.require_human_approval,
   });
-  return unreachable === null ? [] : [unreachable];
+  const ineffective = withoutEdit({
+    editByChannel: row.edit_by_channel,
+    confirmCode: row.confirm_code,
+    approvalChannel: row.approval_channel,
+    secondaryApprovalChannel: row.secondary_approval_channel,
+  });
+  return [...(unreachable === null ? [] : [unreachable]), ...ineffective];
 }
 
 /** Converts an identity to the contract's form; secrets of channels are masked. */

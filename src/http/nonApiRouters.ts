@@ -77,6 +77,7 @@ export function nonApiRouters(parts: NonApiRouterOptions): RequestHandler[] {
   return [
     approvalPages({
       ...approvalDecisions(deps, deps.requireReadable),
+      next: approvalLists(deps, deps.requireReadable).next,
       nonceKey: deps.keyRing.deriveKey("approval-nonce"),
       clock: deps.clock,
       countUnknown,
@@ -115,7 +116,16 @@ export function nonApiRouters(parts: NonApiRouterOptions): RequestHandler[] {
     // The console comes before the plans page, because both serve /billing; the plans page is for visitors without a session.
     createConsole({
       deps: { ...deps, limits: createAuthLimits({ counter, rate: options.rateLimits.auth }) },
-      ...{ assets, inFlight, counter, clock, logger, publicUrl, rate: options.rateLimits.console },
+      ...{
+        assets,
+        inFlight,
+        counter,
+        clock,
+        logger,
+        publicUrl,
+        rate: options.rateLimits.console,
+        production: options.production,
+      },
       upToDate: () => revocation.upToDate(),
       askRoute: createInProcess({
         ...{ ...deps, bodies, checkResponses: options.checkResponses },

@@ -64,8 +64,8 @@ const isReadyLine = (line: string): boolean => /"msg":"ready"\}\s*$/.test(line);
 const secrets: readonly [pattern: RegExp, shown: string][] = [
   // Passwords in URLs, however long. Each stretch up to an @ is scanned once, as a line may repeat text sent by a stranger.
   [/(?<![^\s@"])(?=[^\s@"]+@)([^\s@"]*?(?<![a-z+])[a-z+]+:\/\/[^\s:/@"]*:)[^\s@"]+@/g, "$1[removed]@"],
-  // The token of an approval page, the secret of a hook's path.
-  [/(\/a\/)[A-Za-z0-9_-]{16,}/g, "$1[removed]"],
+  // The token of an approval page or a list, the secret of a hook's path.
+  [/(\/[al]\/|[?&]list=)[A-Za-z0-9_-]{16,}/g, "$1[removed]"],
   [/(\/hooks\/sendgrid\/inbound\/)[^\s/?"]+/g, "$1[removed]"],
   [/(hooks\.slack\.com\/services\/)[^\s"]+/g, "$1[removed]"],
   // Bearer credentials, our keys and webhook secrets; Telegram's, SendGrid's, Stripe's and Slack's.

@@ -87,7 +87,7 @@ export function conclusionOf(notificationId: string, history: History): string |
       case "ChangesRequestWithdrawn":
         return `The request for changes was withdrawn, ${when}. A new question follows.`;
       case "DraftEdited":
-        return `Changed, ${when}: version ${event.data.version} replaces the one above. You can no longer decide here.`;
+        return `${editedBy(event)}, ${when}: version ${event.data.version} replaces the one above. You can no longer decide here.`;
       case "ApprovalLinkClosed":
         if (event.data.notificationId === notificationId) return `Closed, ${when}. You can no longer decide here.`;
     }
@@ -107,6 +107,12 @@ function approversOf(event: Recorded<Extract<DraftEvent, { type: "DraftApproved"
   });
   return [...names.slice(0, -1), ...names.slice(-1)].join(" and ");
 }
+
+/** A signed-in person can undo an approval for a while, so theirs is not told yet. */
+const editedBy = ({ data, metadata }: Recorded<Extract<DraftEvent, { type: "DraftEdited" }>>): string =>
+  data.approvedAtOnce && metadata.actor.kind !== "session"
+    ? `Edited and approved by ${describeDecider(metadata.actor)}`
+    : "Changed";
 
 const reasonOf = (reason: string | null): string[] =>
   reason === null ? [] : [`The reason given: “${shortLine(reason, 300)}”`];

@@ -19,6 +19,7 @@ import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { followSubscriptions } from "./followSubscriptions.ts";
 import { mailInvitations } from "./mailInvitations.ts";
+import { mailMembers } from "./mailMembers.ts";
 import { mailStopLinks } from "./mailStopLinks.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
@@ -95,6 +96,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   mailStopLinks(deps, settings.provider),
   mailInvitations(deps, settings.provider),
   tellOwners(deps, settings.provider),
+  mailMembers(deps, settings.provider),
   testChannels(deps, settings),
   queueWebhooks(deps, settings.webhooks),
   deliverWebhooks(deps, { ...settings.webhooks, retrySeconds: settings.webhookRetrySeconds }),

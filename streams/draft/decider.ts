@@ -2,6 +2,7 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
+import { type AssignDraft, assignDraft } from "./assignee.ts";
 import { type ChangesCommand, decideChanges } from "./changesRequest.ts";
 import type { Draft } from "./draft.ts";
 import { type DraftEvent, draftStream } from "./events.ts";
@@ -18,7 +19,13 @@ export type SubmitDraft = {
   /** Set if no rules apply: its rules count as run. */
   withoutRules?: true;
 };
-export type DraftCommand = SubmitDraft | ReviewCommand | ChangesCommand | SendingCommand | NotificationCommand;
+export type DraftCommand =
+  | SubmitDraft
+  | AssignDraft
+  | ReviewCommand
+  | ChangesCommand
+  | SendingCommand
+  | NotificationCommand;
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
@@ -26,6 +33,8 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   }
   if (!draft.exists) throw new Rejected("not_found", "no such draft");
   switch (command.type) {
+    case "AssignDraft":
+      return assignDraft(command, draft);
     case "EditDraft":
     case "ApproveDraft":
     case "EditAndApprove":

@@ -31,6 +31,8 @@ export type Vote = {
   /** Further voter names of the same person. */
   also?: readonly string[];
   sendRequested: boolean;
+  /** The link that was used; absent if none was. */
+  tokenSha256?: string;
 };
 
 /**
@@ -85,17 +87,19 @@ export type DraftOrigin = {
   votes: readonly Vote[];
   /** The newest request for changes that no edit has answered; valid while the draft is pending (changesRequest.ts). */
   changesRequest: ChangesRequest | null;
+  /** User id of the member to whom it is assigned; null if it is assigned to nobody. Restricts nothing. */
+  assigneeId: string | null;
   /** Drafts that answered the same message, and about which its approvers were asked again. */
   askedAgainAbout: readonly string[];
-  /** The signed-in person who approved it; null if none did. */
+  /** The person who approved it and could take it back at first; null if none did. */
   approver: Approver | null;
 };
 
 /**
  * `voter`: the id it counts for. `sendAfter` (ISO 8601): the draft is not sent before, and until it is queued the approver can take the
- * approval back; null if it requests no send.
+ * approval back; null if it requests no send. `tokenSha256`: the link that they used; null for a signed-in person.
  */
-export type Approver = { voter: string; sendAfter: string | null };
+export type Approver = { voter: string; sendAfter: string | null; tokenSha256: string | null };
 
 /** Fields of a version without an approval, or whose approval was withdrawn. */
 export type Unapproved = { approval: null; sendRequested: false; held: null };

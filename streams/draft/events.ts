@@ -1,6 +1,7 @@
 import type { Event } from "../event.ts";
 import type { MessagePlace } from "../thread/events.ts";
 import type { ContentOrigin, DraftContent } from "./content.ts";
+import type { VersionWarning } from "./warnings.ts";
 
 /** Content, or, if it is too large for an event, the blob with its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
@@ -54,6 +55,9 @@ export type LinkClosure = "link_leaked" | "wrong_codes";
 /** Reason for a new version: an author edited the draft, or the service itself did. */
 export type EditReason = "edit" | "identity_changed";
 
+/** The member who takes care of a draft's decision: a sign to colleagues, which restricts nobody's right to decide. `name`: at that time. */
+export type Assignee = { userId: string; name: string };
+
 export type DraftEvent =
   | Event<
       "DraftSubmitted",
@@ -80,6 +84,8 @@ export type DraftEvent =
           approvedAtOnce?: true;
           /** For a reply to a machine: its recipients' addresses, in lower case. */
           machineAddresses?: string[];
+          /** Warnings about this version, found when it was made; absent in events from before these were stored. */
+          warnings?: VersionWarning[];
         }
     >
   | Event<
@@ -93,6 +99,8 @@ export type DraftEvent =
           because: EditReason;
           /** Set if the editor approved it by the same act, and no other approval was required: the approval is in the same append. */
           approvedAtOnce?: true;
+          /** As above. */
+          warnings?: VersionWarning[];
         }
     >
   /**
@@ -129,9 +137,11 @@ export type DraftEvent =
       }
     >
   | Event<"ChangesRequestWithdrawn", { version: number }>
+  /** A member takes care of the decision, whatever its version; null: nobody does. The metadata's actor assigned it. */
+  | Event<"DraftAssigned", { assignee: Assignee | null }>
   /** The requested changes were not made in time; the approver who asked for them is reminded, once. */
   | Event<"ChangesReminded", { version: number }>
-  /** A signed-in person undid their own approval while others were still missing. `voter`: the id it counted for. */
+  /** A person undid their own approval while others were still missing. `voter`: the id it counted for. */
   | Event<"ApprovalWithdrawn", { version: number; voter: string }>
   /** `sendRequested`: this approval requests the send; a process carries it out. The metadata's actor decided. */
   | Event<
@@ -147,7 +157,7 @@ export type DraftEvent =
         grantedBy?: { runId: string; ruleId: string };
         /** The quorum, if several approvals were required. The metadata's actor gave the last approval. */
         quorum?: Quorum;
-        /** If a signed-in person approved: their voter id. They may take it back until the draft is queued. */
+        /** If the approver can take the approval back, signed in or on a link's page: their voter id. They can until the draft is queued. */
         approver?: string;
         /** ISO 8601: nothing is claimed or sent before, so that the approver can take it back. */
         sendAfter?: string;

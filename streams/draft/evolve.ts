@@ -56,6 +56,7 @@ export const initialDraft: Draft = {
   },
   votes: [],
   changesRequest: null,
+  assigneeId: null,
   askedAgainAbout: [],
   approver: null,
   ...unapproved,
@@ -82,6 +83,8 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
       return { ...draft, changesRequest: null };
     case "ChangesReminded":
       return { ...draft, changesRequest: draft.changesRequest && { ...draft.changesRequest, reminded: true } };
+    case "DraftAssigned":
+      return { ...draft, assigneeId: event.data.assignee?.userId ?? null };
     case "DraftApproved":
       return approved(draft, event.data);
     case "DraftReturnedToPending":
@@ -175,8 +178,9 @@ function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
 
 function voted(draft: Draft, data: DataOf<"ApprovalGiven">): Draft {
   if (draft.status !== "pending" || data.version !== draft.version) return draft;
-  const { voter, place = null, also, sendRequested } = data;
-  return { ...draft, votes: withVote(draft.votes, { voter, place, ...(also && { also }), sendRequested }) };
+  const { voter, place = null, also, sendRequested, tokenSha256 } = data;
+  const vote = { voter, place, ...(also && { also }), sendRequested, ...(tokenSha256 !== null && { tokenSha256 }) };
+  return { ...draft, votes: withVote(draft.votes, vote) };
 }
 
 /** Returns the draft to pending. If one approval was taken back, or fell with a role, the others' approvals stay. */
@@ -188,9 +192,9 @@ function returned(draft: Draft, { answeredBy = [], ...data }: DataOf<"DraftRetur
 }
 
 function approved(draft: Draft, data: DataOf<"DraftApproved">): ApprovedDraft {
-  const { version: approvedVersion, sendRequested, approver: voter, sendAfter = null } = data;
+  const { version: approvedVersion, sendRequested, approver: voter, sendAfter = null, tokenSha256 } = data;
   const approval = approvalOf(data);
-  const approver = voter === undefined ? null : { voter, sendAfter };
+  const approver = voter === undefined ? null : { voter, sendAfter, tokenSha256 };
   const votes = data.quorum ? draft.votes : [];
   const facts = { ...draft, approvedVersion, autoApproved: false, votes, approver };
   return { ...facts, status: "approved", approval, sendRequested, held: null, ...unsent, ...unfailed };

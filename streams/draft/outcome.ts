@@ -51,6 +51,7 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
     case "NotificationFailed":
     case "ApprovalLinkClosed":
     case "ConfirmCodeRefused":
+    case "DraftAssigned":
     case "ChangesRequested":
     case "ChangesRequestWithdrawn":
     case "ChangesReminded":

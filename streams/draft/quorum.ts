@@ -27,19 +27,22 @@ type Approving = {
   voting: Voting;
   sendRequested: boolean;
   tokenSha256: string | null;
-  signedIn?: SignedInVoter | undefined;
+  undoWindow?: UndoWindow | undefined;
 };
 
-/** Present for a signed-in person's approval. `sendAfter` (ISO 8601): if it sends, they can take it back until then. */
-export type SignedInVoter = { sendAfter: string };
+/**
+ * Present for the approval of a person who can take it back: signed in, or on the page of a link. `sendAfter` (ISO 8601): if it sends, they
+ * can take it back until then.
+ */
+export type UndoWindow = { sendAfter: string };
 
-/** Returns the fields by which an approval names the signed-in person who gave it; none for any other. */
+/** Returns the fields by which an approval names the person who can take it back; none if nobody can. */
 export function approverIn(
   voter: string,
-  { signedIn, sends }: { signedIn: SignedInVoter | undefined; sends: boolean },
+  { undoWindow, sends }: { undoWindow: UndoWindow | undefined; sends: boolean },
 ): { approver?: string; sendAfter?: string } {
-  if (signedIn === undefined) return {};
-  return { approver: voter, ...(sends && { sendAfter: signedIn.sendAfter }) };
+  if (undoWindow === undefined) return {};
+  return { approver: voter, ...(sends && { sendAfter: undoWindow.sendAfter }) };
 }
 
 /**
@@ -48,7 +51,7 @@ export function approverIn(
  */
 export function recordVote(
   draft: Shown & { votes: readonly Vote[] },
-  { voting, signedIn, ...press }: Approving,
+  { voting, undoWindow, ...press }: Approving,
 ): DraftEvent[] {
   const { voter, place, also = [], required, keysCount, lapsed = [] } = voting;
   const { version, contentSha256 } = draft;
@@ -64,7 +67,7 @@ export function recordVote(
   if (counted.length < required) return given;
   const quorum: Quorum = { required, voters: counted.map((each) => each.voter) };
   const means = counted.some((each) => each.sendRequested);
-  const by = approverIn(voter, { signedIn, sends: means });
+  const by = approverIn(voter, { undoWindow, sends: means });
   return [...given, { type: "DraftApproved", data: { ...shown, sendRequested: means, quorum, ...by } }];
 }
 

@@ -1,28 +1,16 @@
 import { unreachable } from "../unreachable.ts";
 import { requireNoChangesRequest } from "./changesRequest.ts";
 import { type Press, recordUnconfirmedPress } from "./confirmation.ts";
-import type { ContentOrigin } from "./content.ts";
-import { type Draft, isByPersonOrKey, pickOrigin, requireStatus } from "./draft.ts";
-import type { DraftEvent, EditReason, Sheet, StoredContent } from "./events.ts";
+import { type Draft, isByPersonOrKey, requireStatus } from "./draft.ts";
+import { type ChannelPress, type EditDraft, edit, judgeChannelPress } from "./edits.ts";
+import type { DraftEvent, Sheet } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
-import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type SignedInVoter, type Voting } from "./quorum.ts";
+import { approverIn, isSamePerson, losesQuorumWithout, recordVote, type UndoWindow, type Voting } from "./quorum.ts";
 import { requireShown } from "./shown.ts";
 import { type UndoApproval, undoApproval } from "./undo.ts";
 
-/** Command of an edit, with the new content. */
-export type EditDraft = {
-  type: "EditDraft";
-  contentSha256: string;
-  rationale: string | null;
-  changedFields: string[];
-  because: EditReason;
-  /** The version the editor saw; null if not given. */
-  ifVersion: number | null;
-} & StoredContent &
-  ContentOrigin;
-
-/** Approval by a signed-in person of what they write themselves. */
-export type AuthorApproval = { voting: Voting; signedIn: SignedInVoter; sendRequested: boolean };
+/** A person's approval of what they write themselves. `undoWindow`: absent if they cannot take it back. */
+export type AuthorApproval = { voting: Voting; undoWindow?: UndoWindow; sendRequested: boolean };
 
 /** Commands of people who decide, and of the agent that edits. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
@@ -37,14 +25,17 @@ export type ReviewCommand =
       grantedBy?: { runId: string; ruleId: string };
       /** The voter, if more than one approval may be required. Absent: this one is enough. */
       voting?: Voting;
-      /** Present for a signed-in person. A repetition changes nothing. */
-      signedIn?: SignedInVoter;
+      /** Present if the person can take the approval back. A repetition changes nothing. */
+      undoWindow?: UndoWindow;
       /** Present if the person decided about several drafts on one page. */
       sheet?: Sheet;
     } & Press)
-  /** A signed-in person edits the draft and approves the resulting version. A repetition changes nothing. */
-  | { type: "EditAndApprove"; edit: EditDraft; authorApproval: AuthorApproval }
-  /** A signed-in person takes back their own approval: one of too few, or the draft's before it is queued. */
+  /**
+   * A person edits the draft and approves the resulting version. A repetition changes nothing. `inChannel`: present if an approver does so
+   * by a link or a button, absent for a signed-in person.
+   */
+  | { type: "EditAndApprove"; edit: EditDraft; authorApproval: AuthorApproval; inChannel?: ChannelPress }
+  /** A person takes back their own approval: one of too few, or the draft's before it is queued. */
   | UndoApproval
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }
@@ -67,7 +58,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "EditDraft":
       return edit(command, draft);
     case "ApproveDraft":
-      if (command.signedIn && isApprovedBy(draft, command) && command.ifVersion === draft.version) return [];
+      if (command.undoWindow && isApprovedBy(draft, command) && command.ifVersion === draft.version) return [];
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
       requireOpenLink(draft, command.tokenSha256);
@@ -132,11 +123,11 @@ function approve(
     Pick<Press, "tokenSha256">,
   draft: Pick<Draft, "version" | "contentSha256" | "votes">,
 ): DraftEvent[] {
-  const { sendRequested, tokenSha256, grantedBy, voting, signedIn, sheet } = command;
+  const { sendRequested, tokenSha256, grantedBy, voting, undoWindow, sheet } = command;
   if (voting !== undefined && voting.required > 1)
-    return recordVote(draft, { voting, sendRequested, tokenSha256, signedIn });
+    return recordVote(draft, { voting, sendRequested, tokenSha256, undoWindow });
   const { version, contentSha256 } = draft;
-  const by = voting ? approverIn(voting.voter, { signedIn, sends: sendRequested }) : {};
+  const by = voting ? approverIn(voting.voter, { undoWindow, sends: sendRequested }) : {};
   return [
     {
       type: "DraftApproved",
@@ -158,7 +149,8 @@ const isApprovedBy = ({ status, approver }: Draft, { voting }: { voting?: Voting
 const approvalByAuthor = (
   draft: Pick<Draft, "version" | "contentSha256">,
   authorApproval: AuthorApproval,
-): DraftEvent[] => approve({ ...authorApproval, tokenSha256: null }, { ...draft, votes: [] });
+  tokenSha256: string | null = null,
+): DraftEvent[] => approve({ ...authorApproval, tokenSha256 }, { ...draft, votes: [] });
 
 const approves = (events: readonly DraftEvent[]): boolean => events.some(({ type }) => type === "DraftApproved");
 
@@ -173,15 +165,18 @@ export function submitApproved(
 }
 
 function editAndApprove(
-  { edit: command, authorApproval }: Extract<ReviewCommand, { type: "EditAndApprove" }>,
+  { edit: command, authorApproval, inChannel }: Extract<ReviewCommand, { type: "EditAndApprove" }>,
   draft: Draft,
 ): DraftEvent[] {
   if (isDoneBefore(command, authorApproval, draft)) return [];
+  const unconfirmed = inChannel && judgeChannelPress(inChannel, command, draft);
+  if (unconfirmed) return unconfirmed;
+  const tokenSha256 = inChannel?.tokenSha256 ?? null;
   const [edited] = edit(command, draft);
   if (edited === undefined) requireNoChangesRequest(draft);
-  if (edited?.type !== "DraftEdited") return approve({ ...authorApproval, tokenSha256: null }, draft);
+  if (edited?.type !== "DraftEdited") return approve({ ...authorApproval, tokenSha256 }, draft);
   const { version, contentSha256 } = edited.data;
-  const approval = approvalByAuthor({ version, contentSha256 }, authorApproval);
+  const approval = approvalByAuthor({ version, contentSha256 }, authorApproval, tokenSha256);
   return [{ ...edited, data: { ...edited.data, ...(approves(approval) && { approvedAtOnce: true }) } }, ...approval];
 }
 
@@ -200,23 +195,3 @@ export const rulesApplied = (mode: "auto" | "manual" | null): DraftEvent => ({
 });
 
 const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
-
-function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Draft): DraftEvent[] {
-  // A change by the service itself also applies to approved drafts, and withdraws their approval: it was for other content.
-  if (command.because !== "edit") {
-    if (draft.status !== "pending" && draft.status !== "approved") return [];
-    if (command.contentSha256 === draft.contentSha256) return [];
-  } else {
-    requireStatus(draft, "edited", "pending");
-  }
-  requireShown(command.ifVersion, null, draft);
-  if (command.changedFields.length === 0) return [];
-  const { content, contentBlob, contentSha256, rationale, changedFields, because } = command;
-  const version = draft.version + 1;
-  return [
-    {
-      type: "DraftEdited",
-      data: { version, content, contentBlob, ...pickOrigin(command), contentSha256, rationale, changedFields, because },
-    },
-  ];
-}

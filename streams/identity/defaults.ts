@@ -19,11 +19,12 @@ export const defaultSettings: IdentitySettings = {
   sendOnChannelApproval: true,
   coveredRecipients: [],
   confirmCode: false,
+  editByChannel: false,
   approvalsRequired: 1,
 };
 
 /**
- * Settings that determine who approves, in whose name mail is sent, and where the conversation continues. While human approval is required,
+ * Settings that determine who approves and may edit, in whose name mail is sent, and where the conversation continues. While human approval is required,
  * changing one requires the right to change how it is given.
  */
 export const guardedSettings = [
@@ -34,4 +35,5 @@ export const guardedSettings = [
   "replyToEmail",
   "displayName",
   "sendOnChannelApproval",
+  "editByChannel",
 ] as const satisfies readonly (keyof IdentitySettings)[];

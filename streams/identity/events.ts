@@ -26,6 +26,8 @@ export type IdentitySettings = {
   coveredRecipients: readonly string[];
   /** True if an approval page asks for the four digits in the approval mail. */
   confirmCode: boolean;
+  /** True if approvers may correct a draft's text where its card is: on the link page, in Slack and in Telegram. */
+  editByChannel: boolean;
   /** Number of approvals that a draft requires, 1 to 5. */
   approvalsRequired: number;
 };

@@ -5,6 +5,7 @@ export const memberFields: AuditFields<MemberEvent> = {
   memberId: "open",
   userId: "open",
   role: "open",
+  draftMail: "open",
   expiresAt: "open",
   email: "salted",
 };

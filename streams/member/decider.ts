@@ -1,6 +1,7 @@
 import { type Decider, invalidRequest, Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
+import type { DraftMail } from "./draftMail.ts";
 import { type MemberEvent, memberStream } from "./events.ts";
 import type { Role } from "./roles.ts";
 
@@ -12,6 +13,8 @@ export type Member = {
   role: Role;
   status: "invited" | "active";
   expiresAt: string | null;
+  /** Absent: off. */
+  draftMail?: DraftMail;
 };
 
 /** Current members; a removed member is deleted from it. */
@@ -43,6 +46,8 @@ export type MemberCommand =
   /** `first`: allowed only while the workspace has no active member. */
   | { type: "JoinMember"; memberId: string; userId: string; email: string; role: Role; first?: boolean }
   | { type: "ChangeRole"; memberId: string; role: Role; by: Asker; disabled?: DisabledUsers }
+  /** Members choose for themselves. */
+  | { type: "ChooseDraftMail"; userId: string; draftMail: DraftMail }
   | { type: "RemoveMember"; memberId: string; by: Asker; disabled?: DisabledUsers };
 
 /** Owners whom the operator has disabled. An owner who cannot sign in does not count as remaining. */
@@ -88,6 +93,13 @@ function decide(command: MemberCommand, state: Members): MemberEvent[] {
       if (member.role === role) return [];
       if (role !== "owner") requireRemainingOwner(state, member, command.disabled);
       return [{ type: "MemberRoleChanged", data: { memberId, role } }];
+    }
+    case "ChooseDraftMail": {
+      const { userId, draftMail } = command;
+      const member = activeMember(state, userId);
+      if (member === undefined) throw noSuchMember();
+      if ((member.draftMail ?? "off") === draftMail) return [];
+      return [{ type: "DraftMailChosen", data: { memberId: member.memberId, draftMail } }];
     }
     case "RemoveMember": {
       const { memberId, by } = command;
@@ -230,6 +242,8 @@ function evolve(state: Members, event: MemberEvent): Members {
       const { userId, email, role } = event.data;
       return { members: [...others, { memberId, userId, email, role, status: "active", expiresAt: null }] };
     }
+    case "DraftMailChosen":
+      return change({ draftMail: event.data.draftMail });
     case "MemberRoleChanged":
       return change({ role: event.data.role });
     case "MemberRemoved":

@@ -1,4 +1,5 @@
 import type { Event } from "../event.ts";
+import type { DraftMail } from "./draftMail.ts";
 import type { Role } from "./roles.ts";
 
 /**
@@ -13,6 +14,8 @@ export type MemberEvent =
   | Event<"InvitationAccepted", { memberId: string; userId: string }>
   /** A member joined without an invitation to an address: the founder of a workspace, or its first owner. */
   | Event<"MemberJoined", { memberId: string; userId: string; email: string; role: Role }>
+  /** A member chose how they are mailed about drafts that wait for a decision. */
+  | Event<"DraftMailChosen", { memberId: string; draftMail: DraftMail }>
   | Event<"MemberRoleChanged", { memberId: string; role: Role }>
   /** A member was removed, or an invitation withdrawn. */
   | Event<"MemberRemoved", { memberId: string }>;

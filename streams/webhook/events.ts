@@ -15,6 +15,7 @@ export const publicEventTypes = [
   "draft.failed",
   "draft.stale",
   "draft.changes_requested",
+  "draft.assigned",
   "draft.escalated",
   "thread.merged",
   "domain.verified",

@@ -70,7 +70,7 @@ describe("attacks on approvals", () => {
     return { id: made.id as string, version: made.version as number, words, links: await links(words) };
   }
 
-  const nonceOf = (page: string, choice: Choice): string => {
+  const nonceOf = (page: string, choice: Choice | "undo"): string => {
     const form = page.split("<form").find((part) => part.includes(`value="${choice}"`)) ?? "";
     return /name="nonce" value="([^"]*)"/.exec(form)?.[1] ?? "";
   };
@@ -136,6 +136,58 @@ describe("attacks on approvals", () => {
         expect(await response.text()).not.to.match(/ at \S+\.ts|node_modules/);
       }
       expect(await statusOf(id)).to.equal("pending");
+    });
+
+    it("an approval link undoes only the approval that it gave, within its time and once", async () => {
+      const { id, links } = await asked();
+      const approve = async () =>
+        press(links.approve, { decision: "approve", nonce: nonceOf(await openPage(links.approve), "approve") });
+      const undoOf = (page: string) => ({ decision: "undo", nonce: nonceOf(page, "undo") });
+      const { page } = await approve();
+      const own = undoOf(page);
+      expect([own.nonce === "", (await draftNow(id)).undo_until === null]).to.deep.equal([false, false]);
+      const stored = async () => (await service.store.read(`draft-${id}`)).map(({ type }) => type);
+      const before = await stored();
+      // What a scanner does: it follows every link of the page, and opens its address with all fields of its form.
+      const hrefs = [...page.matchAll(/href="([^"]*)"/g)].map(([, href]) => new URL(href!, links.approve));
+      const url = new URL(links.approve);
+      for (const each of [...hrefs, new URL(`?${new URLSearchParams(own)}`, url)])
+        if (each.origin === url.origin) await fetch(each);
+      // The other link of the same mail, with its own page and with the nonce of this one.
+      const sister = await openPage(links.reject);
+      expect(sister).to.include("Already approved").and.not.to.include("Undo");
+      expect((await press(links.reject, own)).status).to.equal(403);
+      expect((await press(links.approve, { ...own, nonce: "" })).status).to.equal(403);
+      expect(await stored()).to.deep.equal(before);
+
+      expect((await press(links.approve, own)).page).to.include("<h1>Your approval is undone</h1>");
+      expect((await press(links.approve, own)).status).to.equal(200);
+      expect((await stored()).filter((type) => type === "DraftReturnedToPending")).to.have.length(1);
+      service.clock.advance(10_000);
+      expect(await statusOf(id)).to.equal("pending");
+
+      const again = undoOf((await approve()).page);
+      service.clock.advance(10_000);
+      await until(async () => (await statusOf(id)) === "sent");
+      const late = await press(links.approve, again);
+      expect([late.status, late.page.includes("The approval could not be undone")]).to.deep.equal([409, true]);
+      expect(await openPage(links.approve))
+        .to.include("Already approved and sent")
+        .and.not.to.include("Undo the");
+      expect(await statusOf(id)).to.equal("sent");
+    });
+
+    it("an approval by another link is not undone, not even by a valid press", async () => {
+      const { id, links } = await asked();
+      const page = (
+        await press(links.approve, { decision: "approve", nonce: nonceOf(await openPage(links.approve), "approve") })
+      ).page;
+      const undo = { decision: "undo", nonce: nonceOf(page, "undo") };
+      await press(links.approve, undo);
+      await press(links.reject, { decision: "approve", nonce: nonceOf(await openPage(links.reject), "approve") });
+      expect((await press(links.approve, undo)).status).to.equal(409);
+      service.clock.advance(10_000);
+      await until(async () => (await statusOf(id)) === "sent");
     });
 
     it("an expired approval link decides nothing", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import { digestOf, entryOf } from "#src/audit/leaf.ts";
@@ -10,17 +11,28 @@ const folder = new URL("../../streams/", import.meta.url);
 const categories = readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() ? entry.name : [],
 );
-const samplesOf = (category: string): Sample[] =>
-  JSON.parse(readFileSync(new URL(`${category}/samples.json`, folder), "utf8"));
+
+/** A sample and its place among those of its type: lines stay the same when samples of other types are added. */
+type PlacedSample = Sample & { nth: number };
+
+function samplesOf(category: string): PlacedSample[] {
+  const samples: Sample[] = JSON.parse(readFileSync(new URL(`${category}/samples.json`, folder), "utf8"));
+  const seen = new Map<string, number>();
+  return samples.map((sample) => {
+    const nth = seen.get(sample.type) ?? 0;
+    seen.set(sample.type, nth + 1);
+    return { ...sample, nth };
+  });
+}
 
 const key = Buffer.alloc(32, 7);
 
-const recorded = (category: string, sample: Sample, n: number): Recorded => ({
+const recorded = (category: string, { nth, ...sample }: PlacedSample): Recorded => ({
   ...sample,
-  id: `0199bbbb-0000-7000-8000-${String(n).padStart(12, "0")}`,
+  id: `${createHash("sha256").update(`${sample.type} ${nth}`).digest("hex").slice(0, 8)}-0000-7000-8000-000000000000`,
   stream: `${category}-0199aaaa-0000-7000-8000-000000000001`,
-  revision: n,
-  position: n,
+  revision: nth,
+  position: nth,
 });
 
 /** The entry of each sample, one a line. Once released, a line never changes: entries made before could not be verified any more. */
@@ -37,8 +49,8 @@ const stored = new Map(
 describe("audit entries", () => {
   for (const category of categories)
     it(`events of ${category} give the stored entries`, () => {
-      for (const [n, sample] of samplesOf(category).entries()) {
-        const event = recorded(category, sample, n);
+      for (const sample of samplesOf(category)) {
+        const event = recorded(category, sample);
         const line = entryOf(event, key).bytes.toString();
         expect(line, "add this line to test/audit/entries.jsonl if the sample is new").to.equal(
           stored.get(`${event.stream} ${event.id}`),
@@ -59,8 +71,8 @@ describe("audit entries", () => {
 
   it("an entry holds no address, name, IP address or text of its event, but a digest for each", () => {
     for (const category of categories)
-      for (const [n, sample] of samplesOf(category).entries()) {
-        const { bytes, disclosures } = entryOf(recorded(category, sample, n), key);
+      for (const sample of samplesOf(category)) {
+        const { bytes, disclosures } = entryOf(recorded(category, sample), key);
         const { _sd } = JSON.parse(bytes.toString());
         expect(_sd).to.have.members(disclosures.map(digestOf));
         expect(bytes.toString(), sample.type).not.to.match(/@|\.example|127\.0\.0\.1|192\.0\.2\.|203\.0\.113\./);
@@ -72,8 +84,8 @@ describe("audit entries", () => {
 
   it("a change of any value of an event changes its entry", () => {
     for (const category of categories)
-      for (const [n, sample] of samplesOf(category).entries()) {
-        const event = recorded(category, sample, n);
+      for (const sample of samplesOf(category)) {
+        const event = recorded(category, sample);
         const before = entryOf(event, key).bytes.toString();
         for (const changed of changesOf(event))
           expect(entryOf(changed, key).bytes.toString(), JSON.stringify(changed)).not.to.equal(before);
@@ -83,9 +95,9 @@ describe("audit entries", () => {
   it("a salt differs by event, path and workspace, so that equal values have different digests", () => {
     const [sample] = samplesOf("installation");
     const entries = [
-      entryOf(recorded("installation", sample!, 1), key),
-      entryOf(recorded("installation", sample!, 2), key),
-      entryOf(recorded("installation", sample!, 1), Buffer.alloc(32, 8)),
+      entryOf(recorded("installation", { ...sample!, nth: 1 }), key),
+      entryOf(recorded("installation", { ...sample!, nth: 2 }), key),
+      entryOf(recorded("installation", { ...sample!, nth: 1 }), Buffer.alloc(32, 8)),
     ];
     const salts = entries.flatMap(({ disclosures }) => disclosures.map(([salt]) => salt));
     expect(new Set(salts).size).to.equal(salts.length);
@@ -94,14 +106,14 @@ describe("audit entries", () => {
   it("an entry of more than 60,000 bytes has a digest in place of its longest array", () => {
     const sample = samplesOf("slots").find(({ type }) => type === "SlotTaken")!;
     const vacated = Array.from({ length: 4_000 }, (_, n) => `holder-${n}-0199aaaa`);
-    const { bytes, disclosures } = entryOf(recorded("slots", { ...sample, data: { ...sample.data, vacated } }, 1), key);
+    const { bytes, disclosures } = entryOf(recorded("slots", { ...sample, data: { ...sample.data, vacated } }), key);
     expect(bytes.length).to.be.below(60_000);
     expect(disclosures.map(([, path]) => path)).to.include("/data/vacated");
   });
 
   it("an entry is made from the stored form of an event that was brought to a newer version", () => {
     const [sample] = samplesOf("workspace");
-    const event = recorded("workspace", sample!, 1);
+    const event = recorded("workspace", sample!);
     const { type, schemaVersion, data } = event;
     const upcast = {
       ...event,
@@ -114,7 +126,7 @@ describe("audit entries", () => {
 
   it("a text with half a character is written as the replacement character", () => {
     const [sample] = samplesOf("installation");
-    const { disclosures } = entryOf(recorded("installation", { ...sample!, data: { reason: "a\ud800b" } }, 1), key);
+    const { disclosures } = entryOf(recorded("installation", { ...sample!, data: { reason: "a\ud800b" } }), key);
     expect(disclosures.map(digestOf)).to.have.length(2);
   });
 });

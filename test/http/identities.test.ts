@@ -64,6 +64,7 @@ describe("identities over HTTP", () => {
         send_on_channel_approval: true,
         covered_recipients: [],
         confirm_code: false,
+        edit_by_channel: false,
         approvals_required: 1,
         warnings: [],
       });
@@ -551,6 +552,26 @@ describe("identities over HTTP", () => {
       ])
         expect(await warnings(changes), JSON.stringify(changes)).to.deep.equal([]);
     });
+
+    it("an identity warns if approvers may edit in a channel where they cannot", async () => {
+      const warnings = async (changes: object): Promise<string[]> =>
+        (await made({ edit_by_channel: true, ...changes })).warnings;
+      const mail = "without confirm_code: turn on confirm_code";
+      const chat = "without a bot_token: add the bot_token";
+      for (const [changes, ...wanted] of [
+        [{ approval_channel: email("boss@example.com") }, mail],
+        [{ approval_channel: slack(), secondary_approval_channel: email("boss@example.com") }, mail, chat],
+        [{ approval_channel: slack() }, chat],
+        [{ approval_channel: email("boss@example.com"), confirm_code: true }],
+        [{ approval_channel: slack({ bot_token: "xoxb-1", channel: "C1" }) }],
+        [{ approval_channel: telegram("-42") }],
+        [{ approval_channel: email("boss@example.com"), edit_by_channel: false }],
+      ] as [object, ...string[]][]) {
+        const given = await warnings(changes);
+        expect(given, JSON.stringify(changes)).to.have.length(wanted.length);
+        for (const words of wanted) expect(given.join()).to.contain(words);
+      }
+    });
   });
 
   describe("require_human_approval", () => {
@@ -579,6 +600,7 @@ describe("identities over HTTP", () => {
         { reply_to_email: "agent@example.com" },
         { display_name: "Your bank" },
         { send_on_channel_approval: false },
+        { edit_by_channel: true },
       ]) {
         expect((await byAgent(loosened)).outcome, JSON.stringify(loosened)).to.equal("401 insufficient_scope");
       }

@@ -323,7 +323,7 @@ describe("members over HTTP", () => {
       expect(asAdmin.text).to.contain(`/settings/members/${approver.user.memberId}`).and.not.to.contain(owners);
       expect((await admin.get("/settings/members/invite")).text).not.to.contain('value="owner"');
       const asked = await admin.post("/settings/members/invite", { email: someone(), role: "owner" });
-      expect([asked.status, asked.page.includes("an admin cannot add, change or remove an owner")]).to.deep.equal([
+      expect([asked.status, asked.page.includes("An admin cannot add, change or remove an owner")]).to.deep.equal([
         403,
         true,
       ]);

@@ -264,8 +264,16 @@ describe("approval mails about several drafts", () => {
     const review = await page(links[0]!);
     const nonce = /name="nonce" value="([^"]+)"/.exec(review.text)![1] as string;
     const form = new URLSearchParams({ decision: "approve", nonce });
-    const pressed = await workspace.ask(`POST ${links[0]}`, { key: null, body: form });
+    const listToken = list.split("/").at(-1);
+    expect(shown.text).to.include(`${links[0]!.split("/").at(-1)}?d=approve&amp;list=${listToken}"`);
+    const pressed = await workspace.ask(`POST ${links[0]}?list=${listToken}`, { key: null, body: form });
     expect([pressed.status, pressed.text.includes("Approved")]).to.deep.equal([200, true]);
+    service.clock.advance(10_000);
+    // The outcome leads to the next draft of this list, and back to it.
+    const wayOn = [...pressed.text.matchAll(/class="press" href="([^"]+)"/g)].map(([, href]) => {
+      return new URL(href!, `${service.url}${links[0]}`).pathname;
+    });
+    expect(wayOn).to.deep.equal([links[1], list]);
     await until(async () => (await page(list)).text.includes("<p>Sent, by"));
     const after = await page(list);
     expect(after.text).to.include("2 drafts wait for your decision");

@@ -1,7 +1,8 @@
 import type { ChangesCommand } from "#streams/draft/changesRequest.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import type { EditDraft } from "#streams/draft/edits.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import type { EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
 import { approved, edited, submitted } from "#test/support/examples/drafts.ts";
 import { given } from "#test/support/given.ts";
 
@@ -81,7 +82,7 @@ describe("a request for changes", () => {
   it("a person's edit with an approval answers the request; without a change it is refused", () => {
     const authorApproval = {
       voting: { voter: "session:bob", place: null, required: 1, keysCount: false },
-      signedIn: { sendAfter: "2026-01-01T12:00:10.000Z" },
+      undoWindow: { sendAfter: "2026-01-01T12:00:10.000Z" },
       sendRequested: true,
     };
     draft(requested())

@@ -176,6 +176,7 @@ describe("an identity", () => {
       { replyToEmail: null },
       { displayName: "Help" },
       { sendOnChannelApproval: false },
+      { editByChannel: true },
     ]) {
       const before = { replyToEmail: "old@x.example" };
       const isGuarded = created({ ...before, requireHumanApproval: true });

@@ -98,6 +98,17 @@ describe("a draft", () => {
     for (const last of [approved(1), markedStale]) draft(submitted(), last).when(press).thenRejected("invalid_status");
   });
 
+  it("an edit records the warnings of the new version, and never those of the version before", () => {
+    const first = submitted({ warnings: ["new_recipient"] });
+    draft(first)
+      .when(edit(1, { warnings: ["forms_differ"] }))
+      .then(edited(2, { warnings: ["forms_differ"] }));
+    draft(first)
+      .when(edit(1, { warnings: [] }))
+      .then(edited(2, { warnings: [] }));
+    draft(first).when(edit(1)).then(edited(2));
+  });
+
   it("a draft is edited while pending; a change of its identity takes an approval back", () => {
     draft(submitted()).when(edit(1)).then(edited(2));
     draft(submitted())

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { fold, Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import type { EditDraft } from "#streams/draft/edits.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Voting } from "#streams/draft/quorum.ts";
-import type { AuthorApproval, EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import type { AuthorApproval, ReviewCommand } from "#streams/draft/review.ts";
 import { approved, edited, queued, rejected, sent, submitted } from "#test/support/examples/drafts.ts";
 import { given } from "#test/support/given.ts";
 
@@ -15,7 +16,7 @@ const voting = (voter: string, different: Partial<Voting> = {}): Voting => ({
   ...different,
 });
 const word = (voter: string, different: Partial<Voting> = {}, sendRequested = true): AuthorApproval => ({
-  ...{ voting: voting(voter, different), signedIn: { sendAfter }, sendRequested },
+  ...{ voting: voting(voter, different), undoWindow: { sendAfter }, sendRequested },
 });
 const approve = (by: AuthorApproval, ifVersion = 1) =>
   ({ type: "ApproveDraft", ifVersion, contentSha256: null, tokenSha256: null, ...by }) satisfies ReviewCommand;
@@ -56,7 +57,10 @@ describe("a signed-in person's approval", () => {
       .when(approve(word("ann")))
       .then(bySession("ann"));
     const state = fold(draftDecider, [submitted(), bySession("ann")]);
-    expect(state).to.deep.include({ approval: { by: "person" }, approver: { voter: "ann", sendAfter } });
+    expect(state).to.deep.include({
+      approval: { by: "person" },
+      approver: { voter: "ann", sendAfter, tokenSha256: null },
+    });
     // An approval that does not send sets no time to undo.
     draft()
       .when(approve(word("ann", {}, false)))
@@ -130,6 +134,38 @@ describe("a signed-in person's approval", () => {
     draft(gave("session:ann"), gave("bob"))
       .when(approve(word("cyd", lapsed)))
       .thenTypes("ApprovalGiven", "DraftApproved");
+  });
+});
+
+describe("an approval by link that is taken back", () => {
+  const byLinkAlone = (tokenSha256: string) =>
+    approved(1, { sendRequested: true, tokenSha256, approver: "mailbox:ann", sendAfter });
+  const undoBy = (tokenSha256: string): ReviewCommand => ({ ...undo("mailbox:ann"), tokenSha256 }) as ReviewCommand;
+
+  it("a link takes back its own approval, and neither another link of the same mailbox nor a colleague's does", () => {
+    draft(byLinkAlone("one")).when(undoBy("one")).then(back("mailbox:ann"));
+    draft(byLinkAlone("one")).when(undoBy("two")).thenRejected("invalid_status");
+    draft(bySession("mailbox:ann")).when(undoBy("one")).thenRejected("invalid_status");
+    draft(byLinkAlone("one")).when(undo("bob")).thenRejected("invalid_status");
+  });
+
+  it("a link takes back its approval once, and not once the draft is queued, sent or rejected", () => {
+    draft(byLinkAlone("one"), back("mailbox:ann")).when(undoBy("one")).then();
+    draft(byLinkAlone("one"), back("mailbox:ann"), byLinkAlone("two"))
+      .when(undoBy("one"))
+      .thenRejected("invalid_status");
+    draft(byLinkAlone("one"), queued(1)).when(undoBy("one")).thenRejected("invalid_status");
+    draft(byLinkAlone("one"), queued(1), sent()).when(undoBy("one")).thenRejected("invalid_status");
+    draft(rejected(1)).when(undoBy("one")).thenRejected("invalid_status");
+  });
+
+  it("a link takes back its own one of too few approvals, and no other", () => {
+    const vote = gave("mailbox:ann", { tokenSha256: "one" });
+    draft(vote)
+      .when(undoBy("one"))
+      .then({ type: "ApprovalWithdrawn", data: { version: 1, voter: "mailbox:ann" } });
+    draft(vote).when(undoBy("two")).then();
+    draft(vote, gave("bob")).when(undoBy("two")).then();
   });
 });
 

@@ -146,7 +146,7 @@ export function planted(body: unknown, { path, value }: HostileValue): any {
   const copy = structuredClone(body) as any;
   let at = copy;
   for (const [index, step] of path.slice(0, -1).entries()) {
-    if (at[step] === undefined) at[step] = typeof path[index + 1] === "number" ? [] : {};
+    at[step] ??= typeof path[index + 1] === "number" ? [] : {};
     at = at[step];
   }
   at[path.at(-1)!] = value;

@@ -176,6 +176,8 @@ async function createStage(service: InProcess, connect: Connect) {
       const { pathname, search } = new URL(approvalLink(request, decision));
       const { status } = await person.press(service.url + pathname + search, decision, reason);
       if (status !== 200) throw new Error(`the press was answered ${status}`);
+      // The time in which an approval can be undone passes at once.
+      service.clock.advance(10_000);
       if (decision === "approve") return "a person opens the link of the approval mail, looks, and presses Approve.";
       return `a person opens the link of the approval mail and presses Reject, with a reason: “${reason}”`;
     },

@@ -83,6 +83,7 @@ function changedBeside(before: Version, after: Version, { textDerived }: { textD
 
 const reasons: Partial<Record<string, string>> = {
   edit: "The agent edited it.",
+  edited_by_person: "A person edited it.",
   identity_changed:
     "The service made a new version because the identity changed: its display name, reply address or signature.",
 } satisfies Record<PreviousVersion["because"][number], string>;

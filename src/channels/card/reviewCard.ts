@@ -53,6 +53,8 @@ export type ReviewCard = {
   approve: string;
   /** Approvals given so far, in words, if several approvals are required; null if one is enough. */
   approvals: string | null;
+  /** Approvers may edit the draft where its card is. */
+  editByChannel: boolean;
   /** Links lead to the sign-in: only members decide by them. */
   namedOnly: boolean;
   /** The conversation's own subject. */
@@ -85,12 +87,13 @@ export function reviewCard(view: ApprovalView): ReviewCard {
     question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
     lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). ${beforeSending(view)}`,
     approvals: view.approvals ? approvalsInWords(view.approvals) : null,
+    editByChannel: view.editByChannel,
     namedOnly: view.namedOnly,
     approve: approveLabel(view),
     threadSubject: visibleLine(view.threadSubject),
     warnings: placedWarnings.map(({ sentence }) => sentence),
     placedWarnings,
-    hints: view.hints.map(visibleLine),
+    hints: view.hints.map(({ sentence }) => visibleLine(sentence)),
     newer: view.newerMessage && messageSaid(view.newerMessage),
     changes: changesSince(view, letter),
     letter: cardLetter(view, letter, links),

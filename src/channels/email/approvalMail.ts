@@ -27,6 +27,8 @@ export type ApprovalMail = {
   reject: { label: string; url: string };
   /** Opens the form to ask for changes on the page of the link to approve. */
   askForChanges: { label: string; url: string };
+  /** Opens the form to edit the draft on that page; null if approvers may not edit it there. */
+  edit: { label: string; url: string } | null;
   rationale: CutText | null;
   answers: (MailedMessage & { proof: string; folded: string | null; attachments: string[] }) | null;
   facts: string[];
@@ -86,6 +88,10 @@ export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode
     code: confirmCode === null ? null : { digits: confirmCode, sentence: codeSentence },
     approve: { label: card.approve, url: links.approve },
     askForChanges: { label: "Ask for changes", url: `${links.approve}#changes-form` },
+    edit:
+      card.editByChannel && !card.namedOnly && confirmCode !== null
+        ? { label: "Edit", url: `${links.approve}#edit-form` }
+        : null,
     reject: { label: "Reject", url: links.reject },
   };
 }

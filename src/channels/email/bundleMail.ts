@@ -4,7 +4,7 @@ import { shortLine } from "#src/html/visible.ts";
 import { beforeSending } from "../card/beforeSending.ts";
 import type { BundleRequest } from "../channel.ts";
 import { unlinked } from "./excerpt.ts";
-import { font, mailFrame, row } from "./mailFrame.ts";
+import { font, light, mailFrame, row } from "./mailFrame.ts";
 
 type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "humanRequired" | "namedOnly" | "expiresAt">;
 
@@ -63,17 +63,17 @@ const asHtml = ({ subject, lead, lines, more, link, facts }: BundleTexts): strin
   mailFrame({
     subject,
     title: subject,
-    lead: html`<p class="soft" style="margin:0;${font}font-size:16px;line-height:1.5;color:#4f5b69;">${lead}</p>`,
-    rows: html`${row(html`<ul class="ink" style="margin:8px 0;padding-left:20px;color:#1b2430;">${lines.map(item)}</ul>
-${more && html`<p class="soft" style="margin:0;${font}font-size:14px;line-height:1.5;color:#4f5b69;">${more}</p>`}`)}
+    lead: html`<p class="soft" style="margin:0;${font}font-size:16px;line-height:1.5;color:${light.soft};">${lead}</p>`,
+    rows: html`${row(html`<ul class="ink" style="margin:8px 0;padding-left:20px;color:${light.ink};">${lines.map(item)}</ul>
+${more && html`<p class="soft" style="margin:0;${font}font-size:14px;line-height:1.5;color:${light.soft};">${more}</p>`}`)}
 ${row(button(link))}`,
     facts,
   });
 
 const item = ({ subject, to }: BundleLine): Markup =>
-  html`<li style="margin:0 0 8px;${font}font-size:16px;line-height:1.5;overflow-wrap:anywhere;word-break:break-word;"><bdi>${subject}</bdi><br><span class="soft" style="font-size:14px;color:#4f5b69;">to <bdi>${to}</bdi></span></li>`;
+  html`<li style="margin:0 0 8px;${font}font-size:16px;line-height:1.5;overflow-wrap:anywhere;word-break:break-word;"><bdi>${subject}</bdi><br><span class="soft" style="font-size:14px;color:${light.soft};">to <bdi>${to}</bdi></span></li>`;
 
 const button = (link: string): Markup =>
-  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0;"><tr><td align="center" bgcolor="#0b57b0" style="background-color:#0b57b0;border-radius:8px;">
-<a href="${link}" style="display:block;padding:15px 20px;${font}font-size:18px;line-height:1.2;font-weight:700;color:#ffffff;text-decoration:none;border-radius:8px;">${label}</a>
+  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0;"><tr><td align="center" bgcolor="${light.link}" style="background-color:${light.link};border-radius:8px;">
+<a href="${link}" style="display:block;padding:15px 20px;${font}font-size:18px;line-height:1.2;font-weight:700;color:${light["on-button"]};text-decoration:none;border-radius:8px;">${label}</a>
 </td></tr></table>`;

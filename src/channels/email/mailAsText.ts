@@ -18,6 +18,7 @@ export function mailAsText(mail: ApprovalMail): string {
     ...mail.parts.map((part, index) => blocks([index > 0 && `${part.label}:`, quoted(part.text), part.folded])),
     ...mail.notes.map(({ label, values }) => `${label}:\n${values.map((value) => `  | ${value}`).join("\n")}`),
     `${mail.approve.label.toUpperCase()}\n${mail.approve.url}`,
+    mail.edit && `${mail.edit.label.toUpperCase()}\n${mail.edit.url}`,
     `${mail.askForChanges.label.toUpperCase()}\n${mail.askForChanges.url}`,
     `${mail.reject.label.toUpperCase()}\n${mail.reject.url}`,
     mail.rationale && blocks(["WHY THE AGENT WROTE IT", quoted(mail.rationale)]),

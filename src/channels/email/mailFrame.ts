@@ -1,4 +1,5 @@
 import { html, type Markup, trusted } from "#src/html/html.ts";
+import { palettes } from "#src/html/tokens.ts";
 
 /** `lead`: below the title. `rows`: each made by `row`. `facts`: the last lines. */
 type Framed = { subject: string; title: string; lead: Markup; rows: Markup; facts: readonly string[] };
@@ -16,20 +17,23 @@ export const mailFrame = ({ subject, title, lead, rows, facts }: Framed): string
 <title>${subject}</title>
 <style>${trusted(darkStyle)}</style>
 </head>
-<body class="page" style="margin:0;padding:0;background-color:#f4f6f8;-webkit-text-size-adjust:100%;">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="page" style="background-color:#f4f6f8;"><tr><td align="center" style="padding:16px 8px;">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="card" style="max-width:600px;background-color:#ffffff;border:1px solid #d5dbe1;border-radius:12px;">
+<body class="page" style="margin:0;padding:0;background-color:${light.page};-webkit-text-size-adjust:100%;">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="page" style="background-color:${light.page};"><tr><td align="center" style="padding:16px 8px;">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="card" style="max-width:600px;background-color:${light.card};border:1px solid ${light.line};border-radius:12px;">
 <tr><td style="padding:24px 20px 8px;">
-<h1 class="ink" style="margin:0 0 8px;${font}font-size:24px;line-height:1.25;font-weight:700;color:#1b2430;">${title}</h1>
+<h1 class="ink" style="margin:0 0 8px;${font}font-size:24px;line-height:1.25;font-weight:700;color:${light.ink};">${title}</h1>
 ${lead}
 </td></tr>
 ${rows}
-${facts.length > 0 && html`<tr><td class="line" style="padding:14px 20px 22px;border-top:1px solid #d5dbe1;">${facts.map((fact) => html`<p class="soft" style="margin:0 0 6px;${font}font-size:13px;line-height:1.5;color:#4f5b69;">${fact}</p>`)}</td></tr>`}
+${facts.length > 0 && html`<tr><td class="line" style="padding:14px 20px 22px;border-top:1px solid ${light.line};">${facts.map((fact) => html`<p class="soft" style="margin:0 0 6px;${font}font-size:13px;line-height:1.5;color:${light.soft};">${fact}</p>`)}</td></tr>`}
 </table>
 </td></tr></table>
 </body>
 </html>
 `.markup;
+
+/** The colours of the service's mail: those of its pages. */
+export const { light, dark } = palettes;
 
 export const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;";
 
@@ -38,10 +42,10 @@ export const row = (content: Markup): Markup => html`<tr><td style="padding:8px 
 const darkStyle = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 @media (prefers-color-scheme: dark) {
-.page { background-color: #12161b !important; } .card { background-color: #1b2128 !important; border-color: #39434f !important; }
-.letter { background-color: #232b34 !important; border-color: #39434f !important; } .line { border-color: #39434f !important; }
-.ink { color: #e8ecf0 !important; } .soft { color: #a9b4c0 !important; }
-.warning { background-color: #3a2c08 !important; } .caution { color: #ffe3a3 !important; }
-.added { background-color: #123d24 !important; color: #b9f2cf !important; } .removed { background-color: #47201d !important; color: #ffd0cb !important; }
+.page { background-color: ${dark.page} !important; } .card { background-color: ${dark.card} !important; border-color: ${dark.line} !important; }
+.letter { background-color: ${dark.page} !important; border-color: ${dark.line} !important; } .line { border-color: ${dark.line} !important; }
+.ink { color: ${dark.ink} !important; } .soft { color: ${dark.soft} !important; }
+.warning { background-color: ${dark.warning} !important; } .caution { color: ${dark.caution} !important; }
+.added { background-color: ${dark.added} !important; color: ${dark.ink} !important; } .removed { background-color: ${dark.removed} !important; color: ${dark.ink} !important; }
 }
 `;

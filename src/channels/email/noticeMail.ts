@@ -1,5 +1,5 @@
 import { html } from "#src/html/html.ts";
-import { font, mailFrame, row } from "./mailFrame.ts";
+import { font, light, mailFrame, row } from "./mailFrame.ts";
 
 /** Texts of a short mail by the service. They are escaped here, and no part of them becomes a link. */
 export type NoticeWords = {
@@ -19,12 +19,12 @@ export function renderNoticeMail({ subject, paragraphs, button, facts = [] }: No
   html: string;
 } {
   const paragraph = (words: string) =>
-    html`<p class="ink" style="margin:0 0 12px;${font}${breaks}font-size:16px;line-height:1.5;color:#1b2430;">${words.split("\n").map((line, index) => html`${index > 0 && html`<br>`}${line}`)}</p>`;
+    html`<p class="ink" style="margin:0 0 12px;${font}${breaks}font-size:16px;line-height:1.5;color:${light.ink};">${words.split("\n").map((line, index) => html`${index > 0 && html`<br>`}${line}`)}</p>`;
   const pressed =
     button &&
     row(
-      html`<p style="margin:0 0 12px;"><a href="${button.url}" style="display:inline-block;padding:14px 22px;border-radius:10px;background-color:#0b57b0;color:#ffffff;${font}font-size:17px;font-weight:700;text-decoration:none;">${button.label}</a></p>
-<p class="soft" style="margin:0 0 8px;${font}font-size:13px;line-height:1.5;color:#4f5b69;word-break:break-all;">${button.url}</p>`,
+      html`<p style="margin:0 0 12px;"><a href="${button.url}" style="display:inline-block;padding:14px 22px;border-radius:10px;background-color:${light.link};color:${light["on-button"]};${font}font-size:17px;font-weight:700;text-decoration:none;">${button.label}</a></p>
+<p class="soft" style="margin:0 0 8px;${font}font-size:13px;line-height:1.5;color:${light.soft};word-break:break-all;">${button.url}</p>`,
     );
   return {
     text: [...paragraphs, ...(button ? [`${button.label}:\n${button.url}`] : []), ...facts].join("\n\n"),

@@ -1,5 +1,6 @@
 import { shortLine } from "#src/html/visible.ts";
 import { type MailText, readMailHtml } from "#src/mail/in/html/mailText.ts";
+import type { WarningKind } from "#streams/draft/warnings.ts";
 import { addressesAgent } from "./addressesAgent.ts";
 import { changedPayments } from "./payments.ts";
 import { firstFitting } from "./rule.ts";
@@ -10,8 +11,11 @@ import { unseenLetters } from "./unseenLetters.ts";
 /** The text of a received message. `newText`: what its sender wrote this time; `text`: that with its quotations. */
 export type HintInput = { subject: string; newText: string; text: string | null; html: string | null };
 
-/** The subject of a hint. */
-export type HintKind = "agent" | "hidden" | "secrets" | "payment";
+/** The kinds of warnings that are hints. */
+export type HintKind = Extract<
+  WarningKind,
+  "addresses_agent" | "hidden_words" | "asks_for_secrets" | "changes_payment"
+>;
 export type Hint = { kind: HintKind; sentence: string };
 
 /**
@@ -33,7 +37,7 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
     ...(secretly
       ? [
           hint(
-            "agent",
+            "addresses_agent",
             `The message addresses an AI, in words that a reader does not see: “${secretly}”. Check how the agent reacted.`,
           ),
         ]
@@ -41,18 +45,18 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
     ...(toAgent && !secretly
       ? [
           hint(
-            "agent",
+            "addresses_agent",
             `The message seems to address an AI instead of a person: “${toAgent}”. Check how the agent reacted.`,
           ),
         ]
       : []),
     ...(concealed && !secretly
-      ? [hint("hidden", `The message has words that a reader does not see, but the agent does: “${concealed}”.`)]
+      ? [hint("hidden_words", `The message has words that a reader does not see, but the agent does: “${concealed}”.`)]
       : []),
     ...(secrets
       ? [
           hint(
-            "secrets",
+            "asks_for_secrets",
             `The message seems to ask for something secret: “${secrets}”. Make sure that no secret is sent.`,
           ),
         ]
@@ -60,7 +64,7 @@ export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] 
     ...(payment
       ? [
           hint(
-            "payment",
+            "changes_payment",
             `The message seems to change where money goes: “${payment}”. Before you pay, ask the sender through another channel that you know.`,
           ),
         ]

@@ -42,6 +42,10 @@ export const cardPieces = (card: ReviewCard): CardPiece[] =>
     card.answers && answered(card.answers),
   ].filter((piece): piece is CardPiece => piece !== null);
 
+/** Returns what an approver is shown of their own edit before the last press: its warnings and changes. */
+export const editPieces = (card: ReviewCard): CardPiece[] =>
+  [listed("Beware", card.warnings), card.changes && changes(card.changes)].filter((piece) => piece !== null);
+
 const headline = (question: string, subject: string): CardPiece => ({
   blocks: [header(`${question} ${subject}`)],
   text: escaped(`${question.toUpperCase()} ${subject}`),

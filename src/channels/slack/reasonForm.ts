@@ -2,16 +2,26 @@ import { shortLine } from "#src/html/visible.ts";
 import { neutral, note, plain } from "./blocks.ts";
 
 /**
- * State that the form carries: the token to reject this one question, and the URL where its card can be changed. Slack returns it
+ * State that the form carries: the token to decide this one question, and the URL where its card can be changed. Slack returns it
  * unchanged.
  */
-export type ReasonFormState = { token: string; responseUrl: string | null };
+export type ReasonFormState = {
+  token: string;
+  responseUrl: string | null;
+  /** Hash of the edited draft that the form shows. */
+  previewed?: string;
+};
 
 /** Forms that ask for a text: the reason of a rejection, or the changes that the agent should make. */
 export type TextForm = "reject" | "request_changes";
 
 /** Slack ids of the forms, of their field, and of the input in it. */
-export const formNames = { reject: "reject", request_changes: "request_changes", field: "reason" } as const;
+export const formNames = {
+  reject: "reject",
+  request_changes: "request_changes",
+  edit: "edit",
+  field: "reason",
+} as const;
 
 const texts: Record<TextForm, { title: string; submit: string; label: string; optional: boolean }> = {
   reject: { title: "Reject this draft", submit: "Reject", label: "Why? The agent will see this.", optional: true },
@@ -26,6 +36,14 @@ const texts: Record<TextForm, { title: string; submit: string; label: string; op
 /** Slack limits a form's state to 3,000 characters. */
 const longestUrl = 2_000;
 
+/** Writes a form's state. */
+export const formState = ({ token, responseUrl, previewed }: ReasonFormState): string =>
+  JSON.stringify({
+    token,
+    response_url: responseUrl !== null && responseUrl.length <= longestUrl ? responseUrl : null,
+    ...(previewed !== undefined && { previewed }),
+  });
+
 /** The form that asks for a text. An empty reason rejects without one. */
 export const reasonForm = ({
   form,
@@ -35,10 +53,7 @@ export const reasonForm = ({
 }: ReasonFormState & { form: TextForm; threadSubject: string }) => ({
   type: "modal",
   callback_id: formNames[form],
-  private_metadata: JSON.stringify({
-    token,
-    response_url: responseUrl !== null && responseUrl.length <= longestUrl ? responseUrl : null,
-  }),
+  private_metadata: formState({ token, responseUrl }),
   title: plain(texts[form].title),
   submit: plain(texts[form].submit),
   close: plain("Cancel"),
@@ -58,9 +73,13 @@ export const reasonForm = ({
 export function remembered(privateMetadata: unknown): ReasonFormState | undefined {
   if (typeof privateMetadata !== "string") return undefined;
   try {
-    const { token, response_url: responseUrl } = JSON.parse(privateMetadata) as Record<string, unknown>;
+    const { token, response_url: responseUrl, previewed } = JSON.parse(privateMetadata) as Record<string, unknown>;
     if (typeof token !== "string") return undefined;
-    return { token, responseUrl: typeof responseUrl === "string" ? responseUrl : null };
+    return {
+      token,
+      responseUrl: typeof responseUrl === "string" ? responseUrl : null,
+      ...(typeof previewed === "string" && { previewed }),
+    };
   } catch {
     return undefined;
   }

@@ -39,6 +39,8 @@ export const actions = {
   approve: "approve",
   reject: "reject",
   requestChanges: "request_changes",
+  edit: "edit",
+  editPage: "edit_page",
   requestChangesPage: "request_changes_page",
   approvePage: "approve_page",
   rejectPage: "reject_page",
@@ -46,9 +48,9 @@ export const actions = {
 } as const;
 
 /** Splits the card into the messages of a chat, in order: the buttons are below the last one. */
-export function slackMessages(card: ReviewCard, { links, tokens, deciding, isForNamed = false }: Foot): SlackMessage[] {
+export function slackMessages(card: ReviewCard, { isForNamed = false, edit = null, ...given }: Foot): SlackMessage[] {
   const shown = allNeutral(card);
-  const pages = pagesOf([...cardPieces(shown), ...foot(shown, { links, tokens, deciding, isForNamed })]);
+  const pages = pagesOf([...cardPieces(shown), ...foot(shown, { ...given, isForNamed, edit })]);
   return pages.map((pieces, index) => {
     const isLast = index === pages.length - 1;
     const pieceOf = (text: string): CardPiece => ({ blocks: [note(text)], text: escaped(text) });
@@ -106,13 +108,20 @@ function divided(piece: CardPiece): CardPiece[] {
 const textOf = (block: Block): string =>
   block.type === "section" || block.type === "header" ? block.text.text : block.type === "divider" ? "---" : "";
 
-/** `isForNamed`: only the channel's allowed users may decide; pages decide nothing then. */
-type Foot = Pick<ChannelRequest, "links" | "tokens"> & { deciding: Deciding; isForNamed?: boolean };
+/**
+ * `isForNamed`: only the channel's allowed users may decide; pages decide nothing then. `edit`: where approvers can edit the draft; null:
+ * nowhere.
+ */
+type Foot = Pick<ChannelRequest, "links" | "tokens"> & {
+  deciding: Deciding;
+  isForNamed?: boolean;
+  edit?: "chat" | "page" | null;
+};
 
-function foot(card: ReviewCard, { links, tokens, deciding, isForNamed }: Foot): CardPiece[] {
+function foot(card: ReviewCard, { links, tokens, deciding, isForNamed, edit }: Foot): CardPiece[] {
   const both = `${link(links.approve, card.approve)}  or  ${link(links.reject, "Reject")}`;
   const shown: Block[] = deciding === "linked" ? [{ type: "section", text: markdown(both) }] : [];
-  const elements = buttons(card, { links, tokens, deciding });
+  const elements = buttons(card, { links, tokens, deciding, edit: isForNamed && edit === "page" ? null : edit });
   const whoDecides =
     deciding === "linked"
       ? "Anyone who has these links can decide. Opening one decides nothing: it shows the whole draft, and you decide with a button there."
@@ -129,21 +138,27 @@ function foot(card: ReviewCard, { links, tokens, deciding, isForNamed }: Foot): 
   ];
 }
 
-function buttons({ approve: name }: ReviewCard, { links, tokens, deciding }: Foot): Button[] {
+function buttons({ approve: name }: ReviewCard, { links, tokens, deciding, edit }: Foot): Button[] {
   const approve = { text: words(name), style: "primary" } as const;
   const reject = { text: words("Reject"), style: "danger" } as const;
   const changes = words("Ask for changes");
   const changesUrl = `${links.approve}#changes-form`;
+  const editPage = { type: "button", action_id: actions.editPage, text: words("Edit"), url: links.approve } as const;
   if (deciding === "linked") {
     return [
       { type: "button", action_id: actions.approvePage, ...approve, url: links.approve },
+      ...(edit ? [editPage] : []),
       { type: "button", action_id: actions.requestChangesPage, text: changes, url: changesUrl },
       { type: "button", action_id: actions.rejectPage, ...reject, url: links.reject },
     ];
   }
+  const editHere = { type: "button", action_id: actions.edit, text: words("Edit"), value: tokens.approve } as const;
+  const isHere = edit === "chat" && deciding === "pressed";
+  const editButton: Button[] = edit ? [isHere ? editHere : { ...editPage, value: tokens.approve }] : [];
   // Slack reports presses of link buttons too. By their token we know whose secret has signed them.
   return [
     { type: "button", action_id: actions.approve, ...approve, value: tokens.approve },
+    ...editButton,
     deciding === "pressed"
       ? { type: "button", action_id: actions.requestChanges, text: changes, value: tokens.reject }
       : { type: "button", action_id: actions.requestChangesPage, text: changes, value: tokens.reject, url: changesUrl },

@@ -1,7 +1,9 @@
 import type { ChatMessage } from "#streams/draft/events.ts";
 import { allowedUsersOf } from "../allowedUsers.ts";
+import { editPlace } from "../approvalView.ts";
 import type { Channel, ChannelAnswer, ChannelRequest } from "../channel.ts";
 import type { SlackAnswer } from "./answers.ts";
+import { maxEditText } from "./editForm.ts";
 import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, type Deciding, noticeMessage, type SlackMessage, slackMessages } from "./slackCard.ts";
 import { apiOf, isSlackUrl } from "./slackHosts.ts";
@@ -24,7 +26,10 @@ export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: SlackCha
     if ("fault" in way) return unreached({ ok: false, again: false, why: way.fault });
     const deciding = decidingIn(request.channel.config, signingSecret);
     const isForNamed = allowedUsersOf(request.channel.config) !== null;
-    const messages = slackMessages(request.view.card, { ...request, deciding, isForNamed });
+    const messages = slackMessages(request.view.card, {
+      ...request,
+      ...{ deciding, isForNamed, edit: editPlace(request.view, maxEditText) },
+    });
     const signal = AbortSignal.timeout(withinMs);
     const posted: ChatMessage = { chat: "", ids: [] };
     for (const message of messages) {

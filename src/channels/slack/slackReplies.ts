@@ -1,4 +1,6 @@
+import type { EditedText } from "../approvalDecisions.ts";
 import { escaped, neutral, sections } from "./blocks.ts";
+import { editForm } from "./editForm.ts";
 import { type ReasonFormState, reasonForm, type TextForm } from "./reasonForm.ts";
 import type { SlackApi } from "./slackApi.ts";
 import { concludedMessage, link } from "./slackCard.ts";
@@ -11,11 +13,12 @@ export type SlackReplies = {
   /** Shows a message to the person who pressed, and leaves the card unchanged. `page`: where they can continue. */
   tell(responseUrl: string | null, what: { sentence: string; page?: { url: string; name: string } }): Promise<void>;
   /** Opens the form that asks for the reason; false if it cannot be opened. Slack accepts the request for 3 s after the press. */
-  openReasonForm(form: Form): Promise<boolean>;
+  openReasonForm(form: FormOpening & { form: TextForm }): Promise<boolean>;
+  /** Opens the form that edits the draft, under the same conditions. */
+  openEditForm(form: FormOpening & { edit: EditedText }): Promise<boolean>;
 };
 
-type Form = ReasonFormState & {
-  form: TextForm;
+type FormOpening = ReasonFormState & {
   /** The channel's config, decrypted. */
   config: Record<string, string>;
   triggerId: string;
@@ -28,6 +31,15 @@ export function slackReplies({ post, hosts }: Pick<SlackApi, "post" | "hosts">):
   async function respond(responseUrl: string | null, body: object): Promise<void> {
     const url = responseUrl !== null && URL.canParse(responseUrl) ? new URL(responseUrl) : undefined;
     if (url && isResponseUrl(url, hosts)) await post(url, body);
+  }
+
+  async function openForm({ config, triggerId }: FormOpening, view: object): Promise<boolean> {
+    const { bot_token: token, webhook_url: webhook = "" } = config;
+    if (!token || !URL.canParse(webhook)) return false;
+    const method = new URL("views.open", apiOf(new URL(webhook)));
+    const signal = AbortSignal.timeout(openWithinMs);
+    const answer = await post(method, { trigger_id: triggerId, view }, { token, signal });
+    return answer.ok;
   }
 
   return {
@@ -46,13 +58,7 @@ export function slackReplies({ post, hosts }: Pick<SlackApi, "post" | "hosts">):
         blocks,
       });
     },
-    async openReasonForm({ config, triggerId, ...form }) {
-      const { bot_token: token, webhook_url: webhook = "" } = config;
-      if (!token || !URL.canParse(webhook)) return false;
-      const method = new URL("views.open", apiOf(new URL(webhook)));
-      const signal = AbortSignal.timeout(openWithinMs);
-      const answer = await post(method, { trigger_id: triggerId, view: reasonForm(form) }, { token, signal });
-      return answer.ok;
-    },
+    openReasonForm: (form) => openForm(form, reasonForm(form)),
+    openEditForm: (form) => openForm(form, editForm(form)),
   };
 }

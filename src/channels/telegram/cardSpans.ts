@@ -36,10 +36,24 @@ export function cardSpans(card: ReviewCard): StyledSpan[] {
         ]
       : [],
   ];
-  return parts
-    .filter((part) => part.length > 0)
-    .flatMap((part, index) => (index === 0 ? part : [plain("\n\n"), ...part]));
+  return apart(parts);
 }
+
+/** What an approver is shown of their own edit before the last press: its warnings, its changes and the whole letter. */
+export function editSpans(card: ReviewCard): StyledSpan[] {
+  const parts = [
+    lines(card.warnings, "⚠️ "),
+    card.changes ? changes(card.changes) : [],
+    [title("The edited draft"), ...fields(card.letter)],
+    ...letterParts(card.letter),
+    listed("Links in it", card.letter.links.map(linkInWords)),
+  ];
+  return apart(parts);
+}
+
+/** Joins parts with an empty line between them. */
+const apart = (parts: readonly StyledSpan[][]): StyledSpan[] =>
+  parts.filter((part) => part.length > 0).flatMap((part, index) => (index === 0 ? part : [{ text: "\n\n" }, ...part]));
 
 const inert = unlinkedInChat;
 const plain = (text: string): StyledSpan => ({ text });

@@ -20,6 +20,8 @@ export type QuestionInput = {
   link: string | null;
   /** Only these users, by id, may decide; null: everyone in the chat. */
   allowedUsers: readonly string[] | null;
+  /** Where approvers can edit the draft; null or absent: nowhere. */
+  edit?: "chat" | "page" | null;
 };
 
 /**
@@ -59,12 +61,21 @@ const pageLink = (link: string): StyledSpan[] =>
     ? [{ text: "\n\n" }, { text: "Everything on one page", link }]
     : [{ text: `\n\nEverything on one page: ${link}` }];
 
-const keyboard = ({ card, tokens, link }: QuestionInput): Keyboard => [
+/** The button to edit the draft in the chat, or on the page if it has to be edited there and the page can be opened. */
+function editButton({ tokens, link, edit }: Pick<QuestionInput, "tokens" | "link" | "edit">): Keyboard[number] {
+  if (edit === "chat") return [{ text: "Edit", callback_data: buttonData("edit", tokens.approve) }];
+  return edit === "page" && link !== null && isTappable(link) ? [{ text: "Edit", url: link }] : [];
+}
+
+const keyboard = ({ card, tokens, link, edit = null }: QuestionInput): Keyboard => [
   [
     { text: card.approve, callback_data: buttonData("approve", tokens.approve) },
     { text: "Reject", callback_data: buttonData("reject", tokens.reject) },
   ],
-  [{ text: "Ask for changes", callback_data: buttonData("request_changes", tokens.reject) }],
+  [
+    ...editButton({ tokens, link, edit }),
+    { text: "Ask for changes", callback_data: buttonData("request_changes", tokens.reject) },
+  ],
   ...(link !== null && isTappable(link) ? [[{ text: "Open the page", url: link }]] : []),
 ];
 

@@ -1,5 +1,8 @@
-/** Style of a part of a text. `quote`: others' words, behind a bar that no text can imitate. */
-export type TextStyle = "bold" | "italic" | "underline" | "strikethrough" | "quote" | "folded";
+/**
+ * Style of a part of a text. `quote`: others' words, behind a bar that no text can imitate. `verbatim`: a text to be copied, in which
+ * Telegram finds nothing to tap.
+ */
+export type TextStyle = "bold" | "italic" | "underline" | "strikethrough" | "quote" | "folded" | "verbatim";
 
 /** A piece of text in one style; `link` is its target. The text is never parsed as markup. */
 export type StyledSpan = { text: string; style?: TextStyle; link?: string };
@@ -22,6 +25,7 @@ const typeOf: Record<TextStyle, string> = {
   strikethrough: "strikethrough",
   quote: "blockquote",
   folded: "expandable_blockquote",
+  verbatim: "pre",
 };
 
 export function styled(spans: readonly StyledSpan[]): Styled {

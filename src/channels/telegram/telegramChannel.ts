@@ -1,4 +1,5 @@
 import { allowedUsersOf } from "../allowedUsers.ts";
+import { editPlace } from "../approvalView.ts";
 import type { Channel, ChannelAnswer, ChannelRequest, Conclusion, ShortNotice } from "../channel.ts";
 import type { Bot, Bots, MessageAddress } from "./botApi.ts";
 import { conclusionMessage } from "./conclusion.ts";
@@ -37,7 +38,7 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ChannelRequest)
   const allowedUsers = allowedUsersOf(channel.config);
   // Anyone with the link may decide, so it is omitted if only some people may.
   const link = allowedUsers === null ? links.approve : null;
-  const asked = { card: view.card, tokens, link, allowedUsers };
+  const asked = { card: view.card, tokens, link, allowedUsers, edit: editPlace(view, maxMessageLength) };
   const { parts, question, keyboard } = questionMessages(asked);
   const chat = { id: chat_id };
   const placed: MessageAddress[] = [];

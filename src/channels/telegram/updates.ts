@@ -20,6 +20,8 @@ export type TelegramUpdate =
       messageId: string;
       data: string;
       keyboard: Keyboard | null;
+      /** Text of the message that the message with the button replies to; null if it is gone or is not text. */
+      answeredText: string | null;
     }
   | {
       kind: "reply";
@@ -29,12 +31,17 @@ export type TelegramUpdate =
       messageId: string;
       toMessageId: string;
       text: string | null;
+      /** The text as it was typed, with invisible characters. */
+      typed: string | null;
     }
   | { kind: "moved"; updateId: number; from: string; to: string };
 
 type Json = Record<string, unknown>;
 
-/** Parses an update; undefined if it does not concern us. Texts in it contain no NUL, half characters or invisible characters. */
+/**
+ * Parses an update; undefined if it does not concern us. Texts in it contain no NUL and no half characters; names and `text` also no
+ * invisible characters.
+ */
 export function readUpdate(update: unknown): TelegramUpdate | undefined {
   const updateId = updateIdOf(update);
   if (updateId === undefined || !isObject(update)) return undefined;
@@ -52,8 +59,20 @@ function readPress(updateId: number, { id, from, message, data }: Json): Telegra
   const by = personOf(from);
   const chat = isObject(message) ? chatOf(message.chat) : undefined;
   const messageId = isObject(message) ? idOf(message.message_id) : undefined;
+  const answered = isObject(message) && isObject(message.reply_to_message) ? message.reply_to_message.text : null;
+  const answeredText = typedText(answered);
   if (typeof id !== "string" || !by || !chat || messageId === undefined || typeof data !== "string") return undefined;
-  return { kind: "press", updateId, pressId: id, by, chat, messageId, data, keyboard: keyboardOf(message as Json) };
+  return {
+    kind: "press",
+    updateId,
+    pressId: id,
+    by,
+    chat,
+    messageId,
+    data,
+    keyboard: keyboardOf(message as Json),
+    answeredText,
+  };
 }
 
 function readMessage(updateId: number, message: Json): TelegramUpdate | undefined {
@@ -67,9 +86,12 @@ function readMessage(updateId: number, message: Json): TelegramUpdate | undefine
   const messageId = idOf(message.message_id);
   const toMessageId = isObject(message.reply_to_message) ? idOf(message.reply_to_message.message_id) : undefined;
   if (!by || messageId === undefined || toMessageId === undefined) return undefined;
-  const text = typeof message.text === "string" ? visible(storable(message.text)).trim() : null;
-  return { kind: "reply", updateId, by, chat, messageId, toMessageId, text: text || null };
+  const typed = typedText(message.text);
+  const text = typed === null ? null : visible(typed).trim();
+  return { kind: "reply", updateId, by, chat, messageId, toMessageId, text: text || null, typed };
 }
+
+const typedText = (text: unknown): string | null => (typeof text === "string" ? storable(text) : null);
 
 /** Identifies a person by the permanent id; the name is their own choice, and may be missing. */
 function personOf(from: unknown): ChatPerson | undefined {

@@ -1,32 +1,30 @@
-import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
 import type {
   ApprovalDecisions,
   DecideRequest,
   DecisionResult,
   LinkedApproval,
 } from "#src/channels/approvalDecisions.ts";
-import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
-import { Rejected } from "#streams/decider.ts";
+import { StreamMoved } from "#src/eventStore/eventStore.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
-import type { DraftCommand } from "#streams/draft/decider.ts";
-import { findToken } from "#streams/draft/notification.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
+import { linkUndoDeadline } from "#streams/draft/undo.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import { requireWords } from "../drafts/changesRequests.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
 import { checkDraftSendable, endStale, newerMessageIn } from "../sends/sendChecks.ts";
-import { type LinkedDraft, resolveToken } from "./approvalTokens.ts";
+import { resolveToken } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
-import { channelOf } from "./askApprovers.ts";
 import { withCard } from "./cards.ts";
-import { confirmCodeMacs } from "./confirmCodes.ts";
+import { editAndApprove, previewEdit } from "./channelEdits.ts";
 import { countedApproval } from "./countApproval.ts";
+import { editingByLink } from "./editByChannel.ts";
+import { causeOfPress } from "./linkCause.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 import {
+  afterApproval,
   decidedAlready,
-  howItGoesOn,
   type LinkDependencies,
   type RequireReadable,
   requireShown,
@@ -35,6 +33,17 @@ import {
   voteCounted,
   waitingForChanges,
 } from "./linkOutcomes.ts";
+import {
+  type CodedPress,
+  isForNamedUsers,
+  isOwnEdit,
+  judgedCode,
+  mayPress,
+  oncePerStream,
+  refuseCode,
+} from "./linkPresses.ts";
+import { undoByLink } from "./undoByLink.ts";
+import { undoWindow } from "./undoWindow.ts";
 import { voterNames } from "./voters.ts";
 
 /**
@@ -47,6 +56,8 @@ export const approvalDecisions = (
 ): ApprovalDecisions => ({
   find: (token) => find({ ...deps, requireReadable }, token),
   decide: (request) => decide({ ...deps, requireReadable }, request),
+  undo: (request) => undoByLink({ ...deps, requireReadable }, request),
+  previewEdit: (request) => previewEdit({ ...deps, requireReadable }, request),
   attachment: (token, n) => linkedAttachment(deps, token, n),
 });
 
@@ -54,7 +65,9 @@ async function find(deps: LinkDependencies, token: string): Promise<LinkedApprov
   const link = await resolveToken(deps, token);
   if (!link) return undefined;
   const { draftId, draft, asked, position } = link;
-  const { version, expiresAt, contentSha256, decision: action, closed, confirmCode, notificationId } = asked;
+  const { expiresAt, decision: action, closed, confirmCode, notificationId } = asked;
+  const isOwn = await isOwnEdit(deps, link);
+  const version = isOwn ? draft.version : asked.version;
   const isAsked = draft.status === "pending" && version === draft.version;
   await requireShown(deps, position, isAsked ? shown.question : shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
@@ -62,11 +75,16 @@ async function find(deps: LinkDependencies, token: string): Promise<LinkedApprov
   const triesLeft = confirmCode === undefined ? null : codeTriesLeft(draft, notificationId);
   const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
   const attachments = withDownloads(view.attachments, token);
+  const undoUntil = linkUndoDeadline(draft, link.tokenSha256, deps.clock.now().toISOString());
   const inChatOnly = (await isForNamedUsers(deps, link)) ? { inChatOnly: true as const } : {};
+  const editing = editingByLink(view, asked);
   return withCard(deps, draft.workspaceId, {
-    ...{ ...view, attachments, pictures, contentSha256 },
+    ...{ ...view, attachments, pictures, contentSha256: isOwn ? view.contentSha256 : asked.contentSha256 },
     ...state,
     ...inChatOnly,
+    undoUntil,
+    ...(editing && { editing }),
+    ...(isOwn && { ownEdit: true as const }),
   });
 }
 
@@ -77,18 +95,13 @@ async function find(deps: LinkDependencies, token: string): Promise<LinkedApprov
 async function decide(deps: LinkDependencies, request: DecideRequest): Promise<DecisionResult> {
   const link = await resolveToken(deps, request.token);
   if (!link) return { kind: "unknown" };
-  const { draft, asked } = link;
-  if (asked.closed) return { kind: "closed", because: asked.closed };
-  if (asked.version !== draft.version) return { kind: "changed" };
-  if (draft.status !== "pending") return decidedAlready(deps, link);
-  if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
-  if (!request.by && (await isForNamedUsers(deps, link))) return { kind: "in_chat_only" };
-  const workspace = await deps.workspaces.load(draft.workspaceId);
-  if (!request.by && workspace.state.requireNamedApprovers) return { kind: "sign_in_required" };
+  const { asked } = link;
+  const may = await mayPress(deps, link, request);
+  if ("refused" in may) return may.refused;
   if (asked.confirmCode !== undefined && request.code === undefined) return { kind: "code_missing" };
-  const judgedBy = [link.judgedBy, { stream: workspaceStream(draft.workspaceId), revision: workspace.revision }];
-  const press = { ...link, ...judgedCode(deps, asked, request.code), judgedBy };
-  const cause = await causeOf(deps, link, request);
+  const { undoable = false } = request;
+  const press = { ...link, ...judgedCode(deps, asked, request.code), ...may, undoable };
+  const cause = causeOfPress(deps, link, request);
   try {
     const reason = request.reason ?? null;
     switch (request.decision) {
@@ -98,6 +111,10 @@ async function decide(deps: LinkDependencies, request: DecideRequest): Promise<D
         return await reject(deps, { press, reason }, cause);
       case "request_changes":
         return await askForChanges(deps, { press, text: requireWords(reason ?? "") }, cause);
+      case "edit": {
+        if (!request.edit) throw invalidRequest("edit", "expected the edited text");
+        return await editAndApprove(deps, { press, edit: request.edit, isInChat: request.by !== undefined }, cause);
+      }
     }
   } catch (error) {
     if (error instanceof StreamMoved) return decide(deps, request);
@@ -109,23 +126,6 @@ async function decide(deps: LinkDependencies, request: DecideRequest): Promise<D
     if (error.code === "link_closed") return decide(deps, request);
     throw error;
   }
-}
-
-/** A decision to be judged by the draft's stream, with the MACs of the confirmation code that the approver typed. */
-type CodedPress = Omit<LinkedDraft, "judgedBy"> & {
-  /** Guards on the identity and the workspace at the revisions at which the press was judged. */
-  judgedBy: readonly Guard[];
-  codeMacs: readonly string[] | undefined;
-  isWrongCode: boolean;
-};
-
-function judgedCode(
-  deps: Dependencies,
-  { notificationId, confirmCode }: LinkedDraft["asked"],
-  code: string | undefined,
-): Pick<CodedPress, "codeMacs" | "isWrongCode"> {
-  const codeMacs = code === undefined ? undefined : confirmCodeMacs(deps, notificationId, code);
-  return { codeMacs, isWrongCode: confirmCode !== undefined && !codeMacs?.includes(confirmCode) };
 }
 
 async function approve(deps: LinkDependencies, press: CodedPress, cause: Cause): Promise<DecisionResult> {
@@ -141,21 +141,17 @@ async function approve(deps: LinkDependencies, press: CodedPress, cause: Cause):
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
   const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
-  const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting } as const;
-  if (isWrongCode) return refused(deps, { press, command }, cause);
+  const window = press.undoable ? { undoWindow: undoWindow(deps) } : {};
+  const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting, ...window } as const;
+  if (isWrongCode) return refuseCode(deps, { press, command }, cause);
   const handled = await changeDraft(
     deps,
     { draftId, command, recorded: "approve:recorded" },
     { ...cause, unlessMoved: oncePerStream([...press.judgedBy, ...unlessMoved]) },
   );
   if (handled.state.status === "pending") return voteCounted(deps, { draftId, identity, handled });
-  return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
+  return afterApproval(deps, { draftId, draft: handled.state, tokenSha256, sendRequested });
 }
-
-/** Keeps the earliest guard of each stream: the state that was read first must still be current at the append. */
-const oncePerStream = (guards: readonly Guard[]): Guard[] => [
-  ...new Map([...guards].reverse().map((guard) => [guard.stream, guard])).values(),
-];
 
 async function reject(
   deps: LinkDependencies,
@@ -164,7 +160,7 @@ async function reject(
 ): Promise<DecisionResult> {
   const { draftId, asked, tokenSha256, codeMacs, isWrongCode } = press;
   const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256, codeMacs } as const;
-  if (isWrongCode) return refused(deps, { press, command }, cause);
+  if (isWrongCode) return refuseCode(deps, { press, command }, cause);
   await changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: press.judgedBy });
   return { kind: "rejected" };
 }
@@ -179,53 +175,7 @@ async function askForChanges(
   const { version: ifVersion, contentSha256 } = asked;
   const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
   const command = { type: "RequestChanges", text, ...shownAs, requester, also } as const;
-  if (isWrongCode) return refused(deps, { press, command }, cause);
+  if (isWrongCode) return refuseCode(deps, { press, command }, cause);
   const { changed } = await changeDraft(deps, { draftId, command }, { ...cause, unlessMoved: press.judgedBy });
   return waitingForChanges(deps, press, !changed);
-}
-
-/**
- * Records a wrong confirmation code. The stream receives the same command as for a right code, so that concurrent tries are judged in order
- * and a right code is not accepted out of turn.
- */
-async function refused(
-  deps: LinkDependencies,
-  { press, command }: { press: CodedPress; command: DraftCommand },
-  cause: Cause,
-): Promise<DecisionResult> {
-  const { state: draft } = await deps.drafts.handle(press.draftId, command, cause);
-  const closed = findToken(draft, press.tokenSha256)?.closed;
-  if (closed) return { kind: "closed", because: closed };
-  if (draft.status !== "pending") return decidedAlready(deps, press);
-  return { kind: "code_wrong", triesLeft: codeTriesLeft(draft, press.asked.notificationId) };
-}
-
-/**
- * True if only named users may decide in this chat. The programs of all members know the button tokens, so a link made from a token must
- * only show the page.
- */
-async function isForNamedUsers(deps: Dependencies, { draft, asked }: LinkedDraft): Promise<boolean> {
-  if (asked.channel.type === "email") return false;
-  const { state: identity } = await deps.identities.load(draft.identityId);
-  return allowedUsersOf(channelOf(identity, asked.channel.slot)?.config ?? {}) !== null;
-}
-
-async function causeOf(deps: Dependencies, link: LinkedDraft, request: DecideRequest): Promise<Cause> {
-  const { draft, asked } = link;
-  const { type, address } = asked.channel;
-  // The link of a mailbox identifies its owner; a link in a chat may be used by any member.
-  const linkHolder = (type === "email" ? address : null) ?? asked.notificationId;
-  const requestId = request.requestId ?? deps.ids.uuid();
-  return {
-    actor: {
-      ...(request.by ?? { kind: "email_link", id: linkHolder }),
-      channel: type,
-      ip: request.ip,
-      userAgent: request.userAgent,
-      requestId,
-    },
-    workspaceId: draft.workspaceId,
-    correlationId: requestId,
-    causationId: requestId,
-  };
 }

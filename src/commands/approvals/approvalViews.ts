@@ -5,30 +5,26 @@ import {
   messageById,
   newerHeld,
   newerHumanMessage,
-  textsBefore,
 } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import type {
-  AnsweredMessage,
   ApprovalsSoFar,
   ApprovalView,
   NewerMessage,
+  OwnWarning,
   PreviousVersion,
   RecordedOutcome,
 } from "#src/channels/approvalView.ts";
-import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
-import { earlierText } from "#src/channels/card/earlierTexts.ts";
-import { foldQuotations, quotesAnything } from "#src/channels/card/quotes.ts";
-import { hintsAbout } from "#src/channels/hints/hints.ts";
+import { attachmentFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { keysVoter } from "#streams/draft/quorum.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
-import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
+import { messageShown, messageWithHints } from "./answeredMessage.ts";
 import { ownerOfAddress } from "./approvalChannels.ts";
 import { earlierVersion, lastShownVersion, pendingSince, recentEvents } from "./draftVersions.ts";
 import { requiresHuman } from "./humanApproval.ts";
@@ -48,8 +44,7 @@ export async function approvalView(
   const { state: thread } = await loadThread(deps, draft.threadId);
   const { row, answered, newer, held } = await readRows(deps.reads, draftId, draft);
   const previous = await previousVersion(deps, events, version);
-  const body = answered && (await bodyOf(deps, answered));
-  const shown = answered && body && (await messageOf(deps, { message: answered, body, identity }));
+  const message = answered && (await messageWithHints(deps, { message: answered, identity }));
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
     draftId,
@@ -64,13 +59,14 @@ export async function approvalView(
     attachments: await attachmentFacts(deps.blobs, content.attachments),
     rationale,
     previous,
-    answers: shown ?? null,
+    answers: message?.shown ?? null,
     participants: thread.participants,
     repliesLeave: await repliesLeave(deps, draft.workspaceId, content.reply_to),
-    warnings: [...(previous === null && !isWhole ? [editedTooOften] : []), ...(shown ? notesOn(answered) : [])],
-    hints: answered && body && shown ? hintsOf(answered, body, shown.newText) : [],
+    warnings: [...(previous === null && !isWhole ? [editedTooOften] : []), ...(message?.notes ?? [])],
+    hints: message?.hints ?? [],
     sendsOnApproval: identity.sendOnChannelApproval,
     humanRequired: await requiresHuman(deps, identity),
+    editByChannel: identity.editByChannel,
     namedOnly: (await deps.workspaces.load(draft.workspaceId)).state.requireNamedApprovers,
     ...(row ? await otherAnswersToMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,
@@ -84,11 +80,13 @@ export async function approvalView(
 }
 
 /** Returns true if replies go to an address that is not an active identity of this workspace. */
-const repliesLeave = async (deps: Dependencies, workspaceId: string, replyTo: string | null): Promise<boolean> =>
+export const repliesLeave = async (deps: Dependencies, workspaceId: string, replyTo: string | null): Promise<boolean> =>
   replyTo !== null && (await ownerOfAddress(deps, replyTo)) !== workspaceId;
 
-const editedTooOften =
-  "This draft changed many times, so the changes since an earlier request are not shown: read all of it.";
+const editedTooOften: OwnWarning = {
+  kind: "edited_often",
+  sentence: "This draft changed many times, so the changes since an earlier request are not shown: read all of it.",
+};
 
 async function previousVersion(
   deps: Dependencies,
@@ -136,40 +134,8 @@ const readRows = (reads: Reads, draftId: string, draft: Draft): Promise<Rows> =>
     return { row, answered, ...(newer && { newer }), ...(held && { held }) };
   });
 
-async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageBody> {
-  if (message.body_blob === null) {
-    return { text: message.body_text, html: message.body_html, extracted: message.extracted_text ?? "" };
-  }
-  const bytes = await deps.blobs.get(message.body_blob);
-  return bytes ? JSON.parse(bytes.toString("utf8")) : { text: null, html: null, extracted: "" };
-}
-
-/** Builds the answered message for display. Quotations of earlier messages, and of our own signature, are folded. */
-async function messageOf(
-  deps: Dependencies,
-  { message, body, identity }: { message: MessageRow; body: MessageBody; identity: Identity },
-): Promise<AnsweredMessage> {
-  const earlier = quotesAnything(body.text ?? "") ? await textsBefore(deps.reads, message.workspace_id, message) : [];
-  return {
-    fromName: message.from_name,
-    fromEmail: message.from_email,
-    receivedAt: (message.received_at ?? message.created_at).toISOString(),
-    subject: message.subject,
-    ...foldQuotations(body.text, [identity.signatureText ?? "", ...earlier].map(earlierText)),
-    authentication: message.authentication,
-    attachments: receivedFacts(message.attachments),
-  };
-}
-
-/** Returns notes about the answered message. Notes are facts; hints are guesses. */
-const notesOn = (answered: MessageRow | undefined): string[] =>
-  (answered?.notes ?? []).map((note) => `About the message that it answers: ${note}`);
-
-const hintsOf = ({ subject }: MessageRow, body: MessageBody, newText: string): string[] =>
-  hintsAbout({ subject, newText, text: body.text, html: body.html }).map(({ sentence }) => sentence);
-
 async function newerMessage(deps: Dependencies, message: MessageRow, identity: Identity): Promise<NewerMessage> {
-  const shown = await messageOf(deps, { message, body: await bodyOf(deps, message), identity });
+  const shown = await messageShown(deps, { message, identity });
   const { fromName, fromEmail, receivedAt, subject, newText } = shown;
   return { fromName, fromEmail, receivedAt, subject, newText };
 }

@@ -14,6 +14,7 @@ import { approvalView, recordedOutcome } from "./approvalViews.ts";
 import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
 import { withCard } from "./cards.ts";
 import { isStillChannelOf } from "./channelAddresses.ts";
+import { nextOnList } from "./nextOnList.ts";
 
 /** Number of drafts per page. It is small because each pending draft is loaded completely to compute its warnings. */
 const draftsOnPage = 50;
@@ -27,6 +28,7 @@ type Deps = Dependencies & { requireReadable: RequireReadable };
 /** Reads the page behind the link of a bundle mail. The token is the permission. Opening the page writes nothing. */
 export const approvalLists = (deps: Dependencies, requireReadable: RequireReadable = () => {}): ApprovalLists => ({
   list: (token, page) => list({ ...deps, requireReadable }, token, page),
+  next: (listToken, token) => nextOnList(deps, listToken, token),
 });
 
 async function list(deps: Deps, token: string, page: number): Promise<ApprovalList | undefined> {

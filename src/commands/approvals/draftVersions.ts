@@ -1,7 +1,8 @@
+import type { VersionReason } from "#src/channels/approvalView.ts";
 import { type EventStore, readEvents } from "#src/eventStore/eventStore.ts";
 import type { ContentOrigin } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
-import { type DraftEvent, draftStream, type EditReason, type StoredContent } from "#streams/draft/events.ts";
+import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 
 /** One version of a draft, as its event recorded it. `because`: why the version was made; null for the first version. */
@@ -10,7 +11,7 @@ export type DraftVersion = {
   stored: StoredContent;
   making: ContentOrigin;
   rationale: string | null;
-  because: EditReason | null;
+  because: VersionReason | null;
 };
 
 type Events = readonly Recorded<DraftEvent>[];
@@ -59,7 +60,7 @@ export function versionOf(events: Events, version: number): DraftVersion {
 export function lastShownVersion(
   events: Events,
   version: number,
-): { asked: DraftVersion; because: EditReason[] } | null {
+): { asked: DraftVersion; because: VersionReason[] } | null {
   const idsIn = (wanted: "ApproversNotified" | "NotificationFailed") =>
     new Set(events.flatMap(({ type, data }) => (type === wanted ? [data.notificationId] : [])));
   const [notified, failed] = [idsIn("ApproversNotified"), idsIn("NotificationFailed")];
@@ -87,10 +88,11 @@ export function pendingSince(events: Events): number | undefined {
 }
 
 function versionsIn(events: Events): DraftVersion[] {
-  return events.flatMap(({ type, data }): DraftVersion[] => {
+  return events.flatMap(({ type, data, metadata }): DraftVersion[] => {
     if (type !== "DraftSubmitted" && type !== "DraftEdited") return [];
     const version = type === "DraftEdited" ? data.version : 1;
-    const because = type === "DraftEdited" ? data.because : null;
+    const isPersons = type === "DraftEdited" && data.because === "edit" && metadata.actor.kind !== "api_key";
+    const because = type === "DraftEdited" ? (isPersons ? "edited_by_person" : data.because) : null;
     return [{ version, stored: data, making: data, rationale: data.rationale, because }];
   });
 }

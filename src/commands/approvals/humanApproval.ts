@@ -73,10 +73,11 @@ export function requireMayNameApprovers({
   secondaryApprovalChannel,
   coveredRecipients,
   replyToEmail,
+  editByChannel,
 }: Partial<IdentitySettings>): void {
-  const names = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0 || replyToEmail;
-  if (!names) return;
+  const named = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0 || replyToEmail;
+  if (!named && !editByChannel) return;
   const sentence =
-    "this workspace requires human approval: setting an identity's approval channel, covered_recipients or reply_to_email needs the scope write:approvals";
+    "this workspace requires human approval: setting an identity's approval channel, covered_recipients, reply_to_email or edit_by_channel needs the scope write:approvals";
   throw new Rejected("insufficient_scope", sentence);
 }

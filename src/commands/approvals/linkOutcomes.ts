@@ -2,14 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { draftById } from "#projections/drafts/queries.ts";
 import { heldById, messageById } from "#projections/messages/queries.ts";
 import type { ReadModel } from "#projections/names.ts";
-import type { CardedView, DecisionResult, HeldBy } from "#src/channels/approvalDecisions.ts";
+import type { CardedView, DecisionResult, HeldBy, LinkResult } from "#src/channels/approvalDecisions.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import { linkUndoDeadline } from "#streams/draft/undo.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { ChangedDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import { requireProjected } from "../readModels.ts";
 import { newerMessageOf } from "../sends/newerMessage.ts";
+import { checkSenderAllowed } from "../sends/sendChecks.ts";
 import type { LinkedDraft } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { withCard } from "./cards.ts";
@@ -57,8 +59,19 @@ export async function waitingForChanges(
   return { kind: "changes_requested", view, again };
 }
 
+/** Returns the result of an approval by a link or button that completes the quorum. */
+export async function afterApproval(
+  deps: LinkDependencies,
+  approved: { draftId: string; draft: Draft; tokenSha256: string; sendRequested: boolean },
+): Promise<DecisionResult> {
+  const { draftId, draft, tokenSha256, sendRequested } = approved;
+  const undoUntil = linkUndoDeadline(draft, tokenSha256, deps.clock.now().toISOString());
+  if (undoUntil !== null) return sentAfterUndo(deps, draft, undoUntil);
+  return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
+}
+
 /** Waits briefly for the outcome, to show it to the approver. The approval is recorded; a process sends the mail. */
-export async function howItGoesOn(deps: Dependencies, draftId: string): Promise<DecisionResult> {
+async function howItGoesOn(deps: Dependencies, draftId: string): Promise<DecisionResult> {
   const deadline = deps.clock.monotonic() + tellWithinMs;
   for (;;) {
     const { state: draft } = await deps.drafts.load(draftId);
@@ -68,6 +81,14 @@ export async function howItGoesOn(deps: Dependencies, draftId: string): Promise<
     if (draft.status !== "approved" || deps.clock.monotonic() > deadline) return { kind: "approved", sending: true };
     await sleep(20);
   }
+}
+
+/** Returns the result of an approval that can be undone first. `note`: why the mail would not be sent if the time were over now. */
+async function sentAfterUndo(deps: Dependencies, draft: Draft, undoUntil: string): Promise<DecisionResult> {
+  const { no } = await checkSenderAllowed(deps, draft, "shown");
+  return no
+    ? { kind: "approved", sending: false, note: heldBy(no.refusal.code), undoUntil }
+    : { kind: "approved", sending: true, undoUntil };
 }
 
 const heldBy = (code: string): HeldBy =>
@@ -87,7 +108,7 @@ export async function stale(deps: Dependencies, draft: Draft, newMessageId: stri
 }
 
 /** Returns the result of a press on a draft that was decided before. */
-export const decidedAlready = async (deps: LinkDependencies, link: ShownLink): Promise<DecisionResult> => ({
+export const decidedAlready = async (deps: LinkDependencies, link: ShownLink): Promise<LinkResult> => ({
   kind: "already_decided",
   view: await outcomeView(deps, link),
 });
@@ -96,7 +117,7 @@ export const decidedAlready = async (deps: LinkDependencies, link: ShownLink): P
 type ShownLink = Pick<LinkedDraft, "token" | "draftId" | "asked">;
 
 /** Builds the view for the page after a decision, from read models that include it. */
-async function outcomeView(deps: LinkDependencies, link: ShownLink): Promise<CardedView> {
+export async function outcomeView(deps: LinkDependencies, link: ShownLink): Promise<CardedView> {
   const { token, draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);

@@ -1,8 +1,10 @@
 import { invalidRequest, Rejected } from "#streams/decider.ts";
 import { changedFields } from "#streams/draft/changes.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
+import type { EditDraft } from "#streams/draft/edits.ts";
 import { requireUsableRecipients } from "#streams/draft/recipients.ts";
-import type { EditDraft, ReviewCommand } from "#streams/draft/review.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
 import { countApproval } from "../approvals/countApproval.ts";
 import { requireKeysMayDecide } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -13,6 +15,7 @@ import { alignBodies } from "./alignBodies.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { editLetter } from "./composeLetter.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
+import { examineVersion } from "./examineVersion.ts";
 
 /** Changes that a PATCH may contain; absent fields stay. */
 export type DraftChanges = {
@@ -51,14 +54,24 @@ export async function editDraft(deps: Dependencies, edit: DraftEdit, cause: Caus
   return changeDraft(deps, { draftId: edit.draftId, command }, cause);
 }
 
-/**
- * Returns the edit command. `isPersons`: true if a person edits; a person sees only one of the two bodies, so the other one is derived from
- * it again.
- */
-export async function toEdit(
+/** An edit of a draft. `isPersons`: true if a person edits; a person sees only one of the two bodies, so the other one is derived from it again. */
+type EditOfDraft = {
+  draft: Draft;
+  edit: Pick<DraftEdit, "changes" | "ifVersion" | "threadSubject">;
+  isPersons: boolean;
+};
+
+/** Returns the edit command, whose content is stored. */
+export async function toEdit(deps: Dependencies, given: EditOfDraft): Promise<EditDraft> {
+  const command = await unstoredEdit(deps, given);
+  return { ...command, ...(await storeContent(deps.blobs, command.content)) };
+}
+
+/** Returns the edit command with its content; stores nothing. */
+export async function unstoredEdit(
   deps: Dependencies,
-  { draft, edit, isPersons }: { draft: Draft; edit: DraftEdit; isPersons: boolean },
-): Promise<EditDraft> {
+  { draft, edit, isPersons }: EditOfDraft,
+): Promise<EditDraft & { content: DraftContent }> {
   const { ifVersion, threadSubject } = edit;
   const before = await loadContent(deps.blobs, draft.stored);
   const changes = isPersons ? { ...edit.changes, ...alignBodies(before, edit.changes) } : edit.changes;
@@ -69,14 +82,16 @@ export async function toEdit(
   const content = { ...before, ...letter, ...recipients };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
+  const { state: identity } = await deps.identities.load(draft.identityId);
   return {
     type: "EditDraft",
-    ...(await storeContent(deps.blobs, content)),
+    ...{ content, contentBlob: null },
     ...making,
     contentSha256: contentSha256(content),
     rationale,
     changedFields: changedFields({ content: before, rationale: draft.rationale }, { content, rationale }),
     because: "edit",
+    warnings: await examineVersion(deps, { ...draft, identity, content, making }),
     // The edit was computed from the version loaded above, so it must not overwrite an edit made in between.
     ifVersion: ifVersion ?? draft.version,
   };

@@ -5,6 +5,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, identityParts, loadContent, storeContent } from "./draftContents.ts";
+import { examineVersion } from "./examineVersion.ts";
 
 /**
  * If the identity's name, reply-to or signature has changed, makes a new version of an open draft. The new version needs a new approval,
@@ -28,6 +29,7 @@ export async function refreshContent(
     rationale: draft.rationale,
     changedFields: ["identity"],
     because: "identity_changed",
+    warnings: await examineVersion(deps, { ...draft, identity, content, making: draft.making }),
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await changeDraft(deps, { draftId, command }, cause);

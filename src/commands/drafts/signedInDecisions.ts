@@ -3,15 +3,13 @@ import type { Draft } from "#streams/draft/draft.ts";
 import type { Sheet } from "#streams/draft/events.ts";
 import type { AuthorApproval } from "#streams/draft/review.ts";
 import { type CountedApproval, countApproval } from "../approvals/countApproval.ts";
+import { undoWindow } from "../approvals/undoWindow.ts";
 import { voterNames } from "../approvals/voters.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { checkDraftSendable, recordSendRefusal } from "../sends/sendChecks.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { type DraftEdit, loadDraft, toEdit } from "./drafts.ts";
-
-/** Milliseconds in which a signed-in person can undo an approval before the mail is sent. */
-const undoMs = 10_000;
 
 type DraftAndVersion = { workspaceId: string; draftId: string; ifVersion: number | null };
 
@@ -77,8 +75,7 @@ export function signedInApproval(
   { voting, identity }: Pick<CountedApproval, "voting" | "identity">,
   sends = identity.sendOnChannelApproval,
 ): AuthorApproval {
-  const sendAfter = new Date(deps.clock.now().getTime() + undoMs).toISOString();
-  return { voting, sendRequested: sends, signedIn: { sendAfter } };
+  return { voting, sendRequested: sends, undoWindow: undoWindow(deps) };
 }
 
 /** Returns the version that the person was shown. Throws Rejected invalid_request if none is given. */

@@ -21,6 +21,7 @@ import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { composeLetter, type SubmittedAttachment, type WrittenLetter } from "./composeLetter.ts";
 import { contentSha256, type IdentityParts, identityParts, storeContent } from "./draftContents.ts";
+import { examineVersion } from "./examineVersion.ts";
 
 export type SubmitDraftRequest = {
   workspaceId: string;
@@ -90,6 +91,10 @@ export async function submitDraft(
     staleWarning: newerHumanMessage(current, { basedOnNumber }) !== null,
     autoApproved,
     ...answersMachine,
+    warnings: await examineVersion(deps, {
+      ...{ workspaceId, threadId, basedOnMessageId: message.messageId },
+      ...{ identity, content, making },
+    }),
   };
   const { assistantId } = identity;
   const basis = { workspaceId, identityId, assistantId, basedOnMessageId: message.messageId };

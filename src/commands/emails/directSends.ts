@@ -4,6 +4,7 @@ import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
 import type { AuthorApproval } from "#streams/draft/review.ts";
 import { staleDraft } from "#streams/draft/staleness.ts";
+import type { VersionWarning } from "#streams/draft/warnings.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { countApproval } from "../approvals/countApproval.ts";
@@ -12,6 +13,7 @@ import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft, noteDraftOnThread } from "../drafts/changeDraft.ts";
 import { contentSha256, storeContent } from "../drafts/draftContents.ts";
+import { examineVersion } from "../drafts/examineVersion.ts";
 import { signedInApproval } from "../drafts/signedInDecisions.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
@@ -60,6 +62,11 @@ export async function requireDirectSend(
   await requireSenderAllowed(deps, { workspaceId, identityId }, moment);
 }
 
+async function warningsOf(deps: Dependencies, draft: DirectDraft): Promise<VersionWarning[]> {
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  return examineVersion(deps, { ...draft, basedOnMessageId: draft.basedOn?.messageId ?? null, identity });
+}
+
 /** True if a signed-in person makes the request. */
 const isPersons = ({ actor }: Cause): boolean => actor.kind === "session";
 
@@ -71,13 +78,14 @@ const isPersons = ({ actor }: Cause): boolean => actor.kind === "session";
 export async function sendDirectly(deps: Dependencies, draft: DirectDraft, cause: Cause): Promise<DirectlySent> {
   if (isPersons(cause)) await requireNothingNewer(deps, draft);
   const { draftId, identityId } = draft;
+  const warnings = await warningsOf(deps, draft);
   const approval = { draftId: null, identityId, actor: cause.actor };
   const submitted = await countApproval(deps, approval, async (counted) => {
     const { identity, unlessMoved } = counted;
     const given = isPersons(cause)
       ? { authorApproval: signedInApproval(deps, counted, true) }
       : { approvedAtOnce: await keyApprovalSuffices(deps, identity) };
-    return { identity, ...(await submit(deps, { draft, ...given }, { ...cause, unlessMoved })) };
+    return { identity, ...(await submit(deps, { draft, warnings, ...given }, { ...cause, unlessMoved })) };
   });
   return proceed(deps, { ...submitted, draftId }, cause);
 }
@@ -131,9 +139,10 @@ async function submit(
   deps: Dependencies,
   {
     draft,
+    warnings,
     approvedAtOnce = false,
     authorApproval,
-  }: { draft: DirectDraft; approvedAtOnce?: boolean; authorApproval?: AuthorApproval },
+  }: { draft: DirectDraft; warnings: VersionWarning[]; approvedAtOnce?: boolean; authorApproval?: AuthorApproval },
   cause: Cause,
 ) {
   const { kind, draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata, machineAddresses } =
@@ -156,6 +165,7 @@ async function submit(
     kind,
     ...(approvedAtOnce && { approvedAtOnce }),
     ...(machineAddresses && { machineAddresses }),
+    warnings,
   };
   return deps.drafts.handle(
     draftId,

@@ -90,6 +90,12 @@ function piece({ kind, text }: ChangePiece): Markup {
     : html`<del><span class="unseen">removed: </span>${text}</del>`;
 }
 
+/** Warnings and hints, above everything else. */
+export const warningsSection = ({ warnings, hints }: ReviewCard): Markup | false =>
+  warnings.length + hints.length > 0 &&
+  html`<section class="warnings" aria-labelledby="warnings"><h2 id="warnings">Before you decide</h2>
+<ul>${warnings.map((warning) => html`<li>${warning}</li>`)}${hints.map((hint) => html`<li class="hint">Hint: ${hint}</li>`)}</ul></section>`;
+
 export const rationaleSection = (
   { rationale }: ReviewCard,
   { n }: Numbered = {},

@@ -1,11 +1,24 @@
-import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
+import { type EditedText, maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice } from "#src/channels/approvalView.ts";
 
 /** Maximum number of bytes of a page's form. */
 export const maxFormBytes = 8192;
 
+/** Maximum number of bytes of the form of an edit: a text of 256 KB, each byte of which a browser may send as three. */
+export const maxEditFormBytes = 3 * 256 * 1024 + maxFormBytes;
+
 /** True for text that could be a token: base64url characters. */
 export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
+
+/** True for text that could be the token of a list. */
+export const isListToken = (text: string): boolean => /^[\w-]{43}$/.test(text);
+
+/** Returns the nonce of a press on the undo button; undefined if the form is not one. */
+export function undoNonceIn(body: unknown): string | undefined {
+  const { decision, nonce } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  if (decision !== "undo") return undefined;
+  return typeof nonce === "string" ? nonce : "";
+}
 
 /** `reason`: of a rejection, or the requested changes. `code`: as typed, without blanks; undefined if the field was empty. */
 export type DecisionForm = {
@@ -44,6 +57,29 @@ export function readForm(body: unknown): DecisionForm | { refused: string; reaso
 const readDecision = (value: unknown): ApproverChoice | undefined =>
   value === "approve" || value === "reject" || value === "request_changes" ? value : undefined;
 
+/** `act`: to preview the edit, to go back to it, or to approve it. `previewed`: hash of the mail that the preview showed. */
+export type EditForm = EditedText & {
+  act: "preview" | "back" | "send";
+  nonce: string;
+  previewed: string;
+  code: string | undefined;
+};
+
+/** Reads the form of an edit; undefined if it does not say which button was pressed. */
+export function readEditForm(body: unknown): EditForm | undefined {
+  const fields = new Map(Object.entries(typeof body === "object" && body !== null ? body : {}));
+  const text = (name: string): string => {
+    const value = fields.get(name);
+    return typeof value === "string" ? soundText(value) : "";
+  };
+  const act = fields.get("act");
+  if (act !== "preview" && act !== "back" && act !== "send") return undefined;
+  return {
+    ...{ act, subject: text("subject"), text: text("text"), nonce: text("nonce"), previewed: text("previewed") },
+    code: readCode(fields.get("code")),
+  };
+}
+
 function readCode(value: unknown): string | undefined {
   const typed = typeof value === "string" ? value.replace(/\s/g, "") : "";
   return typed === "" ? undefined : typed;
@@ -51,9 +87,8 @@ function readCode(value: unknown): string | undefined {
 
 /** The reason as typed, without carriage returns and control characters. */
 function readReason(value: unknown): string {
-  if (typeof value !== "string") return "";
-  return value
-    .replace(/\r\n?/g, "\n")
-    .replace(/[^\P{Cc}\t\n]/gu, "")
-    .trim();
+  return typeof value === "string" ? soundText(value).trim() : "";
 }
+
+/** A text without carriage returns and control characters. */
+const soundText = (text: string): string => text.replace(/\r\n?/g, "\n").replace(/[^\P{Cc}\t\n]/gu, "");

@@ -9,7 +9,8 @@ import { shortLine, visibleLine } from "#src/html/visible.ts";
 const limits = { subject: 150, recipients: 5 };
 
 /** The drafts that one mail asked about, each linked to its page. No buttons here: each draft must be read before it is decided. */
-export function listPage(list: ApprovalList): string {
+/** `token`: of the list, so that a draft's page can lead to the next one. */
+export function listPage(list: ApprovalList, token: string): string {
   const { total, waiting, drafts } = list;
   const title = titleOf(waiting);
   const decided = total - waiting;
@@ -17,7 +18,7 @@ export function listPage(list: ApprovalList): string {
     title,
     main: html`<h1>${title}</h1>
 <p class="soft">${decided > 0 && `${counted(decided, "other")} on this list no longer ${decided === 1 ? "waits" : "wait"}. `}Each draft has its own page, where you read it and decide. Opening this page decided nothing.</p>
-<ul class="list">${drafts.map(item)}</ul>
+<ul class="list">${drafts.map((draft) => item(draft, token))}</ul>
 ${pagesNav(list)}
 <p class="meta">The links of this page work until ${readableTime(list.expiresAt)}.</p>`,
   });
@@ -28,11 +29,12 @@ function titleOf(waiting: number): string {
   return `${counted(waiting, "draft")} ${waiting === 1 ? "waits" : "wait"} for your decision`;
 }
 
-function item({ subject, to, since, state }: ListedDraft): Markup {
+function item({ subject, to, since, state }: ListedDraft, list: string): Markup {
   if (state.kind === "elsewhere" || state.kind === "broken") return html`<li class="card"><p>${said(state)}</p></li>`;
   const title = html`<bdi lang="">${shortLine(subject, limits.subject) || "(no subject)"}</bdi>`;
   // The link is relative, so that it works under any base path.
-  const name = state.kind === "waits" ? html`<a href="../a/${state.token}?d=approve">${title}</a>` : title;
+  const name =
+    state.kind === "waits" ? html`<a href="../a/${state.token}?d=approve&amp;list=${list}">${title}</a>` : title;
   return html`<li class="card"><p class="subject">${name}</p>
 <p class="meta">To ${recipients(to)}${since && html`<br>Since <time datetime="${since}">${readableTime(since)}</time>`}</p>
 <p>${said(state)}</p></li>`;

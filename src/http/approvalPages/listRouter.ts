@@ -2,19 +2,20 @@ import express, { type Request, type Router } from "express";
 import type { ApprovalList, ApprovalLists } from "#src/channels/approvalList.ts";
 import { refusalHandler } from "../framework/entryPoint.ts";
 import { linkEntryPoint, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
+import { isListToken } from "./form.ts";
 import { listPage } from "./listPage.ts";
 import * as pages from "./outcomePages.ts";
-import type { ApprovalPagesOptions } from "./router.ts";
+import type { ApprovalPagesOptions } from "./replies.ts";
 
-type Options = ApprovalLists & Pick<ApprovalPagesOptions, "clock" | "countUnknown" | "onError">;
+type Options = Pick<ApprovalLists, "list"> & Pick<ApprovalPagesOptions, "clock" | "countUnknown" | "onError">;
 
 /** The page behind a mail about several drafts. GET and HEAD of `/l/:token` show it; there is no other action. */
 export function approvalListPages(options: Options): Router {
   const router = express.Router();
   const entryPoint = linkEntryPoint((request) => find(options, request), pages, options);
-  const show = onLink(entryPoint, async (list) => {
+  const show = onLink(entryPoint, async (list, { request }) => {
     const isOver = options.clock.now().getTime() >= Date.parse(list.expiresAt) || list.drafts.every(isElsewhere);
-    return isOver ? linkPage(410, pages.expiredPage()) : linkPage(200, listPage(list));
+    return isOver ? linkPage(410, pages.expiredPage()) : linkPage(200, listPage(list, String(request.params.token)));
   });
   router.route("/l/:token").get(show).all(onlyMethods("GET, HEAD", pages));
   router.use("/l", refusalHandler(entryPoint));
@@ -24,7 +25,7 @@ export function approvalListPages(options: Options): Router {
 async function find({ list }: Options, { params, query }: Request): Promise<ApprovalList | undefined> {
   const token = String(params.token);
   const page = pageOf(query.page);
-  return /^[\w-]{43}$/.test(token) && page !== undefined ? list(token, page) : undefined;
+  return isListToken(token) && page !== undefined ? list(token, page) : undefined;
 }
 
 const isElsewhere = ({ state }: { state: { kind: string } }): boolean => state.kind === "elsewhere";

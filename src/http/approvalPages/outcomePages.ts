@@ -15,26 +15,33 @@ import { readableTime } from "#src/html/times.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import type { LinkClosure } from "#streams/draft/events.ts";
 import { letterSection, newerSection } from "./draftSections.ts";
+import { type WayOn, wayOnSection } from "./wayOn.ts";
 
 type Outcome = {
   tone: "good" | "bad" | "wait" | "plain";
   title: string;
   sentences: (string | Markup)[];
   more?: Markup | null | false;
+  offers?: WayOn | undefined;
 };
 
 /** Shown after an approval that completes the quorum. */
-export function approvedPage(result: { sending: boolean; note?: HeldBy }, view: CardedView): string {
-  if (result.note) return outcomePage({ ...held[result.note], more: shownDraft(view) });
-  const sentences = result.sending
-    ? [`It goes to ${view.content.to.map(visibleLine).join(", ")}. You can close this page.`]
-    : ["It has not been sent yet: the agent can send it now. You can close this page."];
-  return outcomePage({
-    tone: "good",
-    title: result.sending ? "Approved and on its way" : "Approved",
-    sentences,
-    more: shownDraft(view),
-  });
+export function approvedPage(
+  { sending, note, undoUntil }: { sending: boolean; note?: HeldBy; undoUntil?: string },
+  view: CardedView,
+  offers: WayOn,
+): string {
+  if (note) return outcomePage({ ...held[note], offers, more: shownDraft(view) });
+  const to = view.content.to.map(visibleLine).join(", ");
+  const outcome = undoUntil
+    ? {
+        title: "Approved",
+        said: `It goes to ${to} in a few seconds, unless you undo the approval before. You can close this page.`,
+      }
+    : sending
+      ? { title: "Approved and on its way", said: `It goes to ${to}. You can close this page.` }
+      : { title: "Approved", said: "It has not been sent yet: the agent can send it now. You can close this page." };
+  return outcomePage({ tone: "good", title: outcome.title, sentences: [outcome.said], offers, more: shownDraft(view) });
 }
 
 const held: Record<HeldBy, Outcome> = {
@@ -62,7 +69,11 @@ const held: Record<HeldBy, Outcome> = {
 };
 
 /** Shown after an approval, if others must approve too. */
-export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: CardedView): string =>
+export const countedPage = (
+  { approvals, again }: { approvals: ApprovalsSoFar; again: boolean },
+  view: CardedView,
+  offers: WayOn,
+): string =>
   outcomePage({
     tone: "wait",
     title: again
@@ -74,20 +85,26 @@ export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: Car
         ? "Nothing changed. You can still reject the draft with the link in your mail."
         : "Nothing is sent until the other approvers have approved it. You can close this page.",
     ],
+    offers,
     more: shownDraft(view),
   });
 
 /** Shown after a rejection. */
-export const rejectedPage = (view: CardedView): string =>
+export const rejectedPage = (view: CardedView, offers: WayOn): string =>
   outcomePage({
     tone: "bad",
     title: "Rejected",
     sentences: ["It will not be sent, and the agent is informed. You can close this page."],
+    offers,
     more: shownDraft(view),
   });
 
 /** Shown while the draft waits for changes. `isOwn`: this press asked for them. */
-export const changesRequestedPage = (view: CardedView, { by, at, text }: RequestedChanges, isOwn = false): string =>
+export const changesRequestedPage = (
+  view: CardedView,
+  { by, at, text }: RequestedChanges,
+  { isOwn, offers }: { isOwn: boolean; offers?: WayOn } = { isOwn: false },
+): string =>
   outcomePage({
     tone: "wait",
     title: isOwn ? "The agent is asked for changes" : "Changes are requested",
@@ -95,6 +112,7 @@ export const changesRequestedPage = (view: CardedView, { by, at, text }: Request
       html`<bdi>${visibleLine(by)}</bdi>, <time datetime="${at}">${readableTime(at)}</time>: <span dir="auto" lang="">${text}</span>`,
       `Nobody can approve this version meanwhile. You will be asked about the agent's next version.${isOwn ? " You can close this page." : " Opening this page decided nothing."}`,
     ],
+    offers,
     more: shownDraft(view),
   });
 
@@ -102,17 +120,23 @@ export const changesRequestedPage = (view: CardedView, { by, at, text }: Request
 export const stalePage = (newer: NewerMessage | null, view: CardedView): string =>
   outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(messageSaid(newer))}${shownDraft(view)}` });
 
-/** Shown for a draft that was decided already. `withContent`: the link may still show the draft's content. */
-export function recordedPage(view: CardedView, decided: RecordedOutcome, withContent: boolean): string {
-  const outcome =
-    decided.decision === "stale"
-      ? staleOutcome(view)
-      : { ...recorded[decided.decision], sentences: recordedSentences(decided) };
+/** Shown for a draft that was decided already. `offers`: absent if the link may not show the draft's content any more. */
+export function recordedPage(view: CardedView, decided: RecordedOutcome, offers?: WayOn): string {
   const more =
-    withContent &&
+    offers !== undefined &&
     html`${decided.decision === "stale" && view.newerMessage && newerSection(messageSaid(view.newerMessage))}${shownDraft(view)}`;
-  return outcomePage({ ...outcome, more });
+  return outcomePage({ ...recordedOutcome(view, decided), offers, more });
 }
+
+const recordedOutcome = (view: CardedView, decided: RecordedOutcome): Outcome =>
+  decided.decision === "stale"
+    ? staleOutcome(view)
+    : { ...recorded[decided.decision], sentences: recordedSentences(decided) };
+
+export const recordedCard = (view: CardedView, decided: RecordedOutcome): Markup => {
+  const outcome = recordedOutcome(view, decided);
+  return outcomeCard(outcome, html`<h2>${outcome.title}</h2>`);
+};
 
 const recorded: Record<Exclude<RecordedOutcome["decision"], "stale">, Pick<Outcome, "tone" | "title">> = {
   approved: { tone: "good", title: "Already approved" },
@@ -166,6 +190,26 @@ export const closedPage = (because: LinkClosure): string =>
       closedBecause[because],
       "You cannot decide on this page. If you have a newer mail about this draft, use the links in that mail.",
     ],
+  });
+
+/** Shown to the holder of the link by which the draft's newest version was edited and approved. */
+export const ownEditPage = (view: CardedView, offers: WayOn): string =>
+  outcomePage({
+    tone: "wait",
+    title: "Your edit is saved, and counts as your approval",
+    sentences: [
+      `It is version ${view.version} of this draft. The other approvers are asked about it, and nothing is sent until they have approved it.`,
+    ],
+    offers,
+    more: shownDraft(view),
+  });
+
+/** Shown if the draft cannot be edited on this page. `sentence`: why. */
+export const editRefusedPage = (sentence: string): string =>
+  outcomePage({
+    tone: "plain",
+    title: "The draft was not edited",
+    sentences: [sentence, html`Nothing was decided. <a href="?">Open the page again</a> to decide.`],
   });
 
 export const inChatOnlyPage = (): string =>
@@ -239,11 +283,14 @@ export const methodPage = (): string =>
     sentences: ["Open the link from the approval mail."],
   });
 
-const outcomePage = ({ tone, title, sentences, more }: Outcome): string =>
+export const outcomePage = ({ more, offers, ...outcome }: Outcome): string =>
   page({
-    title,
-    main: html`<div class="card outcome ${tone}"><h1>${title}</h1>${sentences.map((sentence) => html`<p>${sentence}</p>`)}</div>${more}`,
+    title: outcome.title,
+    main: html`${outcomeCard(outcome, html`<h1>${outcome.title}</h1>`)}${offers && wayOnSection(offers)}${more}`,
   });
 
-const shownDraft = (view: CardedView): Markup =>
+const outcomeCard = ({ tone, sentences }: Outcome, heading: Markup): Markup =>
+  html`<div class="card outcome ${tone}">${heading}${sentences.map((sentence) => html`<p>${sentence}</p>`)}</div>`;
+
+export const shownDraft = (view: CardedView): Markup =>
   html`<details><summary>Show the draft</summary>${letterSection(view.card.letter, "The draft")}</details>`;

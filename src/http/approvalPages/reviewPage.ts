@@ -1,11 +1,20 @@
 import { type CardedView, maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice, ApproverDecision } from "#src/channels/approvalView.ts";
-import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import { answersSection, changesSection, letterSection, newerSection, rationaleSection } from "./draftSections.ts";
+import { codeField } from "./codeField.ts";
+import {
+  answersSection,
+  changesSection,
+  letterSection,
+  newerSection,
+  rationaleSection,
+  warningsSection,
+} from "./draftSections.ts";
+import { type EditFormOptions, editForm } from "./editPages.ts";
+import { consolePathOf } from "./outcomePages.ts";
 
 /**
  * `first`: the decision whose link was followed. `notice`: why a submission did not count. `reason`: as typed then. `asksCode`: each
@@ -19,6 +28,10 @@ export type ReviewOptions = {
   inChatOnly?: boolean;
   notice?: string;
   reason?: string;
+  /** The form to edit the draft; absent if its holder cannot edit it here. */
+  edit?: EditFormOptions | undefined;
+  /** The draft can be edited in the console only. */
+  editInConsole?: boolean;
 };
 
 /** The complete draft and a button for each decision. Order: the question, warnings, recipients, the text, then the buttons. */
@@ -37,23 +50,19 @@ ${warningsSection(card)}
 ${card.newer && newerSection(card.newer)}
 ${card.changes && changesSection(card.changes)}
 <div class="sides"><div>${letterSection(card.letter, "The draft")}
-${decisionSection(card, options)}</div>
+${decisionSection(view, options)}</div>
 <div>${rationaleSection(card)}${answersSection(card)}</div></div>`,
   });
 }
 
-const warningsSection = ({ warnings, hints }: ReviewCard): Markup | false =>
-  warnings.length + hints.length > 0 &&
-  html`<section class="warnings" aria-labelledby="warnings"><h2 id="warnings">Before you decide</h2>
-<ul>${warnings.map((warning) => html`<li>${warning}</li>`)}${hints.map((hint) => html`<li class="hint">Hint: ${hint}</li>`)}</ul></section>`;
-
-function decisionSection(card: ReviewCard, options: ReviewOptions): Markup {
+function decisionSection(view: CardedView, options: ReviewOptions): Markup {
+  const { card } = view;
   if (options.inChatOnly)
     return html`<section aria-labelledby="decision" class="decision"><h2 id="decision" tabindex="-1">Your decision</h2>
 <p>Only the users listed for the chat can decide, with the buttons there. This page shows the draft.</p></section>`;
   const approve = approveForm(card.approve, options);
   const reject = rejectForm(options);
-  const changes = changesForm(options);
+  const changes = html`${options.edit && editForm(view, options.edit)}${options.editInConsole && editLink(view)}${changesForm(options)}`;
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" tabindex="-1">Your decision</h2>
 <div class="choices">${options.first === "approve" ? [approve, changes, reject] : [reject, changes, approve]}</div>
@@ -92,14 +101,5 @@ ${asksCode && codeField("request_changes")}
 <button class="changes" name="decision" value="request_changes">Ask for changes</button>
 </form></details>`;
 
-const purposes: Record<ApproverChoice, string> = {
-  approve: "approve",
-  reject: "reject",
-  request_changes: "ask for changes",
-};
-
-const codeField = (
-  choice: ApproverChoice,
-): Markup => html`<label for="code-${choice}">Code <span>(the four digits in the approval mail)</span><span class="unseen"> to ${purposes[choice]}</span></label>
-<input class="code" id="code-${choice}" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required>
-`;
+const editLink = (view: CardedView): Markup =>
+  html`<p class="meta">To change the text yourself, <a href="${consolePathOf(view)}">open the draft in the console</a>.</p>`;

@@ -1,5 +1,5 @@
 import { asSentence } from "#src/html/asSentence.ts";
-import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { FormPage, FormState } from "./action.ts";
@@ -43,9 +43,9 @@ const nameField = (state: FormState): Markup =>
     error: errorAt(state.refused, "name"),
   });
 
-const cardOf = (title: string, ...content: MarkupValue[]): FormPage => ({
+const cardOf = (title: string, { refused }: Pick<FormState, "refused">, ...content: MarkupValue[]): FormPage => ({
   title,
-  main: html`<div class="door"><h1>${title}</h1>${content}</div>`,
+  main: html`<div class="door"><h1>${title}</h1>${withErrorSummary(refused, content)}</div>`,
 });
 
 const told = (
@@ -55,6 +55,7 @@ const told = (
 ): FormPage =>
   cardOf(
     title,
+    {},
     sentences.map((sentence) => html`<p>${sentence}</p>`),
     links.map(([path, label]) => html`<p><a class="press" href="${path}">${label}</a></p>`),
   );
@@ -66,8 +67,8 @@ export const signIn = (
 ): FormPage =>
   cardOf(
     "Sign in",
+    state,
     said !== undefined && html`<p class="notice" role="status">${said}</p>`,
-    errorSummary(state.refused),
     form(
       state,
       { action: "/auth/sign-in" },
@@ -86,8 +87,8 @@ export const signIn = (
 export const signUp = (state: FormState): FormPage =>
   cardOf(
     "Create an account",
+    state,
     html`<p class="soft">We will mail you a link. Open it to choose a password.</p>`,
-    errorSummary(state.refused),
     form(
       state,
       { action: "/auth/sign-up" },
@@ -126,8 +127,8 @@ export const signUpClosed = (): FormPage =>
 export const confirm = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
   cardOf(
     "Choose a password",
+    state,
     html`<p class="soft">Sending this form confirms your address and creates your account.</p>`,
-    errorSummary(state.refused),
     form(
       state,
       { action: "/auth/confirm" },
@@ -141,8 +142,8 @@ export const confirm = (state: FormState, { token, email }: { token: string; ema
 export const forgot = (state: FormState): FormPage =>
   cardOf(
     "Set a new password",
+    state,
     html`<p class="soft">We will mail you a link. It works for 60 minutes.</p>`,
-    errorSummary(state.refused),
     form(
       state,
       { action: "/auth/password/forgot" },
@@ -155,8 +156,8 @@ export const forgot = (state: FormState): FormPage =>
 export const reset = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
   cardOf(
     "Set a new password",
+    state,
     html`<p class="soft">This signs you out everywhere.</p>`,
-    errorSummary(state.refused),
     form(
       state,
       { action: "/auth/password/reset" },
@@ -170,8 +171,8 @@ export const reset = (state: FormState, { token, email }: { token: string; email
 export const newEmail = (state: FormState, { token, email }: { token: string; email: string }): FormPage =>
   cardOf(
     "Use this address?",
+    state,
     html`<p>Your account signs in with <strong><bdi>${shortLine(email, 254)}</bdi></strong> from now on, and no longer with the old address. This signs you out everywhere.</p>`,
-    errorSummary(state.refused),
     form(
       state,
       { action: "/auth/email/confirm" },
@@ -198,7 +199,7 @@ export function invitation(state: FormState, invited: InvitationDetails): FormPa
   if (signedInAs !== undefined && (email === null || sameAddress(signedInAs, email))) {
     const accept = [hidden("token", token), button("Accept the invitation", { kind: "approve" })];
     const action = { action: "/auth/invitations/accept" };
-    return cardOf("You are invited", what, errorSummary(state.refused), form(state, action, ...accept));
+    return cardOf("You are invited", state, what, form(state, action, ...accept));
   }
   if (hasAccount || signedInAs !== undefined) {
     const other =
@@ -207,14 +208,14 @@ export function invitation(state: FormState, invited: InvitationDetails): FormPa
     const signIn = html`<p><a class="press" href="/sign-in?again=1&amp;next=${encodeURIComponent(here)}">Sign in to accept</a></p>`;
     return cardOf(
       "You are invited",
+      state,
       what,
-      errorSummary(state.refused),
       other,
       hasAccount || email === null ? signIn : undefined,
       !hasAccount && register(state, { token, email }),
     );
   }
-  return cardOf("You are invited", what, errorSummary(state.refused), register(state, { token, email }));
+  return cardOf("You are invited", state, what, register(state, { token, email }));
 }
 
 const register = (state: FormState, { token, email }: { token: string; email: string | null }): Markup =>
@@ -239,7 +240,7 @@ export const workspaces = (
 ): FormPage =>
   cardOf(
     "Your workspaces",
-    errorSummary(state.refused),
+    state,
     listed.length === 0 &&
       html`<p>You are not a member of a workspace. Ask an owner for an invitation, or create a workspace.</p>`,
     listed.map(({ id, name, role }) =>

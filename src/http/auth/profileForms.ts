@@ -1,4 +1,4 @@
-import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import type { FormPage, FormState } from "./action.ts";
 
@@ -66,5 +66,5 @@ export const refusedForm =
   (title: string, shown: (state: FormState) => Markup) =>
   (state: FormState): FormPage => ({
     title,
-    main: html`<div class="door"><h1>${title}</h1>${errorSummary(state.refused)}${shown(state)}<p><a class="press" href="/settings/profile">Back to your profile</a></p></div>`,
+    main: html`<div class="door"><h1>${title}</h1>${withErrorSummary(state.refused, shown(state))}<p><a class="press" href="/settings/profile">Back to your profile</a></p></div>`,
   });

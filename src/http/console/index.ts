@@ -2,6 +2,7 @@ import type { Clock } from "#src/platform/clock.ts";
 import { sessionCookie } from "../web/cookie.ts";
 import { formTokens } from "../web/formToken.ts";
 import { principalOf } from "../web/sessionPrincipal.ts";
+import { componentPages } from "./components/router.ts";
 import type { ConsoleDependencies } from "./dependencies.ts";
 import { domainPages } from "./domains/router.ts";
 import { draftPages } from "./drafts/router.ts";
@@ -34,11 +35,16 @@ export type ConsoleParts = Pick<
 > & {
   deps: ConsoleDependencies;
   clock: Clock;
+  /** False: the pages for development are served too. */
+  production: boolean;
 };
+
+/** Pages that help to build pages: not served in production. */
+export const developmentPages = (): ConsoleRoute[] => componentPages();
 
 /** Router of the pages for signed-in people: /review, /threads, … Visitors without a session are redirected to /sign-in. */
 export const createConsole = (parts: ConsoleParts, pages = consolePages(parts.deps)) =>
-  consoleRouter(pages, {
+  consoleRouter(parts.production ? pages : [...pages, ...developmentPages()], {
     ...parts,
     principalOf: principalOf(parts.deps),
     cookie: sessionCookie(parts),

@@ -28,13 +28,17 @@ export const eventKinds: Record<WebhookEventType, { when: string; data: readonly
     data: [...draft, ...content, "changed_fields", "because", "actor"],
   },
   "draft.approved": {
-    when: "The draft was approved. With `undo_until`: a signed-in person approved, and may undo that until then. The approval is final only with `email.sent`.",
+    when: "The draft was approved. With `undo_until`: a person approved in the console or on a link's page, and may undo that until then. The approval is final only with `email.sent`.",
     data: [...draft, ...content, "actor", "undo_until"],
   },
   "draft.rejected": { when: "The draft was rejected.", data: [...draft, "version", "reason", "actor"] },
   "draft.changes_requested": {
     when: "An approver asked for changes, in the words of `text`. Edit the draft: the approvers are asked about the new version.",
     data: [...draft, ...content, "text", "actor"],
+  },
+  "draft.assigned": {
+    when: "The draft was assigned to a member, or to nobody (null). It restricts nobody's right to decide.",
+    data: [...draft, "assigned_to", "actor"],
   },
   "draft.sent": { when: "The provider accepted the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
   "draft.failed": {

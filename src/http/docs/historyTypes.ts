@@ -9,8 +9,10 @@ type HistoryEventType =
   | Extract<ThreadEvent["type"], "SendClaimed" | "SendClaimReleased">;
 
 export const historyTypes: Record<HistoryEventType, string> = {
-  DraftSubmitted: "The agent submitted the draft; `content` is the mail to be sent.",
-  DraftEdited: "A new version, with `changed_fields`; `because` is the reason: `edit` or `identity_changed`.",
+  DraftSubmitted:
+    "The agent submitted the draft; `content` is the mail to be sent, `warnings` are the kinds of warnings found in it.",
+  DraftEdited:
+    "A new version, with `changed_fields` and its `warnings`; `because` is the reason: `edit` or `identity_changed`.",
   DraftRulesBegun: "The rules of draft.created were started; the draft waits for them.",
   DraftRulesApplied: "The rules of draft.created have run; `mode` is their decision about its approval.",
   ApproversAsked: "A notification was created for a channel. It is not delivered yet.",
@@ -29,9 +31,11 @@ export const historyTypes: Record<HistoryEventType, string> = {
   ChangesRequested:
     "An approver asked for changes to this version, in the words of `text`. Until the draft is edited or the request is withdrawn, it cannot be approved or sent. `requester` is the approver's voter name.",
   ChangesRequestWithdrawn: "The approver withdrew the request for changes.",
+  DraftAssigned:
+    "The draft was assigned to the member in `assignee`, or to nobody (null): a sign to colleagues, which restricts nobody.",
   ChangesReminded: "The changes were not made in time: the approver who had asked for them was reminded.",
   DraftApproved:
-    "The version with this number and hash was approved; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a signed-in person approved, and `send_after` if they could undo it until then; `sheet` if they decided about several drafts on one page.",
+    "The version with this number and hash was approved; `send_requested` if the approval also sends; `granted_by` names the run and the rule if a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them; `approver` if a person approved in the console or on a link's page, and `send_after` if they could undo it until then; `sheet` if they decided about several drafts on one page.",
   DraftRejected: "Rejected, with the reason if one was given.",
   DraftReturnedToPending:
     "An approval is no longer valid, for the reason in `because`: for example, the rule or setting that gave it no longer approves. The draft has to be decided again. `withdrawn` if a signed-in person undid their own approval, `lapsed` if the signed-in people it names may no longer approve. `because` is `answered_meanwhile` if the message was answered after the approval, by the drafts in `answered_by`.",

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Router } from "express";
 import { html } from "#src/html/html.ts";
+import { tokensSheet } from "#src/html/tokens.ts";
 import type { Document } from "../framework/openapi/openapi.ts";
 import { type Reply, reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
@@ -13,8 +14,8 @@ import { allTables, type Declared } from "./tables.ts";
 const file = (path: string): string => fileURLToPath(import.meta.resolve(path));
 
 /** Files of the pages; all are served by this process. */
-const files: Record<string, { path: string; type: string }> = {
-  "docs.css": { path: file("#src/http/docs/docs.css"), type: "text/css; charset=utf-8" },
+const files: Record<string, { path: string; type: string; before?: string }> = {
+  "docs.css": { path: file("#src/http/docs/docs.css"), type: "text/css; charset=utf-8", before: `${tokensSheet}\n` },
   "docs.js": { path: file("#src/http/docs/browser.js"), type: "text/javascript; charset=utf-8" },
   "icon.svg": { path: file("#src/http/web/assets/icon.svg"), type: "image/svg+xml" },
 };
@@ -59,10 +60,10 @@ export function docsPages(
     });
     await send(response, page);
   });
-  for (const [name, { path, type }] of Object.entries(files)) {
+  for (const [name, { path, type, before = "" }] of Object.entries(files)) {
     serve(`/docs/${name}`, async () => {
       const headers = { "Content-Type": type, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache" };
-      return reply({ bytes: await readFile(path), headers });
+      return reply({ bytes: Buffer.concat([Buffer.from(before), await readFile(path)]), headers });
     });
   }
   router.get("/llms.txt", (_, response) => send(response, plain(llmsText(document()))));

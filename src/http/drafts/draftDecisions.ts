@@ -1,9 +1,11 @@
+import { assignDraft } from "#src/commands/drafts/assignDraft.ts";
 import { requestChanges, withdrawChangesRequest } from "#src/commands/drafts/changesRequests.ts";
 import { approveDraft, notifyAgain, rejectDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
 import { approveByPerson } from "#src/commands/drafts/signedInDecisions.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { type Caller, route } from "../framework/route.ts";
+import { AssignDraft } from "../schemas/assignees.ts";
 import { RequestChanges } from "../schemas/changesRequests.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "../schemas/drafts.ts";
 import { draftAfter, etagOfDraft, loadDraftId, shownOnRefusal } from "./draftAnswers.ts";
@@ -66,7 +68,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
       load: loadDraftId(deps),
     },
     async ({ workspaceId, principal, params, ifMatch, body, cause }) => {
-      requireApproversScope(principal);
+      requireApproversScope(principal, "asking for changes is an approver's answer");
       const request = { workspaceId, draftId: params.id, ifVersion: ifMatch ?? null, text: body.text };
       const { position } = await shownOnRefusal(deps, () => requestChanges(deps, request, cause));
       return draftAfter(deps, workspaceId, { draftId: params.id, position });
@@ -86,8 +88,29 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
       load: loadDraftId(deps),
     },
     async ({ workspaceId, principal, params, cause }) => {
-      requireApproversScope(principal);
+      requireApproversScope(principal, "asking for changes is an approver's answer");
       const { position } = await withdrawChangesRequest(deps, { workspaceId, draftId: params.id }, cause);
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
+    },
+  ),
+  route(
+    "POST /v1/drafts/:id/assign",
+    {
+      scope: "write:drafts",
+      limit: "write",
+      summary: "Assign a pending draft to a member, or to nobody",
+      description:
+        "A sign to colleagues who takes care of the decision, shown as `assigned_to`; it restricts nobody's right to decide. It stays through new versions and ends with the decision. The assignee is a member of this workspace who may decide about drafts; any other id answers 404 for `user_id`. An API key also needs the scope write:approvals. A draft that is decided answers 409.",
+      body: AssignDraft,
+      answers: Draft,
+      etag: etagOfDraft,
+      errors: ["insufficient_scope"],
+      conflict: "the draft is decided",
+      load: loadDraftId(deps),
+    },
+    async ({ workspaceId, principal, params, body, cause }) => {
+      requireApproversScope(principal, "assigning a draft is for its approvers");
+      const { position } = await assignDraft(deps, { workspaceId, draftId: params.id, userId: body.user_id }, cause);
       return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },
   ),
@@ -143,10 +166,10 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
 ];
 
 /** Requires of an API key the scope write:approvals, so that an agent does not answer for its approvers. Throws Rejected insufficient_scope. */
-function requireApproversScope({ kind, scopes }: Caller["principal"]): void {
+function requireApproversScope({ kind, scopes }: Caller["principal"], why: string): void {
   if (kind === "session" || scopes.includes("write:approvals")) return;
   throw new Rejected(
     "insufficient_scope",
-    "asking for changes is an approver's answer: by API key it needs the scope write:approvals, which this API key does not have",
+    `${why}: by API key it needs the scope write:approvals, which this API key does not have`,
   );
 }

@@ -4,6 +4,7 @@ import { draftAt, draftAtVersion } from "#src/commands/drafts/draftHistories.ts"
 import { editDraft } from "#src/commands/drafts/drafts.ts";
 import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { JudgedWarning } from "#streams/draft/warnings.ts";
 import { readAttachments } from "../attachments/attachmentUpload.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { invalid } from "../framework/errors.ts";
@@ -88,7 +89,7 @@ export const draftRoutes = (deps: HttpDependencies) => [
       limit: "read",
       summary: "Read a draft, in its current or an earlier state",
       description:
-        "With `at` or `version` the draft is replayed from the event log as it was then. This needs the scope read:audit, and answers 404 if the draft did not exist yet.",
+        "With `at` or `version` the draft is replayed from the event log as it was then; an earlier state has no warning other_draft. This needs the scope read:audit, and answers 404 if the draft did not exist yet.",
       query: DraftStateQuery,
       answers: Draft,
       etag: etagOfDraft,
@@ -185,5 +186,17 @@ async function earlierDraft(
   const by = before === null ? undefined : new Date(before);
   const answered = await answeredMeanwhile(deps.reads, today.workspace_id, { draftId: today.id, by });
   const { approvals_required_now } = today;
-  return { ...row, newer_message_id: newer, answered_meanwhile: answered, approvals_required_now };
+  const assignee = row.status === "pending" ? row.assigned_to : null;
+  const then = { ...row, newer_message_id: newer, answered_meanwhile: answered, approvals_required_now, assignee };
+  return { ...then, judged_warnings: before === null ? today.judged_warnings : judgedThen(then, today) };
+}
+
+/** Returns the judged warnings of an earlier state, except other_draft: which other drafts waited then is not known. */
+function judgedThen(then: Omit<ReadDraft, "judged_warnings">, today: ReadDraft): JudgedWarning[] {
+  const isPending = then.status === "pending";
+  return [
+    ...(isPending && then.answered_meanwhile !== null ? (["answered_meanwhile"] as const) : []),
+    ...(isPending && then.newer_message_id !== null ? (["newer_message"] as const) : []),
+    ...today.judged_warnings.filter((kind) => kind === "unproven_sender"),
+  ];
 }

@@ -1,7 +1,10 @@
 import Type from "typebox";
 import { rejectionReasons } from "#projections/drafts/queries.ts";
+import { decidingMembers } from "#projections/members/queries.ts";
 import { approveByPerson, editAndApprove, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
+import { chooseDraftMail, draftMailOf } from "#src/commands/members/draftMail.ts";
+import { draftMails } from "#streams/member/draftMail.ts";
 import { type HttpDependencies, routesAnsweredFrom } from "../dependencies.ts";
 import { letterOf, refusals } from "../emails.ts";
 import { route } from "../framework/route.ts";
@@ -18,6 +21,11 @@ const RejectionReasons = Strict({
 /** Maximum number of drafts on a sheet: as many as a person reads whole on one page. */
 export const maxOnSheet = 10;
 
+const Assignees = Strict({ data: Type.Array(Strict({ user_id: Uuid, name: Type.String() })) });
+
+/** Settings of a member that concern nobody else. */
+const OwnSettings = Strict({ draft_mail: Type.Enum([...draftMails]) });
+
 const ApproveOnSheet = Strict({
   content_sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
   /** Made by the console for one submitted page; refers to nothing stored. */
@@ -30,7 +38,7 @@ const ApproveOnSheet = Strict({
  * people and keys (approve, reject, edit, notify) are with the drafts' routes.
  */
 export const peoplesRoutes = (deps: HttpDependencies) =>
-  routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], peoplesDraftRoutes);
+  routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities", "members"], peoplesDraftRoutes);
 
 const peoplesDraftRoutes = (deps: HttpDependencies) => [
   route(
@@ -121,6 +129,42 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
       };
       const reply = await shownOnRefusal(deps, () => replyEmail(deps, request, cause));
       return draftAfter(deps, workspaceId, reply);
+    },
+  ),
+  route(
+    "GET /v1/assignees",
+    {
+      scope: "decide:drafts",
+      limit: "read",
+      summary: "List the members to whom a draft can be assigned",
+      answers: Assignees,
+    },
+    async ({ workspaceId }) => ({ data: await decidingMembers(deps.reads, workspaceId) }),
+  ),
+  route(
+    "GET /v1/members/me",
+    {
+      scope: "decide:drafts",
+      limit: "read",
+      summary: "Read your own settings in this workspace",
+      answers: OwnSettings,
+    },
+    async ({ workspaceId, cause }) => ({
+      draft_mail: await draftMailOf(deps, { workspaceId, userId: cause.actor.id }),
+    }),
+  ),
+  route(
+    "PATCH /v1/members/me",
+    {
+      scope: "decide:drafts",
+      limit: "write",
+      summary: "Choose how you are mailed about drafts that wait for a decision",
+      body: OwnSettings,
+      answers: OwnSettings,
+    },
+    async ({ workspaceId, body, cause }) => {
+      await chooseDraftMail(deps, { workspaceId, draftMail: body.draft_mail }, cause);
+      return body;
     },
   ),
   route(

@@ -1,5 +1,6 @@
 import { html, type Markup, trusted } from "#src/html/html.ts";
 import { readableTime } from "#src/html/times.ts";
+import { tokensSheet } from "#src/html/tokens.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
 
@@ -8,7 +9,7 @@ export const listPage = (mails: CaughtMail[]): Markup =>
   layout(
     "Outbox",
     html`<header><h1>Outbox</h1><p>Mail is caught here instead of being delivered. Newest first. Reload to see new mail.</p></header>
-<main>${mails.length === 0 ? html`<p class="empty">Nothing has been sent yet.</p>` : html`<ol class="mails">${mails.map(listed)}</ol>`}</main>`,
+<main>${mails.length === 0 ? html`<p class="empty">Nothing has been sent yet. Mail to approvers and customers appears here, for example when an agent writes a draft: <a href="/docs">how to begin</a>.</p>` : html`<ol class="mails">${mails.map(listed)}</ol>`}</main>`,
   );
 
 const listed = (mail: CaughtMail): Markup => html`<li><a href="/outbox/${mail.id}">
@@ -74,22 +75,20 @@ const layout = (title: string, content: Markup): Markup => html`<!doctype html>
 </html>
 `;
 
-const style = `
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5d6878; --line: #dde2e9; --page: #f5f6f8; --card: #fff; --accent: #1f5fbf; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7eaef; --soft: #9aa5b4; --line: #333c48; --page: #14181d; --card: #1d232b; --accent: #7fb0ff; } }
+const style = `${tokensSheet}
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 46rem; padding: 1.25rem 1rem 3rem; background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { margin: .25rem 0; font-size: 1.5rem; line-height: 1.25; } h2 { margin: 0 0 .5rem; font-size: .95rem; color: var(--soft); }
+body { margin: 0 auto; max-width: 46rem; padding: var(--space-l) var(--space-m) var(--space-3xl); background: var(--page); color: var(--ink); font: var(--text-m)/1.55 var(--font); overflow-wrap: anywhere; }
+h1 { margin: var(--space-2xs) 0; font-size: var(--text-2xl); line-height: 1.25; } h2 { margin: 0 0 var(--space-xs); font-size: var(--text-s); color: var(--soft); }
 header p, .empty, .people, .excerpt, time, dt, .back { color: var(--soft); }
-a { color: var(--accent); } a:focus-visible, summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
-.mails { list-style: none; margin: 1rem 0; padding: 0; } .mails li { margin: 0 0 .6rem; }
-.mails a, section, main > dl, details { display: block; padding: .8rem 1rem; background: var(--card); border: 1px solid var(--line); border-radius: 10px; color: inherit; text-decoration: none; }
-.mails a:hover { border-color: var(--accent); } .mails span, .mails time { display: block; font-size: .9rem; } .mails .subject { font-size: 1.05rem; font-weight: 600; }
-main > * { margin: 0 0 1rem; } dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; } dd { margin: 0; } details dl { margin: .75rem 0 0; }
-@media (max-width: 32rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin: 0 0 .5rem; } }
-pre { margin: 0; white-space: pre-wrap; font: .95rem/1.5 ui-monospace, monospace; } pre a, p a { text-decoration: underline; }
-iframe { width: 100%; height: 60vh; min-height: 20rem; border: 1px solid var(--line); border-radius: 6px; background: #fff; resize: vertical; color-scheme: light; }
+a { color: var(--link); } a:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: var(--radius-s); }
+.mails { list-style: none; margin: var(--space-m) 0; padding: 0; } .mails li { margin: 0 0 var(--space-s); }
+.mails a, section, main > dl, details { display: block; padding: var(--space-s) var(--space-m); background: var(--card); border: 1px solid var(--line); border-radius: var(--radius-m); color: inherit; text-decoration: none; }
+.mails a:hover { border-color: var(--link); } .mails span, .mails time { display: block; font-size: var(--text-xs); } .mails .subject { font-size: var(--text-m); font-weight: 600; }
+main > * { margin: 0 0 var(--space-m); } dl { display: grid; grid-template-columns: max-content 1fr; gap: var(--space-2xs) var(--space-m); } dd { margin: 0; } details dl { margin: var(--space-s) 0 0; }
+@media (max-width: 32rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin: 0 0 var(--space-xs); } }
+pre { margin: 0; white-space: pre-wrap; font: var(--text-s)/1.5 var(--mono); } pre a, p a { text-decoration: underline; }
+iframe { width: 100%; height: 80vh; min-height: 20rem; border: 1px solid var(--line); border-radius: var(--radius-s); background: Canvas; resize: vertical; color-scheme: light; }
 summary { cursor: pointer; min-height: 1.5rem; }
-label { display: block; font-weight: 600; } input, button { font: inherit; min-height: 2.75rem; padding: .4rem .8rem; border: 1px solid var(--soft); border-radius: 8px; background: var(--card); color: inherit; }
-input { display: block; width: 100%; margin: .35rem 0 .8rem; } button { cursor: pointer; font-weight: 600; } [role=alert] { font-weight: 600; }
+label { display: block; font-weight: 600; } input, button { font: inherit; min-height: var(--tap); padding: var(--space-xs) var(--space-s); border: 1px solid var(--soft); border-radius: var(--radius-s); background: var(--card); color: inherit; }
+input { display: block; width: 100%; margin: var(--space-xs) 0 var(--space-s); } button { cursor: pointer; font-weight: 600; } [role=alert] { font-weight: 600; }
 `;

@@ -2,6 +2,7 @@ import type { Static } from "typebox";
 import type { ReadDraft, VersionRow } from "#projections/drafts/queries.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
+import { sortWarnings } from "#streams/draft/warnings.ts";
 import type { Draft } from "../schemas/drafts.ts";
 import type { DraftVersion } from "../schemas/histories.ts";
 import { timestamp, timestampOrNull } from "./times.ts";
@@ -34,6 +35,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
     rationale: row.rationale,
     metadata: row.metadata,
     stale_warning: row.stale_warning,
+    warning_kinds: sortWarnings([...row.version_warnings, ...row.judged_warnings]),
     newer_message_id: row.newer_message_id,
     answered_meanwhile: answeredOf(row),
     auto_approved: row.auto_approved,
@@ -45,6 +47,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
       given: row.approvals_given.map(({ by, at }) => ({ by, at: timestamp(at) })),
     },
     changes_requested: changesOf(row),
+    assigned_to: row.assignee && { user_id: row.assignee.user_id, name: row.assignee.name },
     undo_until: timestampOrNull(row.undo_until),
     sent_at: timestampOrNull(row.sent_at),
     held_code: row.held_code,

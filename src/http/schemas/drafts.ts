@@ -1,5 +1,8 @@
 import Type from "typebox";
 import { maxReasonBytes } from "#src/channels/approvalDecisions.ts";
+import { warningWords } from "#src/channels/warningWords.ts";
+import { judgedWarnings, listedWarnings } from "#streams/draft/warnings.ts";
+import { AssignedTo } from "./assignees.ts";
 import { ChangesRequested } from "./changesRequests.ts";
 import {
   Base64File,
@@ -18,6 +21,7 @@ import {
 } from "./common.ts";
 
 export const DraftStatus = Type.Enum(["pending", "approved", "rejected", "sending", "sent", "stale", "failed"]);
+const WarningKind = Type.Enum([...listedWarnings]);
 const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 
 /** Size limits of drafts. The subject must fit one header line of RFC 5322. */
@@ -134,6 +138,9 @@ export const Draft = Strict(
     rationale: Nullable(Type.String()),
     metadata: Nullable(Type.Unsafe<Record<string, unknown>>({ type: "object" })),
     stale_warning: Type.Boolean(),
+    warning_kinds: Type.Array(WarningKind, {
+      description: `What its approver is warned of, the most important first: ${listedWarnings.map((kind) => `${kind} (${warningWords[kind]})`).join(", ")}. They are found when a version is made and belong to that version; ${judgedWarnings.join(", ")} are judged when the draft is read, and all of these but unproven_sender only while it is pending.`,
+    }),
     newer_message_id: Nullable(
       Type.String({ format: "uuid", description: "While this is set, a send is refused as stale." }),
     ),
@@ -156,11 +163,12 @@ export const Draft = Strict(
     decided_at: Nullable(Timestamp),
     approvals: Approvals,
     changes_requested: Nullable(ChangesRequested),
+    assigned_to: Nullable(AssignedTo),
     undo_until: Nullable(
       Type.String({
         format: "date-time",
         description:
-          "Set for ten seconds after a signed-in person approved: until then they can undo it, and nothing is sent.",
+          "Set for ten seconds after a person approved in the console or on a link's page: until then they can undo it, and nothing is sent.",
       }),
     ),
     sent_at: Nullable(Timestamp),
@@ -198,6 +206,7 @@ export const DraftQuery = ListQuery({
   thread_id: Type.Optional(Uuid),
   identity_id: Type.Optional(Uuid),
   status: Type.Optional(DraftStatus),
+  warning_kind: Type.Optional(Type.Enum([...listedWarnings], { description: "Only drafts with this warning." })),
 });
 
 export const copies = Type.Array(EmailAddress, { maxItems: 50 });

@@ -22,7 +22,12 @@ const masked = "Shown as **** and its last 4 characters; sending that back keeps
 
 const confirmCode = {
   description:
-    "The approval page asks for the four digits from the approval mail before either decision. While human approval is required, turning it off needs the scope write:approvals.",
+    "The approval page asks for the four digits from the approval mail before any decision. While human approval is required, turning it off needs the scope write:approvals.",
+};
+
+const editByChannel = {
+  description:
+    "Approvers may correct the subject and text of a draft where its card is: on the page of the approval mail's link (needs confirm_code too), in Slack (needs a bot_token) and in Telegram. Protected like the approval channel.",
 };
 
 const approvalsRequired = {
@@ -120,6 +125,7 @@ export const Identity = Strict(
     send_on_channel_approval: Type.Boolean(),
     covered_recipients: Type.Array(Type.String()),
     confirm_code: Type.Boolean(confirmCode),
+    edit_by_channel: Type.Boolean(editByChannel),
     approvals_required: Type.Integer(approvalsRequired),
     warnings: Type.Array(Type.String(), {
       description: "Problems of the settings, for example too few approvers for approvals_required.",
@@ -174,6 +180,7 @@ export const CreateIdentity = Strict(
     send_on_channel_approval: Type.Boolean({ default: true }),
     covered_recipients: Type.Array(EmailAddress, { ...coveredRecipients, default: [] }),
     confirm_code: Type.Boolean({ ...confirmCode, default: false }),
+    edit_by_channel: Type.Boolean({ ...editByChannel, default: false }),
     approvals_required: Type.Integer({ ...approvalsRequired, default: 1 }),
   },
   { title: "CreateIdentity" },
@@ -191,6 +198,7 @@ export const UpdateIdentity = Strict(
     send_on_channel_approval: Type.Optional(Type.Boolean()),
     covered_recipients: Type.Optional(Type.Array(EmailAddress, coveredRecipients)),
     confirm_code: Type.Optional(Type.Boolean(confirmCode)),
+    edit_by_channel: Type.Optional(Type.Boolean(editByChannel)),
     approvals_required: Type.Optional(Type.Integer(approvalsRequired)),
   },
   { title: "UpdateIdentity" },

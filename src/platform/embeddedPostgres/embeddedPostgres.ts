@@ -53,6 +53,8 @@ export async function startEmbeddedPostgres({
   const shared = beside ? await untilReady(place) : undefined;
   if (shared) return describe(place, shared, async () => {});
 
+  if (beside && !(await hasData(place)))
+    logger.warn({ directory: place.directory }, "DATA_DIR has no database: a new, empty one is made");
   const own = { place, dataDir, logger };
   const server = await inWords(dataDir, () => launchAlone(own, { ending }));
   logger.info(
@@ -151,11 +153,17 @@ async function untilReady(place: ServerDirectories): Promise<Postmaster | undefi
   }
 }
 
-async function requireSameMajor(place: ServerDirectories, ending: AbortSignal): Promise<void> {
-  const versionFile = join(place.pgdata, "PG_VERSION");
-  const found = await readFile(versionFile, "utf8").catch((error: NodeJS.ErrnoException) => {
+/** Returns the major version that made the data; undefined if there are none. */
+const dataVersion = ({ pgdata }: ServerDirectories): Promise<string | undefined> =>
+  readFile(join(pgdata, "PG_VERSION"), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
+    return undefined;
   });
+
+const hasData = async (place: ServerDirectories): Promise<boolean> => (await dataVersion(place)) !== undefined;
+
+async function requireSameMajor(place: ServerDirectories, ending: AbortSignal): Promise<void> {
+  const found = await dataVersion(place);
   if (found === undefined) return initialise(place, ending);
   if (found.trim() !== place.major)
     throw new StartError(

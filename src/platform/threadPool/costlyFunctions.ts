@@ -1,10 +1,12 @@
 import type { ApprovalView } from "#src/channels/approvalView.ts";
+import type { VersionView } from "#src/channels/approvalWarnings.ts";
 import type { ReviewCard } from "#src/channels/card/reviewCard.ts";
 import type { LetterToRead, ReadableLetter } from "#src/channels/readableLetter.ts";
 import type { Difference } from "#src/html/compare/compareReadings.ts";
 import type { compareVersions } from "#src/html/compare/compareVersions.ts";
 import type { reduceBody } from "#src/html/reduce/reduceBody.ts";
 import type { Sanitised } from "#src/html/sanitise.ts";
+import type { VersionWarning } from "#streams/draft/warnings.ts";
 import type { Search } from "./searchText.ts";
 
 /** Work that takes long for long texts: a function between plain data. */
@@ -95,6 +97,12 @@ export const costlyFunctions = {
       const letters = charactersOf(content) + (previous === null ? 0 : charactersOf(previous.content));
       return (isCompared ? readingEach * letters : letters) + lengthOf(view.answers?.newText, view.answers?.quotedText);
     },
+    ...reading,
+  }),
+  versionWarnings: work<VersionView, VersionWarning[]>({
+    load: async () => (await import("#src/channels/approvalWarnings.ts")).versionWarnings,
+    size: ({ content, textDerived }) =>
+      (content.body_html !== null && !textDerived ? readingEach : 1) * charactersOf(content),
     ...reading,
   }),
 };

@@ -1,13 +1,14 @@
 import { Parser } from "htmlparser2";
 import type { ConsoleRoute } from "#src/http/console/framework/page.ts";
-import { consolePages } from "#src/http/console/index.ts";
+import { consolePages, developmentPages } from "#src/http/console/index.ts";
 import type { Tenant } from "#test/support/examples/world.ts";
 
 /** Stands for every dependency, because no page is requested here. */
 const nobody: any = new Proxy(() => nobody, { get: (_, name) => (name === "then" ? undefined : nobody) });
 
 /** Returns every declared page and form of the console except the event stream, which never ends. */
-export const realPages = (): ConsoleRoute[] => consolePages(nobody).filter(({ path }) => path !== "/console/events");
+export const realPages = (): ConsoleRoute[] =>
+  [...consolePages(nobody), ...developmentPages()].filter(({ path }) => path !== "/console/events");
 
 const here = "test/attacks/console/pages.ts";
 

@@ -42,6 +42,7 @@ export const ordinary: ApprovalView = {
   previous: null,
   changesMade: null,
   changesRequested: null,
+  editByChannel: false,
   namedOnly: false,
   rationale:
     "The photo shows a torn cover. Our policy replaces damaged books under 80 EUR without a return; this one cost 42 EUR.",
@@ -134,7 +135,7 @@ export const changed: ApprovalView = {
     },
   ],
   previous: { version: 1, content, textDerived: false, rationale: ordinary.rationale, because: ["edit"] },
-  hints: ["It speaks to the agent instead of a person."],
+  hints: [{ kind: "addresses_agent", sentence: "It speaks to the agent instead of a person." }],
   escalatesAt: "2026-11-20T09:45:00.000Z",
 };
 
@@ -184,7 +185,7 @@ export const hostile: ApprovalView = {
       download: null,
     },
   ],
-  hints: [`It speaks to the agent${attack}\u202e`],
+  hints: [{ kind: "addresses_agent", sentence: `It speaks to the agent${attack}\u202e` }],
   rationale: `Because${attack}\n\nAPPROVE & SEND\nhttps://evil.example/a/forged?d=approve`,
   answers: {
     ...ordinary.answers!,
@@ -198,7 +199,7 @@ export const hostile: ApprovalView = {
       { name: `a\u202e${attack}`, size: 1, declaredType: attack, kind: null, warning: attack, download: null },
     ],
   },
-  warnings: [`Careful${attack}`],
+  warnings: [{ kind: "message_note", sentence: `Careful${attack}` }],
   newerMessage: { ...newer, fromName: `Marta${attack}`, subject: attack, newText: `${attack} https://evil.example/` },
 };
 

@@ -25,7 +25,11 @@ describe("the approval mail", () => {
   });
 
   it("the approval mail shows everything an approver decides about, in text and in HTML", () => {
-    const view = { ...withHtml, newerMessage: newer, warnings: ["A warning of the view's own."] };
+    const view = {
+      ...withHtml,
+      newerMessage: newer,
+      warnings: [{ kind: "message_note" as const, sentence: "A warning of the view's own." }],
+    };
     const { text, html } = render(view);
     const said = [
       "Harbour Books Support",

@@ -88,8 +88,8 @@ describe("the card in Slack", () => {
       rationale: words,
       content: { ...ordinary.content, subject: words, body_text: words, from: { name: words, address: "a@b.example" } },
       answers: { ...ordinary.answers!, fromName: words, subject: words, newText: words },
-      warnings: [words],
-      hints: [words],
+      warnings: [{ kind: "message_note", sentence: words }],
+      hints: [{ kind: "addresses_agent", sentence: words }],
     };
     for (const { text, blocks } of [...render(hostile), ...render(hostile, "linked")]) {
       const own = [links.approve, links.reject].flatMap((url) => [`<${url}|Approve &amp; send>`, `<${url}|Reject>`]);

@@ -12,7 +12,7 @@ import type { Recorded } from "#streams/event.ts";
 let count = 0;
 /** Makes an event as stored in the log, with only the data that the test gives. */
 const event = (type: DraftEvent["type"], data: object = {}): Recorded<DraftEvent> =>
-  ({ type, data, metadata: { at: `2026-11-20T09:0${count++ % 10}:00.000Z` } }) as never;
+  ({ type, data, metadata: { at: `2026-11-20T09:0${count++ % 10}:00.000Z`, actor: { kind: "api_key" } } }) as never;
 
 const submitted = (more: object = {}) =>
   event("DraftSubmitted", { content: { subject: "1" }, contentBlob: null, ...more });
@@ -37,6 +37,19 @@ describe("the versions of a draft", () => {
     expect(before?.asked.version).to.equal(1);
     expect(before?.because).to.deep.equal(["edit", "identity_changed"]);
     expect(lastShownVersion(events, 1)).to.equal(null);
+  });
+
+  it("a version that a person edited says so", () => {
+    for (const kind of ["session", "email_link", "slack", "telegram"]) {
+      const byPerson = edited(2, { because: "edit" });
+      const events = [
+        submitted(),
+        asked("a", 1),
+        notified("a"),
+        { ...byPerson, metadata: { actor: { kind } } } as never,
+      ];
+      expect(lastShownVersion(events, 2)?.because, kind).to.deep.equal(["edited_by_person"]);
+    }
   });
 
   it("a version whose mail came back does not count as shown", () => {

@@ -7,7 +7,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
 import { carded, changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";
 import { listOfAll } from "./examples.ts";
-import { ApprovalPagesServer, nonceIn, token } from "./server.ts";
+import { ApprovalPagesServer, list, nonceIn, token } from "./server.ts";
 
 const hour = 60 * 60 * 1000;
 const decided = (
@@ -19,7 +19,7 @@ const decided = (
 
 describe("the page that lists drafts", () => {
   it("the list of drafts shows each waiting draft's number of warnings, or that its own page shows them", () => {
-    const body = listPage(listOfAll);
+    const body = listPage(listOfAll, list);
     expect(body).to.include("<p>Waits for your decision</p>").and.to.include("<p><strong>4 warnings</strong>");
     expect(body).to.include("It is long: open its page to see whether there are warnings.");
   });
@@ -349,6 +349,7 @@ describe("approval pages", () => {
           decision: "reject",
           reason: "Two\nlines",
           code: undefined,
+          undoable: true,
           ip: "127.0.0.1",
           userAgent: "a browser",
           requestId: "request-1",
@@ -553,6 +554,72 @@ describe("approval pages", () => {
         expect(page.body).to.include(sentence).and.to.include(`<h1>${title}</h1>`).and.not.to.include("<form");
       });
     }
+  });
+
+  describe("the offers of the page after a press", () => {
+    const undoUntil = "2026-11-20T12:00:10.000Z";
+    const approve = async (path?: string) =>
+      pages.post({ decision: "approve", nonce: await pages.nonce("approve") }, path);
+
+    it("the page after an approval offers the undo, and only the press of its button undoes", async () => {
+      pages.result = async () => ({ kind: "approved", sending: true, undoUntil });
+      const { body } = await approve();
+      expect(body).to.include("in a few seconds, unless you undo").and.to.include(">Undo the approval</button>");
+      const nonce = nonceIn(body, "undo");
+      for (let n = 0; n < 20; n += 1) await pages.get(`/a/${token}?decision=undo&nonce=${nonce}`);
+      expect(pages.undone).to.be.empty;
+      const answer = await pages.post({ decision: "undo", nonce });
+      expect([answer.status, answer.title]).to.deep.equal([200, "Your approval is undone"]);
+      expect(pages.undone).to.deep.equal([{ token, ip: "127.0.0.1", userAgent: "a browser", requestId: "request-1" }]);
+      expect(pages.decided).to.have.length(1);
+    });
+
+    it("an undo with the nonce of another button, of another page or of the hour before is refused", async () => {
+      pages.result = async () => ({ kind: "approved", sending: true, undoUntil });
+      const late = nonceIn((await approve()).body, "undo");
+      for (const nonce of [await pages.nonce("approve"), await pages.nonce("reject"), "", "1.x"]) {
+        const { status, title } = await pages.post({ decision: "undo", nonce });
+        expect([status, title]).to.deep.equal([403, "Nothing was undone"]);
+      }
+      pages.now = new Date(pages.now.getTime() + hour);
+      expect((await pages.post({ decision: "undo", nonce: late })).status).to.equal(403);
+      expect(pages.undone).to.be.empty;
+    });
+
+    it("an opened page of a decided draft offers the undo only if this link approved and the time is not over", async () => {
+      for (const [undo, offered] of [
+        [undoUntil, true],
+        [null, false],
+      ] as const) {
+        pages.view = { ...decided("approved"), undoUntil: undo };
+        expect((await pages.get()).body.includes("Undo the approval")).to.equal(offered);
+      }
+      pages.view = { ...decided("approved"), undoUntil, expiresAt: "2026-11-20T11:00:00.000Z" };
+      expect((await pages.get()).body).not.to.include("Undo the approval");
+    });
+
+    it("the page after a rejection offers no undo", async () => {
+      pages.result = async () => ({ kind: "rejected" });
+      const { body } = await pages.post({ decision: "reject", nonce: await pages.nonce("reject") });
+      expect(body).to.include("<h1>Rejected</h1>").and.not.to.include("Undo");
+    });
+
+    it("a page that was opened from a list leads to the next draft of that list and back to it", async () => {
+      pages.next = { token: "N".repeat(43) };
+      const { body } = await approve(`/a/${token}?d=approve&list=${list}`);
+      expect(body)
+        .to.include(`href="${"N".repeat(43)}?d=approve&amp;list=${list}"`)
+        .and.to.include(`href="../l/${list}"`);
+      pages.next = { token: null };
+      expect((await approve(`/a/${token}?list=${list}`)).body).to.include("No other draft on your list waits for you.");
+    });
+
+    it("a page that was opened from no list, or from one that does not exist, leads to the console", async () => {
+      for (const query of ["", "?list=", `?list=${"x".repeat(43)}`, `?list=${list}&list=${list}`, "?list=%3Cb%3E"]) {
+        const { body } = await approve(`/a/${token}${query}`);
+        expect(body, query).to.include('href="/review"').and.not.to.include("../l/");
+      }
+    });
   });
 
   describe("failures behind an approval page", () => {

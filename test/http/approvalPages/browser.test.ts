@@ -12,7 +12,7 @@ import { changed, hostile, longWords, newer, ordinary, rightToLeft, withHtml } f
 import { inFull } from "#test/support/full.ts";
 import { audit } from "./audit.ts";
 import { listOfAll, stopLink } from "./examples.ts";
-import { ApprovalPagesServer, token } from "./server.ts";
+import { ApprovalPagesServer, list, token } from "./server.ts";
 
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 const blank = "about:blank";
@@ -202,12 +202,12 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     const nonce = "a nonce";
     const { page } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
     const usual = [
-      listPage(listOfAll),
+      listPage(listOfAll, list),
       stop.unsubscribePage({ ...stopLink, stopped: true }, { nonce, notice: "Nothing was changed." }),
       billing.plansPage(plans),
     ];
     const others = [
-      listPage({ ...listOfAll, waiting: 0, pages: 1 }),
+      listPage({ ...listOfAll, waiting: 0, pages: 1 }, list),
       stop.unsubscribePage(stopLink, { nonce }),
       stop.changedPage(stopLink, nonce),
       stop.unsubscribePage({ ...stopLink, standing: "expired" }, { nonce }),

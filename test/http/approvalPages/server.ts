@@ -1,11 +1,19 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import type { DecideRequest, DecisionResult, FetchedFile, LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import type {
+  DecideRequest,
+  DecisionResult,
+  FetchedFile,
+  LinkedApproval,
+  UndoRequest,
+} from "#src/channels/approvalDecisions.ts";
+import type { NextOnList } from "#src/channels/approvalList.ts";
 import { approvalPages } from "#src/http/approvalPages/router.ts";
 import { carded, ordinary } from "#test/channels/email/examples.ts";
 
 export const token = "T0ken_of-256-bits-as-base64url-43-letters-x";
+export const list = "L1st_of-256-bits-as-base64url-43-letters-xyz".slice(0, 43);
 
 /** The pages on a real socket, with a look-up and a decision that record how they were asked. Times begin on 20 Nov 2026, 12:00 UTC. */
 export class ApprovalPagesServer {
@@ -20,6 +28,9 @@ export class ApprovalPagesServer {
   /** Number of unknown links that were counted. */
   unknown = 0;
   readonly decided: DecideRequest[] = [];
+  readonly undone: UndoRequest[] = [];
+  /** The answer about the next draft on `list`. */
+  next: NextOnList = { token: null };
   readonly errors: unknown[] = [];
   readonly server: Server;
 
@@ -41,6 +52,12 @@ export class ApprovalPagesServer {
           this.decided.push(request);
           return this.result();
         },
+        undo: async (request) => {
+          this.undone.push(request);
+          return { kind: "undone" };
+        },
+        next: async (listToken) => (listToken === list ? this.next : undefined),
+        previewEdit: async () => ({ kind: "unknown" }),
         attachment: async (asked, n) => {
           this.fetched.push([asked, n]);
           if (this.findFails) throw this.findFails;
@@ -76,7 +93,7 @@ export class ApprovalPagesServer {
   }
 
   /** The nonce that the page carries for a choice. */
-  async nonce(decision: "approve" | "reject"): Promise<string> {
+  async nonce(decision: "approve" | "reject" | "undo"): Promise<string> {
     return nonceIn((await this.get()).body, decision);
   }
 
@@ -98,7 +115,7 @@ async function answer(response: Response): Promise<Answer> {
   };
 }
 
-export function nonceIn(body: string, decision: "approve" | "reject"): string {
+export function nonceIn(body: string, decision: "approve" | "reject" | "undo"): string {
   const form = body.split("<form").find((part) => part.includes(`value="${decision}"`)) ?? "";
   return /name="nonce" value="([^"]+)"/.exec(form)?.[1] ?? "";
 }

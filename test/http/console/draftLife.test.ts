@@ -331,6 +331,7 @@ describe("the console's history of a draft", () => {
     expect((await auditor.get(`/drafts?thread_id=${draft.thread_id}`)).page).to.include("1 draft of one conversation");
     const wrong = await auditor.get("/drafts?status=gone");
     expect(wrong.status).to.equal(422);
-    expect(wrong.page).to.include("That did not work. status");
+    expect(wrong.page).to.include("That did not work. Show me where");
+    expect(wrong.text).to.match(/id="status-error">Expected [^<]*\.</);
   });
 });

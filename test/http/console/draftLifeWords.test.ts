@@ -55,7 +55,9 @@ async function wireDraft(events: readonly LifeEvent[]) {
     ...(row as DraftRow),
     newer_message_id: newer,
     answered_meanwhile: null,
+    judged_warnings: [],
     approvals_required_now: 1,
+    assignee: null,
   });
   return JSON.parse(JSON.stringify(draft)) as Awaited<ReturnType<typeof presentDraft>>;
 }
@@ -215,7 +217,8 @@ describe("the words of a draft's history", () => {
       const printed = { workspace, at: "2026-11-21T10:00:00.000Z", by: content.subject, url: "http://x", zone: "UTC" };
       const identities = [{ id: draftId, email_address: content.from.address }];
       const drafts = { data: [draft], total: 1, next_cursor: content.subject, identities };
-      const filter = { status: content.subject, identity_id: content.subject, thread_id: content.subject };
+      const said = content.subject;
+      const filter = { status: said, identity_id: said, thread_id: said, warning_kind: said };
       const refused = {
         status: 422,
         code: "invalid_request",
@@ -249,6 +252,7 @@ const ours = [
   "voter",
   "voters",
   "withdrawn",
+  "warnings",
 ];
 
 /** The events with every text that others may have written replaced; each place gets its own. */

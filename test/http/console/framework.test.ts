@@ -75,6 +75,7 @@ describe("the console's framework", () => {
           deps: { ...http, limits: { guarding: (_account, _request, { work }) => work() } },
           ...{ inFlight, clock, logger, rate: 300 },
           publicUrl: "http://desk.example",
+          production: true,
           upToDate: () => {},
           counter: {
             hit: async () => {
@@ -102,6 +103,27 @@ describe("the console's framework", () => {
 
   const desk = (options: Parameters<typeof deskOf>[2] = {}) => deskOf({ ...service, url }, workspace.id, options);
   const nameNow = async () => (await workspace.ask("GET /v1/workspaces/me")).json.name;
+
+  it("a page's links are in its header and in the menu for phones, which opens without script, and sign out by one form", async () => {
+    const { text } = await (await desk()).get("/review");
+    const header = text.slice(text.indexOf("<header"), text.indexOf("</header>"));
+    const [wide = "", menu = ""] = header.split('<details class="menu">');
+    const linksIn = (part: string) => [...part.matchAll(/<li><a href="([^"]+)"/g)].map(([, path]) => path);
+    expect(linksIn(wide)).to.include.members(["/review", "/settings"]);
+    expect(linksIn(menu)).to.deep.equal(linksIn(wide));
+    expect(header.match(/<form /g)).to.have.length(1);
+    expect(wide).to.contain('id="sign-out"');
+    expect(menu)
+      .to.match(/^<summary>Menu<\/summary>/)
+      .and.to.contain('form="sign-out"');
+  });
+
+  it("the page of all components is served in development, and not in production", async () => {
+    const developed = await (await deskOf(service, workspace.id)).get("/console/components");
+    expect(developed.status).to.equal(200);
+    expect(developed.text).to.contain("--space-xl").and.to.contain("&lt;div class=&quot;field switch&quot;&gt;");
+    expect((await (await desk()).get("/console/components")).status).to.equal(404);
+  });
 
   it("a signed-in member gets a page, others are sent to sign in, and requests for JSON are left to the API", async () => {
     const ann = await desk({ name: "Ann <b>" });

@@ -64,7 +64,7 @@ describe("the console's identity pages", () => {
     const empty = await service.workspace();
     const desk = await deskOf(service, empty.id);
     const { page, text } = await desk.get("/identities");
-    expect(page).to.include("There are no identities yet.").and.to.include("Set-up");
+    expect(page).to.include("No identities yet").and.to.include("Set-up");
     expect(text).to.include('href="/identities/new"').and.to.include('href="/domains"');
     await service.identity(empty.id, { approvalChannel: email("ann@office.example") });
     const after = await desk.get("/identities");
@@ -90,6 +90,7 @@ describe("the console's identity pages", () => {
       send_on_channel_approval: ["false"],
       approvals_required: "2",
       confirm_code: ["false", "true"],
+      edit_by_channel: ["false", "true"],
       "approval_channel.type": "email",
       "approval_channel.email.to": "ann@office.example",
       "secondary_approval_channel.type": "telegram",
@@ -108,6 +109,7 @@ describe("the console's identity pages", () => {
       ...{ local_part: "whole", display_name: "Whole & co", reply_to_email: "answers@customer.example" },
       ...{ signature_text: "Kind regards", signature_html: "<p>Kind regards</p>", thread_history_depth: 7 },
       ...{ can_send_cold: true, require_human_approval: true, auto_approve_replies: true, confirm_code: true },
+      edit_by_channel: true,
       ...{ send_on_channel_approval: false, approvals_required: 2, escalation_delay_minutes: 90 },
       approval_channel: email("ann@office.example"),
       secondary_approval_channel: {
@@ -122,6 +124,35 @@ describe("the console's identity pages", () => {
     expect(shown).not.to.include(botToken);
   });
 
+  it("the form for a new identity asks for the address and the approver, and folds what has a default until it is wrong", async () => {
+    const { text } = await owner.get("/identities/new");
+    const folds = (page: string) =>
+      [...page.matchAll(/<details class="fold"( open)?><summary>([^<]*)<span class="set">([^<]*)/g)].map(
+        ([, open, title, set]) => `${title}: ${set}${open ? " (open)" : ""}`,
+      );
+    expect(folds(text)).to.deep.equal([
+      "Signature and Reply-To: no signature, and answers arrive here",
+      "The agent: gets 10 messages of history, and answers only people who wrote first",
+      "How a draft is approved: one approval, which sends the reply",
+      "If the approver does not answer: nobody else is asked",
+    ]);
+    const form = formIn(text, "/identities/new");
+    expect(form["approval_channel.type"]).to.deep.equal(["email"]);
+    expect(form["approval_channel.email.to"]![0]).to.match(/@/);
+    const refused = await create({
+      local_part: "folded",
+      display_name: "F",
+      approvals_required: "9",
+      confirm_code: "true",
+    });
+    expect(refused.status).to.equal(422);
+    expect(folds(refused.text)[2]).to.equal(
+      "How a draft is approved: Approvals required: 9, Ask for a code: on (open)",
+    );
+    expect(folds(refused.text)[3]).to.equal("If the approver does not answer: nobody else is asked");
+    expect(refused.text).to.include('id="approvals_required-error"');
+  });
+
   it("a refused form for a new identity keeps what was typed and shows the error at its field", async () => {
     const refused = await create({
       local_part: "Not Possible",
@@ -131,7 +162,8 @@ describe("the console's identity pages", () => {
       "approval_channel.telegram.chat_id": "5",
     });
     expect(refused.status).to.equal(422);
-    expect(refused.page).to.match(/Name before the @: Expected lowercase letters/);
+    expect(refused.text).to.include('<a href="#local_part">Name before the @</a> has to be corrected');
+    expect(refused.text).to.match(/id="local_part-error">Expected lowercase letters/);
     const form = formIn(refused.text, "/identities/new");
     expect(form.local_part).to.deep.equal(["Not Possible"]);
     expect(form.display_name).to.deep.equal(["Typed <b>name</b>"]);

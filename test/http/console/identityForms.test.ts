@@ -42,6 +42,7 @@ const identity = {
   send_on_channel_approval: true,
   approvals_required: 1,
   confirm_code: false,
+  edit_by_channel: false,
   approval_channel: ann as ShownChannel | null,
   secondary_approval_channel: null as ShownChannel | null,
   escalation_delay_minutes: null as number | null,
@@ -144,6 +145,7 @@ describe("the forms of an identity", () => {
     ["send_on_channel_approval", { send_on_channel_approval: "false" }, { send_on_channel_approval: false }],
     ["approvals_required", { approvals_required: "2" }, { approvals_required: 2 }],
     ["confirm_code", { confirm_code: "true" }, { confirm_code: true }],
+    ["edit_by_channel", { edit_by_channel: "true" }, { edit_by_channel: true }],
     ["escalation_delay_minutes", { escalation_delay_minutes: "90" }, { escalation_delay_minutes: 90 }],
     [
       "covered_recipients",

@@ -74,7 +74,7 @@ describe("the console's settings", () => {
       const owner = await desk();
       await owner.get("/settings/keys/new");
       const none = await owner.post("/settings/keys/new", { name: "Empty", access: "chosen" });
-      expect([none.status, none.page.includes("choose at least one")]).to.deep.equal([422, true]);
+      expect([none.status, none.page.includes("Choose at least one")]).to.deep.equal([422, true]);
       expect(none.text).to.contain('value="Empty"');
       const fields = { name: "Reader", access: "chosen", scope: ["read:threads", "read:identities", "made:up"] };
       const made = await owner.post("/settings/keys/new", fields);

@@ -65,6 +65,15 @@ const mostStops = 200;
     await enter(page);
   }
 
+  /** Presses what stands in the header, or on a phone in its menu. */
+  async function pressInHeader(page: Page, name: RegExp, { size }: WindowOptions): Promise<void> {
+    if (size === "phone") {
+      await tabTo(page, /^Menu$/);
+      await page.keyboard.press("Enter");
+    }
+    await press(page, name);
+  }
+
   for (const look of looks) {
     const name = `${look.size}, ${look.colours}, ${look.script === false ? "without" : "with"} script`;
     it(`an owner signs in, creates an identity, edits and approves a draft by keyboard: ${name}`, async () => {
@@ -83,7 +92,7 @@ const mostStops = 200;
       ]);
       await enter(page);
       expect(await page.textContent("body")).to.contain("Ada Owner");
-      await press(page, /^Sign out$/);
+      await pressInHeader(page, /^Sign out$/, look);
       await type(page, [
         [/^Email address/, email],
         [/^Password/, password],
@@ -91,7 +100,7 @@ const mostStops = 200;
       await enter(page);
       expect(new URL(page.url()).pathname).to.equal("/review");
 
-      await press(page, /^Identities$/);
+      await pressInHeader(page, /^Identities$/, look);
       await press(page, /identity$/i);
       await type(page, [
         [/^Name before the @/, `support-${look.size}`],
@@ -110,7 +119,7 @@ const mostStops = 200;
       const draft = (await workspace.ask("POST /v1/drafts", { json: { ...about, body_text: "It comes today." } })).json;
       await service.caughtUp();
 
-      await press(page, /^Review$/);
+      await pressInHeader(page, /^Review$/, look);
       await press(page, /^Edit$/);
       await type(page, [[/^Text/, "It comes tomorrow."]]);
       await press(page, /^Save, approve/);
@@ -120,7 +129,7 @@ const mostStops = 200;
       });
       await service.caughtUp();
 
-      await press(page, /^Conversations$/);
+      await pressInHeader(page, /^Conversations$/, look);
       await press(page, /My parcel/);
       expect(await page.textContent("main")).to.contain("It comes tomorrow.");
       await page.goto(`${service.url}/drafts/${draft.id}`);

@@ -141,7 +141,7 @@ describe("http: what is shown is what is sent", () => {
     const approver = await askedByMail("boss@approvers.example");
     const worksOf = (content: StoryContent) => worksInThreads(async () => (await submitted(content, approver)).asked());
     const long = { body_html: `<p>${"b ".repeat(600)}</p>`, body_text: "a ".repeat(600) };
-    expect(await worksOf(long)).to.deep.equal(["reviewCard"]);
+    expect(await worksOf(long)).to.deep.equal(["versionWarnings", "reviewCard"]);
     expect(await worksOf({ body_html: "<p>Short</p>", body_text: "Short, too" })).to.deep.equal([]);
   });
 

@@ -56,6 +56,8 @@ describe("a workspace that requires human approval", () => {
     const channel = { approval_channel: approver("agent@own.example") };
     const refused = await agent.ask("POST /v1/identities", { json: { ...create, ...channel } });
     expect(refused.outcome).to.equal("401 insufficient_scope");
+    const editing = await agent.ask("POST /v1/identities", { json: { ...create, edit_by_channel: true } });
+    expect(editing.outcome).to.equal("401 insufficient_scope");
     const plain = await agent.ask("POST /v1/identities", { json: create });
     expect(plain.status).to.equal(201);
     for (const [line, json] of [
@@ -64,6 +66,7 @@ describe("a workspace that requires human approval", () => {
       [`PATCH /v1/identities/${plain.json.id}`, { reply_to_email: "eve@x.example" }],
       [`PATCH /v1/identities/${plain.json.id}`, { display_name: "Your bank" }],
       [`PATCH /v1/identities/${plain.json.id}`, { send_on_channel_approval: false }],
+      [`PATCH /v1/identities/${plain.json.id}`, { edit_by_channel: true }],
       [`DELETE /v1/identities/${plain.json.id}`, undefined],
       ["PATCH /v1/workspaces/me", { require_human_approval: false }],
     ] as const) {

@@ -7,6 +7,7 @@ import { createUnauthenticatedLimits } from "#src/http/framework/rateLimits/unau
 import type { Route } from "#src/http/framework/route.ts";
 import { systemClock } from "#src/platform/clock.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
+import { newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { loadConfig } from "#src/settings/config.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
@@ -37,7 +38,8 @@ describe("rate limits", () => {
   const limited = (all: number[]): number => all.filter((status) => status === 429).length;
 
   it("rate limits are those of the contract unless the operator sets others [d12 60/min]", () => {
-    const { rateLimits } = loadConfig({ NODE_ENV: "test" });
+    const env = { NODE_ENV: "test", SECRETS_KEYS: newRingKey("test") };
+    const { rateLimits } = loadConfig(env);
     expect(rateLimits).to.deep.equal({
       read: 60,
       write: 20,
@@ -50,7 +52,7 @@ describe("rate limits", () => {
       console: 300,
       document: 120,
     });
-    expect(loadConfig({ NODE_ENV: "test", RATE_LIMIT_READ: "off" }).rateLimits.read).to.equal("off");
+    expect(loadConfig({ ...env, RATE_LIMIT_READ: "off" }).rateLimits.read).to.equal("off");
   });
 
   it("every route is counted in its rate limit class [d12 classes]", () => {

@@ -22,12 +22,14 @@ describe("acknowledgement of a press in Slack", () => {
       slackInteractions({
         find: async () => carded({ ...ordinary, superseded: false, action: "approve" as const, closed: null }),
         decide: (request) => decide(request),
+        previewEdit: async () => ({ kind: "unknown" }),
         question: async () =>
           ({ asked: { decision: "approve", channel: { type: "slack" } }, channel: null, message: null }) as any,
         replies: {
           conclude: async (_, { sentence }) => void happened.push(`concluded: ${sentence}`),
           tell: async (_, { sentence }) => void happened.push(`told: ${sentence}`),
           openReasonForm: async () => true,
+          openEditForm: async () => true,
         },
         signingSecret: secret,
         publicUrl: "https://c.example",

@@ -125,6 +125,8 @@ const withFirstTile = (path: string): string =>
 
 /** Returns the noun of an id field or query parameter, for example messages for `based_on_message_id`. */
 export function nounOfField(field: string): string {
+  // No route has a user in its path; the id of a member is no user id, and refused alike.
+  if (field === "user_id") return "members";
   const word = /([a-z]+)_ids?$/.exec(field)?.[1] ?? field;
   const noun = word.endsWith("y") ? `${word.slice(0, -1)}ies` : `${word}s`;
   if (!makers[noun]) throw new Error(`${field}: say in ${here} (nounOfField) whose id it is`);

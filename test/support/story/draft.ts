@@ -89,11 +89,14 @@ async function approvalMail(service: InProcess, draftId: string, to?: string) {
     link,
     /** The token in the link. */
     token: (decision: "approve" | "reject" = "approve") => new URL(link(decision)).pathname.slice("/a/".length),
-    /** Opens the link and presses its button, as a person does in a browser without script. */
+    /** Opens the link and presses its button, as a person does in a browser without script; the time to undo passes. */
     async press(decision: "approve" | "reject" = "approve", reason?: string) {
       const { pathname, search } = new URL(link(decision));
       const browser = createClient({ url: service.url, smtpPort: 0, apiKey: "" });
-      return browser.press(service.url + pathname + search, decision, reason);
+      const pressed = await browser.press(service.url + pathname + search, decision, reason);
+      // The time in which an approval can be undone passes at once.
+      service.clock.advance(10_000);
+      return pressed;
     },
   };
 }

@@ -59,13 +59,22 @@ export async function startTelegram() {
         message,
         data,
         by = {},
-      }: { chat: string; message: EmulatedMessage | number; data: string; by?: TelegramPerson },
+        answered,
+      }: {
+        chat: string;
+        message: EmulatedMessage | number;
+        data: string;
+        by?: TelegramPerson;
+        /** Text of the message that the message with the button replies to. */
+        answered?: string;
+      },
     ) {
       const client = server.getClient(token, { chatId: Number(chat), ...by });
       const query = client.makeCallbackQuery(data);
       const message_id = typeof message === "number" ? message : message.id;
       const reply_markup = typeof message === "number" ? undefined : { inline_keyboard: [message.buttons] };
-      const placed = { ...query.message, message_id, reply_markup };
+      const reply_to_message = answered === undefined ? undefined : { message_id: message_id - 1, text: answered };
+      const placed = { ...query.message, message_id, reply_markup, reply_to_message };
       await server.addUserCallback({ ...query, message: placed } as never);
     },
     /** Writes an answer to a message, as a person. */

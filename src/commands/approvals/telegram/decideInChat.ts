@@ -1,5 +1,4 @@
-import type { ChatPerson } from "#src/channels/approvalDecisions.ts";
-import type { ApproverChoice } from "#src/channels/approvalView.ts";
+import type { ChatPerson, DecideRequest } from "#src/channels/approvalDecisions.ts";
 import type { Bot, MessageAddress } from "#src/channels/telegram/botApi.ts";
 import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
 import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
@@ -16,13 +15,13 @@ export type BotContext = TelegramDependencies & { botId: string; bot: Bot };
 /** Records a decision and returns the reply to the user. Throws Unavailable if it is unknown whether it was recorded. */
 export async function decideInChat(
   { decisions, botId }: Pick<BotContext, "decisions" | "botId">,
-  press: { token: string; decision: ApproverChoice; reason?: string; by: ChatPerson; updateId: number },
+  press: Pick<DecideRequest, "token" | "decision" | "edit"> & { reason?: string; by: ChatPerson; updateId: number },
 ): Promise<PressReply> {
-  const { token, decision, reason, by, updateId } = press;
+  const { token, decision, reason, edit, by, updateId } = press;
   try {
     // The request was made by Telegram: its IP address and user agent do not describe the person.
     const where = { ip: undefined, userAgent: undefined, requestId: `telegram-${botId}-${updateId}` };
-    const result = await decisions.decide({ token, decision, reason, by, ...where });
+    const result = await decisions.decide({ token, decision, reason, ...(edit && { edit }), by, ...where });
     return replyToPress(result);
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;

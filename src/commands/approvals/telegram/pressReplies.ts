@@ -56,6 +56,8 @@ export function replyToPress(result: DecisionResult): PressReply {
       return expired;
     case "closed":
       return closed;
+    case "edit_refused":
+      return { toast: `Nothing was decided. ${result.sentence}`, ends: false };
     case "code_missing":
     case "code_wrong":
       return { toast: "Nothing was decided: this draft needs a code. Decide on its page.", ends: false };

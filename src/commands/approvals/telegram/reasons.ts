@@ -8,18 +8,17 @@ import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 import { chatQuestion } from "../chatQuestions.ts";
+import type { TelegramPress } from "./answerPress.ts";
 import { type BotContext, decideInChat, endQuestion, ignoreFailure } from "./decideInChat.ts";
+import { previewReply, promptField } from "./edits.ts";
 import { whyPressRefused } from "./pressPermission.ts";
 
-type Press = Extract<TelegramUpdate, { kind: "press" }>;
 type Reply = Extract<TelegramUpdate, { kind: "reply" }>;
-
-const field = "telegram.prompt";
 
 /** Buttons that ask for a text. */
 type TextAction = Extract<ButtonAction, "reject" | "request_changes">;
 
-type TextRequest = { press: Press; action: TextAction; token: string; workspaceId: string; subject: string };
+type TextRequest = { press: TelegramPress; action: TextAction; token: string; workspaceId: string; subject: string };
 
 /** Our words to the person, by the button that they pressed. */
 const prompts: Record<TextAction, { question: string; placeholder: string; toast: string; button: string }> = {
@@ -57,7 +56,7 @@ export async function askForText(
   ]);
   try {
     const placed = await bot.send({ ...text, chat: chat.id, replyTo: messageId, asksReply: prompt.placeholder });
-    const sealedToken = deps.keyRing.seal(buttonData(action, token), { workspaceId, field });
+    const sealedToken = deps.keyRing.seal(buttonData(action, token), { workspaceId, field: promptField });
     await registry.keepPrompt({
       botId,
       chat: placed.chat,
@@ -90,16 +89,17 @@ export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply
   const say = (sentence: string) =>
     ignoreFailure(bot.send({ ...plain(sentence), chat: chat.id, replyTo: reply.messageId }));
   if (text === null) return say("Nothing is decided yet: send your answer as text, in reply to my question.");
+  const button = readButton(open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field: promptField }));
+  const question = button && (await chatQuestion(deps, button.token));
+  const refusal = question && whyPressRefused(question, { botId, chat, by });
+  if (!button || !question || refusal !== undefined)
+    return say(refusal ?? "Nothing is decided yet: press the button again, and I will ask again.");
+  if (button.action === "edit") return previewReply(deps, desk, { reply, question, token: button.token });
   if (Buffer.byteLength(text) > maxReasonBytes) {
     return say(
       "Nothing is decided yet: the text is too long (2,048 bytes at most). Reply once more with a shorter one.",
     );
   }
-  const button = readButton(open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field }));
-  const question = button && (await chatQuestion(deps, button.token));
-  const refusal = question && whyPressRefused(question, { botId, chat, by });
-  if (!button || !question || refusal !== undefined)
-    return say(refusal ?? "Nothing is decided yet: press the button again, and I will ask again.");
   const decision = button.action === "request_changes" ? "request_changes" : "reject";
   const press = { token: button.token, decision, reason: text, by, updateId: reply.updateId } as const;
   const said = await decideInChat(desk, press);

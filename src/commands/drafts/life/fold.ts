@@ -149,6 +149,7 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
     case "NotifyRequested":
     case "ConfirmCodeRefused":
     case "ChangesReminded":
+    case "DraftAssigned":
     case "SendClaimed":
     case "SendClaimReleased":
     case "SendAbandoned":

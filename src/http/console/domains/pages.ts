@@ -1,12 +1,12 @@
 import { nextCheckOf } from "#src/commands/domains/nextCheck.ts";
-import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { blankSlate } from "#src/html/blankSlate.ts";
+import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
-import { asSentence } from "../identities/identityWords.ts";
 import {
   foundInWords,
   receivingName,
@@ -23,11 +23,19 @@ export async function domainList(context: PageContext, refused?: PageRefusal): P
   const { data, next_cursor } = await context.ask("GET /v1/domains", { query: { limit: 50, cursor } });
   const main = html`<h1>Domains</h1>
 <p>Identities have their addresses at a domain. Your domain needs five DNS records before it can receive and send mail.</p>
-<div id="domains" hx-get="${context.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML"><ul class="list domains">${data.map(entry)}</ul>
+<div id="domains" hx-get="${context.path}" hx-trigger="live:domains from:body" hx-select="#domains" hx-target="this" hx-swap="outerHTML">${data.length === 0 ? nothing(context) : html`<ul class="list domains">${data.map(entry)}</ul>`}
 ${next_cursor !== null && html`<p><a class="press" href="/domains?cursor=${encodeURIComponent(next_cursor)}">Older domains</a></p>`}</div>
 ${context.may("write:domains") && addForm(context, refused)}`;
   return shown({ title: "Domains", main, status: refused?.status ?? 200 });
 }
+
+const nothing = (context: PageContext): Markup =>
+  blankSlate("No domains yet", {
+    text: context.may("write:domains")
+      ? "Add the domain that your customers write to."
+      : "Ask an admin of this workspace to add one.",
+    action: context.may("write:domains") && { path: "#add", label: "Add a domain" },
+  });
 
 const entry = (
   domain: ShownDomain,
@@ -38,29 +46,34 @@ const entry = (
 /** The form to add a domain. A name in the URL only fills in the field. */
 function addForm(context: PageContext, refused: PageRefusal | undefined): Markup {
   const said = (name: string) => context.form.get(name) ?? context.query.get(name) ?? "";
-  const told = refused && { ...refused, message: asSentence(refused.message) };
-  return html`<section aria-labelledby="add"><h2 id="add">Add a domain</h2>${errorSummary(told)}
-${form(
-  context,
-  { action: "/domains" },
-  field({
-    name: "domain_name",
-    label: "Domain",
-    hint: "For example example.com. You must be able to add DNS records to it.",
-    value: said("domain_name"),
-    error: errorAt(told, "domain_name"),
-    required: true,
-    autocomplete: "off",
-  }),
-  field({
-    name: "inbound_subdomain",
-    label: "Subdomain for mail",
-    hint: "For example mail: addresses are then at mail.example.com, and mail to example.com is not affected. Choose a subdomain if the domain already receives mail elsewhere.",
-    value: said("inbound_subdomain"),
-    error: errorAt(told, "inbound_subdomain"),
-    autocomplete: "off",
-  }),
-  button("Add the domain", { kind: "approve" }),
+  return html`<section aria-labelledby="add"><h2 id="add">Add a domain</h2>
+<p>After that, the domain's page lists the records to add at your DNS provider. They are checked automatically.</p>
+${withErrorSummary(
+  refused,
+  form(
+    context,
+    { action: "/domains" },
+    field({
+      name: "domain_name",
+      label: "Domain",
+      hint: "For example example.com. You must be able to add DNS records to it.",
+      value: said("domain_name"),
+      error: errorAt(refused, "domain_name"),
+      required: true,
+      autocomplete: "off",
+    }),
+    html`<details class="fold"${(said("inbound_subdomain") !== "" || errorAt(refused, "inbound_subdomain") !== undefined) && html` open`}><summary>The domain already receives mail elsewhere<span class="set">use a subdomain for the agent's mail</span></summary>`,
+    field({
+      name: "inbound_subdomain",
+      label: "Subdomain for mail",
+      hint: "For example mail: addresses are then at mail.example.com, and mail to example.com is not affected. Choose a subdomain if the domain already receives mail elsewhere.",
+      value: said("inbound_subdomain"),
+      error: errorAt(refused, "inbound_subdomain"),
+      autocomplete: "off",
+    }),
+    html`</details>`,
+    button("Add the domain", { kind: "approve" }),
+  ),
 )}</section>`;
 }
 

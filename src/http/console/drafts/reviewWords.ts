@@ -1,7 +1,9 @@
+import { warningWords } from "#src/channels/warningWords.ts";
 import { returnedBecause } from "#src/commands/drafts/life/fold.ts";
 import type { DecisionRequest, DraftLife } from "#src/commands/drafts/life/life.ts";
 import { actorInWords, channelInWords } from "#src/commands/drafts/life/people.ts";
 import { joinPhrases, listInWords, type Phrase } from "#src/commands/drafts/life/phrases.ts";
+import type { VersionWarning } from "#streams/draft/warnings.ts";
 import type { ReviewLifeEvent, StepWords } from "./stepParts.ts";
 import { fact, hash, type PartialStepWords, wordsOnly } from "./stepParts.ts";
 import { unknownEvent } from "./unknownEvent.ts";
@@ -74,6 +76,14 @@ function wordsOf(event: ReviewLifeEvent, life: DraftLife): PartialStepWords {
       return wordsOnly(
         joinPhrases`The request for changes was withdrawn; version ${event.data.version} can be decided again`,
       );
+    case "DraftAssigned": {
+      const { assignee } = event.data;
+      return wordsOnly(
+        assignee
+          ? joinPhrases`The draft was assigned to ${{ said: assignee.name }}`
+          : joinPhrases`The draft was assigned to nobody`,
+      );
+    }
     case "ChangesReminded":
       return wordsOnly(joinPhrases`The changes were not made in time; the person who had asked for them was reminded`);
     case "ApprovalWithdrawn":
@@ -156,12 +166,13 @@ const kinds: Partial<Record<string, string>> = {
 };
 
 function submitted({ data }: Of<"DraftSubmitted">): PartialStepWords {
-  const { kind = "draft", staleWarning, autoApproved, rationale, contentSha256 } = data;
+  const { kind = "draft", staleWarning, autoApproved, rationale, contentSha256, warnings } = data;
   return {
     what: joinPhrases`Version 1 was submitted${autoApproved && ", and approved by the identity's setting auto_approve_replies"}`,
     facts: [
       ...(kind === "draft" ? [] : [fact("As", kinds[kind] ?? "a mail")]),
       ...(staleWarning ? [fact("Warning", "newer mail had already arrived than the message it answers")] : []),
+      ...warned(warnings),
       hash(contentSha256),
     ],
     texts: [{ label: "The author's reason", text: rationale ?? "" }],
@@ -175,8 +186,14 @@ const madeBecause = {
 
 const edited = ({ data }: Of<"DraftEdited">): PartialStepWords => ({
   what: joinPhrases`Version ${data.version} ${madeBecause[data.because]}`,
-  facts: [hash(data.contentSha256)],
+  facts: [...warned(data.warnings), hash(data.contentSha256)],
 });
+
+/** The warnings stored with a version; none for a version from before these were stored. */
+const warned = (kinds: readonly VersionWarning[] = []) =>
+  kinds.length === 0
+    ? []
+    : [fact(kinds.length === 1 ? "Warning" : "Warnings", kinds.map((kind) => warningWords[kind]).join(", "))];
 
 function approved({ data }: Of<"DraftApproved">): PartialStepWords {
   const { version, contentSha256, sendRequested, grantedBy, quorum, sendAfter } = data;

@@ -112,6 +112,7 @@ const filterOf = (context: PageContext): Filter => ({
   status: given(context, "status"),
   identity_id: given(context, "identity_id"),
   thread_id: given(context, "thread_id"),
+  warning_kind: given(context, "warning_kind"),
 });
 
 async function identitiesFor(context: PageContext): Promise<Drafts["identities"]> {

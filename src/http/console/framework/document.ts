@@ -38,18 +38,24 @@ export function consoleDocument(
 <link rel="icon" href="${assets.icon}" type="image/svg+xml">
 <meta name="htmx-config" content="${htmxConfig}">
 ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${shown.head}`;
-  const body = html`
-<a class="skip-link" href="#main">Skip to the content</a>
-<header class="top">
-<p class="brand"><a href="/review"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
-<nav aria-label="Main"><ul>${places
+  const links = html`<ul>${places
     .filter(({ scope }) => scope === null || context.principal.scopes.includes(scope))
     .map(
       ({ path, name }) =>
         html`<li><a href="${path}"${isWithin(shown.current ?? context.path, path) && html` aria-current="page"`}>${name}</a></li>`,
-    )}</ul></nav>
-<div class="who"><p><a href="/workspaces"><bdi>${workspaceName}</bdi></a> · <a href="/settings/profile"><bdi>${context.principal.name}</bdi></a> <span class="role">${context.principal.role}</span></p>
-${form(context, { action: "/auth/sign-out", className: "inline" }, button("Sign out", { kind: "quiet" }))}</div>
+    )}</ul>`;
+  const who = html`<p><a href="/workspaces"><bdi>${workspaceName}</bdi></a> · <a href="/settings/profile"><bdi>${context.principal.name}</bdi></a> <span class="role">${context.principal.role}</span></p>`;
+  // The row of links on wide windows, and a folded menu with the same links on phones; the style sheet shows one of them.
+  const body = html`
+<a class="skip-link" href="#main">Skip to the content</a>
+<header class="top">
+<p class="brand"><a href="/review"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
+<nav aria-label="Main">${links}</nav>
+<div class="who">${who}
+${form(context, { action: "/auth/sign-out", className: "inline", id: "sign-out" }, button("Sign out", { kind: "quiet" }))}</div>
+<details class="menu"><summary>Menu</summary><div class="panel"><nav aria-label="Main">${links}</nav>
+<div class="who">${who}
+<button class="button quiet" form="sign-out">Sign out</button></div></div></details>
 </header>
 <main id="main" tabindex="-1">${notice !== undefined && html`<p class="notice" role="status">${notices[notice]}</p>`}
 ${shown.main}</main>`;

@@ -13,6 +13,7 @@ export const notices = {
   // Review.
   taken_back: "Your approval is undone. The draft waits for a decision again.",
   request_withdrawn: "The request is withdrawn. The draft waits for a decision again.",
+  assigned: "Saved. Your colleagues see who has taken the draft.",
   asked_again: "The approvers are notified again.",
   paused: "Sending is paused. Nothing is sent until it is resumed.",
   resumed: "Sending is resumed. Waiting mail is sent now.",

@@ -23,7 +23,7 @@ export type FormField = {
   whenNew?: FormPart;
   /** True if the field can be set on creation only. */
   onlyAtCreation?: true;
-  required?: true;
+  required?: true | undefined;
   /** What a blank field sends: null by default; "left out": nothing, so that the API's default applies; "as typed": the blank text. */
   blank?: "left out" | "as typed";
   min?: number;
@@ -156,6 +156,14 @@ export const fields: readonly FormField[] = [
     part: "approval",
     label: "Ask for a code",
     hint: "The page behind the link of an approval mail asks for the four digits in that mail, so that a forwarded link is not enough to decide.",
+    initial: false,
+  },
+  {
+    name: "edit_by_channel",
+    kind: "switch",
+    part: "approval",
+    label: "Approvers may edit where they are asked",
+    hint: "An approver may correct the subject and the text before approving: in Slack, in Telegram, and on the page behind an approval mail's link if it asks for a code. If this is off, only signed-in members and the agent edit.",
     initial: false,
   },
   {

@@ -3,7 +3,8 @@ import { button, errorSummary, form } from "#src/html/forms.ts";
 import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
-import { type FormPart, fieldNamed, fieldsOf } from "./fields.ts";
+import { type FormPart, fieldNamed } from "./fields.ts";
+import { foldedFields, openFieldsOf } from "./folds.ts";
 import { inputOf } from "./formFields.ts";
 import { inPageWords } from "./identityWords.ts";
 import { baseOf, errorPlace, filledIn } from "./readForm.ts";
@@ -25,7 +26,10 @@ export function newPage(
 ): ConsoleAnswer {
   const error = errorPlace(again.form, again.refused);
   const filled = { form: again.form, error, domains, assistants };
-  const fieldsIn = (part: FormPart) => fieldsOf("new").filter(({ whenNew, part: own }) => (whenNew ?? own) === part);
+  const inputsIn = (part: FormPart) =>
+    openFieldsOf("new")
+      .filter(({ whenNew, part: own }) => (whenNew ?? own) === part)
+      .map((field) => inputOf(field, filled));
   const usable = domains.filter(({ status }) => status === "verified");
   const main = html`<h1>Create an identity</h1>
 ${refusalOf(again)}
@@ -33,13 +37,11 @@ ${usable.length === 0 ? html`<p class="card alert">There is no verified domain y
 ${form(
   context,
   { action: "/identities/new", once: again.form.get("once") ?? randomUUID() },
+  section("1. The address", inputsIn("mail")),
+  section("2. Who approves", inputsIn("approval")),
   section(
-    "The address",
-    fieldsIn("mail").map((field) => inputOf(field, filled)),
-  ),
-  section(
-    "Who approves",
-    fieldsIn("approval").map((field) => inputOf(field, filled)),
+    "3. The rest",
+    html`<p class="hint">All of this has a default, and most of it can be changed later.</p>${foldedFields("new", filled)}`,
   ),
   buttons("Create the identity", "/identities"),
 )}`;
@@ -63,7 +65,8 @@ export function partForm(
     context,
     { action },
     html`<input type="hidden" name="base" value="${JSON.stringify(baseOf(identity, part))}">`,
-    fieldsOf(part).map((field) => inputOf(field, filled)),
+    openFieldsOf(part).map((field) => inputOf(field, filled)),
+    foldedFields(part, filled, again?.conflicts),
     html`<div class="buttons">${button("Save", { kind: "approve" })}${part === "mail" && button("Preview the signature", { name: "do", value: "preview" })}${part === "approval" && html`<a class="press" href="/identities/${identity.id}">Back without saving</a>`}</div>`,
   );
 }
@@ -79,7 +82,8 @@ export function refusalOf({ form: values, refused, conflicts = [] }: RefusedForm
   const place = errorPlace(values, refused);
   if (!refused) return undefined;
   if (!place) return errorSummary({ message: inPageWords(refused.message) });
-  return errorSummary({ message: `${place.label}: ${place.sentence}`, field: place.input });
+  return html`<div class="card alert" role="alert" id="error"><p><strong>That did not work.</strong> <a href="#${place.input}">${place.label}</a> has to be corrected.</p></div>
+`;
 }
 
 const inputNamed = (name: string): string => (fieldNamed(name)?.kind === "channel" ? `${name}.type` : name);

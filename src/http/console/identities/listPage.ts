@@ -1,3 +1,4 @@
+import { blankSlate } from "#src/html/blankSlate.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
@@ -26,8 +27,8 @@ export async function identityList(context: PageContext): Promise<ConsoleAnswer>
   const main = html`<h1>Identities</h1>
 <p>An identity is an address that receives mail and that the agent answers from, once a person has approved the answer.</p>
 ${todo && checklist(todo)}
-${mayWrite && html`<p><a class="press" href="/identities/new">Create an identity</a></p>`}
-${identities.data.length === 0 ? html`<p class="card">There are no identities yet.</p>` : html`<ul class="list identities">${identities.data.map((identity: IdentityAnswer) => entry(identity, surroundings))}</ul>`}
+${mayWrite && identities.data.length > 0 && html`<p><a class="button approve" href="/identities/new">Create an identity</a></p>`}
+${identities.data.length === 0 ? blankSlate("No identities yet", { text: mayWrite ? "Create the address that customers write to. At the sandbox domain it receives mail at once." : "Ask an admin of this workspace to create one.", action: mayWrite && { path: "/identities/new", label: "Create an identity" } }) : html`<ul class="list identities">${identities.data.map((identity: IdentityAnswer) => entry(identity, surroundings))}</ul>`}
 ${identities.next_cursor !== null && html`<p><a class="press" href="/identities?cursor=${encodeURIComponent(identities.next_cursor)}">Older identities</a></p>`}`;
   return shown({ title: "Identities", main });
 }

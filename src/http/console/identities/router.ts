@@ -3,6 +3,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, type ConsoleRoute, consoleForm, consolePage, seeOther } from "../framework/page.ts";
 import type { PageContext } from "../framework/pageContext.ts";
+import { writeChannel } from "./channelFields.ts";
 import { deletePage } from "./deletePage.ts";
 import type { FormPart } from "./fields.ts";
 import { mergedForm, newPage, type RefusedForm } from "./formPages.ts";
@@ -59,7 +60,10 @@ function requireMayWrite({ may, principal }: PageContext): void {
 
 async function newForm(context: PageContext): Promise<ConsoleAnswer> {
   requireMayWrite(context);
-  return newPage(context, { form: emptyForm() }, await readWorkspaceContext(context));
+  const form = emptyForm();
+  // Whoever sets up an identity is asked, until they name another approver.
+  writeChannel(form, "approval_channel", { type: "email", config: { to: context.principal.user.email } });
+  return newPage(context, { form }, await readWorkspaceContext(context));
 }
 
 async function create(context: PageContext): Promise<ConsoleAnswer> {

@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { button, choice, errorAt, errorSummary, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -39,7 +39,7 @@ export function membersPage(
   return html`<h1>Members</h1>
 ${errorSummary(refused)}${
   canChange &&
-  html`<p><a class="press" href="/settings/members/invite">Invite a member</a></p>
+  html`<p><a class="button approve" href="/settings/members/invite">Invite a member</a></p>
 `
 }<div class="scroll"><table>
 <thead><tr><th scope="col">Who</th><th scope="col">Role</th><th scope="col">Since</th>${canChange && html`<th scope="col">Change</th>`}</tr></thead>
@@ -92,15 +92,18 @@ export function invitePage(
 ): Markup {
   return html`<h1>Invite a member</h1>
 <p>They get a mail with a link. It works once, for 7 days, and only for that address. Every owner is notified when they join.</p>
-${errorSummary(refused)}${form(
-  viewer,
-  { action: "/settings/members/invite", once },
-  field({
-    ...{ name: "email", label: "Address", type: "email", autocomplete: "off", required: true },
-    ...{ value: given.get("email"), error: errorAt(refused, "email") },
-  }),
-  roleField(viewer, { value: given.get("role") ?? "approver", error: errorAt(refused, "role") }),
-  html`<div class="buttons">${button("Send the invitation", { kind: "approve" })}<a href="/settings/members">Back</a></div>`,
+${withErrorSummary(
+  refused,
+  form(
+    viewer,
+    { action: "/settings/members/invite", once },
+    field({
+      ...{ name: "email", label: "Address", type: "email", autocomplete: "off", required: true },
+      ...{ value: given.get("email"), error: errorAt(refused, "email") },
+    }),
+    roleField(viewer, { value: given.get("role") ?? "approver", error: errorAt(refused, "role") }),
+    html`<div class="buttons">${button("Send the invitation", { kind: "approve" })}<a href="/settings/members">Back</a></div>`,
+  ),
 )}${rolesExplained()}`;
 }
 
@@ -114,9 +117,12 @@ export function changePage(
   const invited = status === "invited";
   return html`<h1><bdi>${nameOf(member)}</bdi></h1>
 <p>${invited ? "Invited" : "A member"} as ${role}${member.name !== null && html`, under the address <bdi>${shortLine(email, 254)}</bdi>`}.</p>
-${errorSummary(refused)}<h2>Role</h2>
+${withErrorSummary(
+  refused,
+  html`<h2>Role</h2>
 <p>${invited ? "The person gets the role that is set here when they accept." : "A new role takes effect immediately, also in pages that they have open."}</p>
-${form(viewer, { action: `${path}/role` }, roleField(viewer, { value: role, error: errorAt(refused, "role") }), button("Change the role"))}${
+${form(viewer, { action: `${path}/role` }, roleField(viewer, { value: role, error: errorAt(refused, "role") }), button("Change the role"))}`,
+)}${
   invited &&
   html`<h2>The invitation</h2>
 <p>The new mail has a new link, which works for 7 days. The previous link stops working.</p>

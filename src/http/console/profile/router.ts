@@ -1,23 +1,52 @@
-import { button, form } from "#src/html/forms.ts";
+import { button, choice, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { invalidRequest } from "#streams/decider.ts";
+import { type DraftMail, draftMails } from "#streams/member/draftMail.ts";
 import { emailForm, nameForm, passwordForm } from "../../auth/profileForms.ts";
-import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
+import { type ConsoleRoute, consoleForm, consolePage, seeOther, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/pageContext.ts";
 
-/** `/settings/profile`: a person's own account. Its forms are sent to /auth, which redirects back here. */
+/** `/settings/profile`: a person's own account, and how they hear of drafts in this workspace. The forms of the account are sent to /auth, which redirects back here. */
 export const profilePages = (): ConsoleRoute[] => [
   consolePage("GET /settings/profile", async (context) =>
-    shown({ title: "Your profile", main: profile(context), current: "/settings" }),
+    shown({ title: "Your profile", main: profile(context, await draftMailForm(context)), current: "/settings" }),
   ),
+  consoleForm("POST /settings/profile/draft-mail", async (context) => {
+    const draftMail = draftMails.find((each) => each === context.form.get("draft_mail"));
+    if (draftMail === undefined) throw invalidRequest("draft_mail", "choose one of the values");
+    await context.ask("PATCH /v1/members/me", { body: { draft_mail: draftMail } });
+    return seeOther("/settings/profile", "saved");
+  }),
 ];
 
-function profile(context: PageContext): Markup {
+const mailLabels: Record<DraftMail, string> = {
+  off: "No mail",
+  five_minutes: "Within five minutes",
+  hour: "Once an hour",
+};
+
+/** The choice of mail about drafts in this workspace; nothing for people who do not decide about drafts. */
+async function draftMailForm(context: PageContext): Promise<Markup | false> {
+  if (!context.may("decide:drafts")) return false;
+  const { draft_mail: value } = await context.ask("GET /v1/members/me");
+  const choices = draftMails.map((each) => ({ value: each, label: mailLabels[each] }));
+  const hint = "Only if new drafts wait. The mail says how many, and links to the review page. You sign in to decide.";
+  return html`<section><h2>Mail about drafts</h2>${form(
+    context,
+    { action: "/settings/profile/draft-mail" },
+    choice({ name: "draft_mail", label: "Drafts that wait in this workspace", hint, value, choices, required: true }),
+    button("Save"),
+  )}</section>`;
+}
+
+function profile(context: PageContext, draftMail: Markup | false): Markup {
   const { email, name } = context.principal.user;
   const state = { values: new URLSearchParams(), formToken: context.formToken };
   return html`<h1>Your profile</h1>
 <section><h2>Name</h2>${nameForm(state, name)}</section>
 <section><h2>Address</h2><p>You sign in with <strong><bdi>${shortLine(email, 254)}</bdi></strong>.</p>${emailForm(state)}</section>
+${draftMail}
 <section><h2>Password</h2>${passwordForm(state, email)}</section>
 <section><h2>Where you are signed in</h2><p><a class="press" href="/settings/sessions">See the devices you are signed in on</a></p>
 ${form(context, { action: "/auth/sign-out-everywhere" }, button("Sign out everywhere", { kind: "danger" }))}</section>

@@ -36,11 +36,12 @@ export async function reviewPage(
 ): Promise<ConsoleAnswer> {
   requireScope(context.principal, "read:threads");
   const { workspaceId } = context.principal;
+  const userId = context.principal.user.id;
   const now = deps.clock.now();
   const chosenOf = async (draftId: string | undefined) =>
     draftId === undefined ? undefined : chosenDraft(deps, context, { draftId, since: notDone?.since });
   const [waiting, identities, named, decided, pause] = await Promise.all([
-    reviewQueue(deps.reads, workspaceId, { ...queryOf(place, now), limit: listed }),
+    reviewQueue(deps.reads, workspaceId, { ...queryOf(place, { now, userId }), limit: listed }),
     waitingByIdentity(deps.reads, workspaceId),
     chosenOf(place.draft),
     place.decided === undefined ? undefined : decidedDraft(deps, context, place.decided),
@@ -54,7 +55,6 @@ export async function reviewPage(
   const chosen = current === place.draft ? named : await chosenOf(current);
   const neighbours = neighboursOf(queue, current);
   const isNew = !chosen && (await isToBeSetUp(context, queue));
-  const userId = context.principal.user.id;
   const refresh = refreshPath(context, { ...place, draft: current }, chosen);
   return shown({
     title: titleOf(queue.total, notDone),
@@ -70,8 +70,8 @@ ${keysHelp()}`,
   });
 }
 
-const queryOf = ({ from = 0, draft, ...choice }: ReviewQuery, now: Date) => ({
-  ...queueFilterOf(choice, now),
+const queryOf = ({ from = 0, draft, ...choice }: ReviewQuery, reader: { now: Date; userId: string }) => ({
+  ...queueFilterOf(choice, reader),
   offset: from,
   draftId: draft,
 });
@@ -130,16 +130,21 @@ async function chosenDraft(
       obstacle: undefined,
       looking: [],
       reasons: [],
+      assignee: null,
+      assignees: [],
     };
   const isMe = (by: { kind: string; id: string } | undefined): boolean => by?.kind === "session" && by.id === user.id;
   const isMine = row?.approvals_given.some(({ by }) => isMe(by)) ?? false;
   const askedForChanges = isMe(row?.changes_requested?.by);
-  const [obstacle, looking, reasons] = await Promise.all([
+  const mayDecide = context.may("decide:drafts");
+  const [obstacle, looking, reasons, assignees] = await Promise.all([
     sendObstacle(deps, draft),
     deps.presence.others({ workspaceId, draftId }, user.id),
-    context.may("decide:drafts") ? reasonsOf(context, draft.identityId) : [],
+    mayDecide ? reasonsOf(context, draft.identityId) : [],
+    mayDecide ? context.ask("GET /v1/assignees").then(({ data }) => data) : [],
   ]);
-  return { ...about, votes: { isMine, askedForChanges }, obstacle, looking, reasons };
+  const assignee = row?.assignee ?? null;
+  return { ...about, votes: { isMine, askedForChanges }, obstacle, looking, reasons, assignee, assignees };
 }
 
 async function reasonsOf(context: PageContext, identityId: string): Promise<string[]> {

@@ -2,6 +2,7 @@ import type { WaitingDraft } from "#projections/drafts/queries.ts";
 import { counted } from "#src/html/counted.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { warningMarks } from "../drafts/warningMarks.ts";
 import { duration } from "./duration.ts";
 import { queueChoiceOf, type ReviewQuery, reviewPath, sheetPath } from "./reviewQuery.ts";
 
@@ -47,21 +48,22 @@ function item(draft: WaitingDraft, { place, current, now, userId }: QueueView): 
 <span class="top"><bdi class="customer" lang="">${shortLine(customer, 60)}</bdi> <span class="age">${waited(now.getTime() - draft.pending_since.getTime())}</span></span>
 <span class="subject"><bdi lang="">${shortLine(draft.thread_subject, 120) || "(no subject)"}</bdi></span>
 ${words !== "" && html`<span class="words" lang="" dir="auto">${words}</span>`}
-<span class="meta">${marks(draft, { now, userId })}</span></a></li>`;
+<span class="meta">${marks(draft, { now, userId })}</span>
+${warningMarks(draft.warnings)}</a></li>`;
 }
 
 /** Waiting time in words: "just now" or "12 minutes". */
 const waited = (ms: number): string => (ms < 60_000 ? "just now" : duration(ms));
 
 function marks(draft: WaitingDraft, { now, userId }: { now: Date; userId: string }): Markup {
-  const { priority, escalates_at: escalates, approvals_given: given } = draft;
+  const { priority, escalates_at: escalates, approvals_given: given, assignee } = draft;
   const left = escalates === null ? undefined : escalates.getTime() - now.getTime();
   const required = draft.approvals_required_now;
   const isMine = given.some(({ by }) => by.kind === "session" && by.id === userId);
   return html`${priority !== "normal" && html`<strong class="mark">${priority}</strong> `}<bdi>${shortLine(draft.identity_name || draft.identity_address, 60)}</bdi>${
     left !== undefined &&
     (left > 0 ? `, another approver is asked in ${duration(left)}` : ", another approver is asked now")
-  }${required > 1 && `, ${Math.min(given.length, required)} of ${required} approvals`}${isMine && ", one of them yours"}`;
+  }${required > 1 && `, ${Math.min(given.length, required)} of ${required} approvals`}${isMine && ", one of them yours"}${assignee !== null && html`, ${assignee.user_id === userId ? "yours" : html`with <bdi>${shortLine(assignee.name, 60)}</bdi>`}`}`;
 }
 
 function pages({ queue, place }: QueueView): Markup | false {

@@ -1,6 +1,7 @@
 import type { QueueFilter } from "#projections/drafts/queries.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { html, type Markup } from "#src/html/html.ts";
+import { type ListedWarning, listedWarnings } from "#streams/draft/warnings.ts";
 import type { Priority } from "#streams/thread/events.ts";
 
 /** Which drafts are listed. */
@@ -11,7 +12,14 @@ export type QueueChoice = {
   priority?: Priority | undefined;
   /** Only drafts that have waited at least as many hours. */
   hours?: number | undefined;
+  /** Only drafts with this warning. */
+  warning?: ListedWarning | undefined;
+  /** Only drafts that are assigned to the reader, or to nobody. */
+  assigned?: Assigned | undefined;
 };
+
+export const assignedChoices = ["mine", "nobody"] as const;
+type Assigned = (typeof assignedChoices)[number];
 
 /** Query of the review page. */
 export type ReviewQuery = QueueChoice & {
@@ -38,6 +46,8 @@ export function readReviewQuery(given: URLSearchParams): ReviewQuery {
     identity: idIn(given, "identity"),
     priority: priorities.find((each) => each === given.get("priority")),
     hours: waitingHours.find((each) => String(each) === given.get("hours")),
+    warning: listedWarnings.find((each) => each === given.get("warning")),
+    assigned: assignedChoices.find((each) => each === given.get("assigned")),
     decided: idIn(given, "decided"),
     from: Number.isInteger(from) && from > 0 ? Math.min(from, mostFrom) : undefined,
   };
@@ -51,19 +61,26 @@ function idIn(given: URLSearchParams, name: string): string | undefined {
   return value !== null && isUuid(value) ? value.toLowerCase() : undefined;
 }
 
-export const queueChoiceOf = ({ identity, priority, hours }: ReviewQuery): QueueChoice => ({
+export const queueChoiceOf = ({ identity, priority, hours, warning, assigned }: ReviewQuery): QueueChoice => ({
   identity,
   priority,
   hours,
+  warning,
+  assigned,
 });
 
 const hourMs = 3_600_000;
 
-/** Filter of the queue's query for this choice. */
-export const queueFilterOf = ({ identity, priority, hours }: QueueChoice, now: Date): QueueFilter => ({
+/** Filter of the queue's query for this choice. `userId`: of the reader. */
+export const queueFilterOf = (
+  { identity, priority, hours, warning, assigned }: QueueChoice,
+  { now, userId }: { now: Date; userId: string },
+): QueueFilter => ({
   identityId: identity,
   priority,
   waitingSince: hours === undefined ? undefined : new Date(now.getTime() - hours * hourMs),
+  warning,
+  assigneeId: assigned === undefined ? undefined : assigned === "mine" ? userId : null,
 });
 
 /** Path of the page that shows several drafts of this choice at once. */

@@ -38,6 +38,7 @@ export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consoleForm("POST /review/:id/request-changes", (context) => requestChanges(deps, context)),
   consoleForm("POST /review/:id/withdraw-changes-request", (context) => withdrawRequest(deps, context)),
   consoleForm("POST /review/:id/undo", (context) => undo(deps, context)),
+  consoleForm("POST /review/:id/assign", (context) => assign(deps, context)),
   consoleForm("POST /review/:id/ask-again", (context) => askAgain(deps, context)),
   consolePage("GET /review/:id/edit", async (context) => editPage(deps, context)),
   consoleForm("POST /review/:id/edit", (context) => edit(deps, context)),
@@ -70,6 +71,19 @@ function requestChanges(deps: ConsoleDependencies, context: PageContext): Promis
     },
     changes: text,
   });
+}
+
+/** Assigns the draft to the member in the form; to nobody if the field is empty. */
+async function assign(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {
+  const id = context.params.id ?? "";
+  const place = { ...readReviewQuery(context.form), draft: id };
+  const userId = context.form.get("user_id") || null;
+  const refused = await context.attempt(() =>
+    context.ask("POST /v1/drafts/:id/assign", { params: { id }, body: { user_id: userId } }),
+  );
+  if (!refused) return seeOther(reviewPath(place), "assigned");
+  const notDone = { sentence: sentenceOf(refused), status: refused.status, since: undefined };
+  return reviewPage(deps, context, { place, notDone });
 }
 
 async function withdrawRequest(deps: ConsoleDependencies, context: PageContext): Promise<ConsoleAnswer> {

@@ -11,6 +11,10 @@ export type SelectedDraft = {
   looking: readonly string[];
   /** Earlier rejection reasons of this workspace, to choose from. */
   reasons: readonly string[];
+  /** The member who takes care of it; null if nobody does. */
+  assignee: { user_id: string; name: string } | null;
+  /** Members to whom it can be assigned; none if the reader may not assign it. */
+  assignees: readonly { user_id: string; name: string }[];
   threadId: string;
   /** Place of the answered message among those of its conversation, from 1; undefined if the draft answers none. */
   message: { id: string; number: number; count: number } | undefined;

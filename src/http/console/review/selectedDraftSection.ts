@@ -13,6 +13,7 @@ import {
   rationaleSection,
 } from "../../approvalPages/draftSections.ts";
 import type { PageContext } from "../framework/pageContext.ts";
+import { assigneePart } from "./assigneePart.ts";
 import { changesSinceLoaded } from "./changesSinceLoaded.ts";
 import { decisionBar, neighbourLinks, remindForm } from "./decisionBar.ts";
 import { isOrdinary } from "./isOrdinary.ts";
@@ -65,6 +66,7 @@ ${card.newer && newerSection(card.newer)}</div>
 ${letterSection(card.letter, "The draft", { warnings: warningList("About this draft", about("letter")) })}
 ${rationaleSection(card)}</div></div>
 <p class="small">${card.lead}</p>
+${assigneePart(context, chosen, options)}
 <div class="small">Version ${card.version} ${remindForm(context, decision)}</div>
 ${decisionBar(context, decision)}`;
 }

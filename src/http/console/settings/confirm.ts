@@ -1,6 +1,5 @@
 import { WrongPassword } from "#src/commands/users/passwords.ts";
-import { asSentence } from "#src/html/asSentence.ts";
-import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { ownPath } from "../../framework/sameOrigin.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
@@ -33,11 +32,8 @@ const asked = (context: PageContext, next: string | null, refused?: PageRefusal)
   shown({
     title: "Confirm your password",
     status: refused?.status ?? 200,
-    main: confirmPage(context, ownPath(next), refused && { ...refused, message: inWords(refused) }),
+    main: confirmPage(context, ownPath(next), refused),
   });
-
-/** The refusal's sentence without the field's name, because the page shows the sentence next to that field. */
-const inWords = ({ message, field }: PageRefusal): string => asSentence(message.replace(`${field}: `, ""));
 
 const confirmPage = (
   context: PageContext,
@@ -45,20 +41,22 @@ const confirmPage = (
   refused: PageRefusal | undefined,
 ): Markup => html`<h1>Confirm your password</h1>
 <p>This is a sensitive action, so we ask for your password again. We won't ask again for 10 minutes.</p>
-${errorSummary(refused)}
-${form(
-  context,
-  { action: "/settings/confirm" },
-  html`<input type="hidden" name="next" value="${next ?? ""}">
+${withErrorSummary(
+  refused,
+  form(
+    context,
+    { action: "/settings/confirm" },
+    html`<input type="hidden" name="next" value="${next ?? ""}">
 <input type="text" name="username" value="${context.principal.user.email}" autocomplete="username" hidden readonly>`,
-  field({
-    name: "password",
-    label: "Password",
-    type: "password",
-    autocomplete: "current-password",
-    required: true,
-    error: errorAt(refused, "password"),
-  }),
-  button("Continue"),
+    field({
+      name: "password",
+      label: "Password",
+      type: "password",
+      autocomplete: "current-password",
+      required: true,
+      error: errorAt(refused, "password"),
+    }),
+    button("Continue"),
+  ),
 )}
 <p><a class="press" href="/settings">Back to the settings</a></p>`;

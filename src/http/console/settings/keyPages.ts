@@ -1,4 +1,5 @@
-import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { blankSlate } from "#src/html/blankSlate.ts";
+import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { allScopes, type KeyScope, scopes } from "../../framework/keys/scopes.ts";
@@ -9,8 +10,8 @@ export type ShownKey = ListItem<"GET /v1/api-keys">;
 
 export const keysPage = (context: PageContext, keys: readonly ShownKey[]): Markup => html`<h1>API keys</h1>
 <p>A program uses a key to call the API of this workspace. Only a hash of the key is stored, so it cannot be shown again.</p>
-${context.may("write:keys") ? html`<p><a class="press" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
-${keys.length === 0 && html`<p>There are no keys.</p>`}
+${context.may("write:keys") ? keys.length > 0 && html`<p><a class="button approve" href="/settings/keys/new">Create a key</a></p>` : html`<p class="soft">Only an owner may create and revoke keys.</p>`}
+${keys.length === 0 && blankSlate("No keys yet", { text: "An agent needs a key to read conversations and to write drafts.", action: context.may("write:keys") && { path: "/settings/keys/new", label: "Create a key" } })}
 ${keys.map((key) => keyCard(context, key))}`;
 
 const keyCard = (context: PageContext, key: ShownKey): Markup => html`<section>
@@ -51,36 +52,38 @@ export const newKeyPage = (
     html`<div class="choice"><input type="radio" id="access-${value}" name="access" value="${value}" required${checked && html` checked`}>
 <label for="access-${value}">${label}</label></div>`;
   return html`<h1>Create an API key</h1>
-${errorSummary(given?.refused)}
-${form(
-  context,
-  { action: "/settings/keys/new" },
-  field({
-    name: "name",
-    label: "Name",
-    hint: "The program that will use it, for example “support agent”. Decisions by this key are recorded under this name.",
-    value: given?.name,
-    error: errorAt(given?.refused, "name"),
-    required: true,
-    maxlength: 255,
-    autocomplete: "off",
-  }),
-  html`<fieldset><legend>What it may do</legend>
+${withErrorSummary(
+  given?.refused,
+  form(
+    context,
+    { action: "/settings/keys/new" },
+    field({
+      name: "name",
+      label: "Name",
+      hint: "The program that will use it, for example “support agent”. Decisions by this key are recorded under this name.",
+      value: given?.name,
+      error: errorAt(given?.refused, "name"),
+      required: true,
+      maxlength: 255,
+      autocomplete: "off",
+    }),
+    html`<fieldset><legend>What it may do</legend>
 ${radio("chosen", "For an agent", Array.isArray(wanted))}
 <p class="hint">Reads conversations, writes drafts and sends. It cannot change settings, so it cannot change who approves. You can tick other scopes below.</p>
 ${radio("all", "Full access", wanted === "all")}
 <p class="hint">Everything that the API offers: drafts, sending, approvers, members, billing and other keys.</p>
-${given && errorAt(given.refused, "scope") !== undefined && html`<p class="error">${given.refused.message}</p>`}
+${given && errorAt(given.refused, "scope") !== undefined && html`<p class="error" id="scope-error">${errorAt(given.refused, "scope")}</p>`}
 <fieldset id="scope"><legend>Scopes of an agent's key</legend><ul class="plain">${allScopes.map(
-    (
-      scope,
-    ) => html`<li class="choice"><input type="checkbox" id="scope-${scope}" name="scope" value="${scope}"${(Array.isArray(wanted) ? wanted : agentScopes).includes(scope) && html` checked`}>
+      (
+        scope,
+      ) => html`<li class="choice"><input type="checkbox" id="scope-${scope}" name="scope" value="${scope}"${(Array.isArray(wanted) ? wanted : agentScopes).includes(scope) && html` checked`}>
 <label for="scope-${scope}"><code>${scope}</code> ${scopes[scope]}</label></li>
 `,
-  )}</ul></fieldset>
+    )}</ul></fieldset>
 </fieldset>
 `,
-  button("Create the key", { kind: "approve" }),
+    button("Create the key", { kind: "approve" }),
+  ),
 )}
 <p><a class="press" href="/settings/keys">Back to the keys</a></p>`;
 };

@@ -1,4 +1,4 @@
-import { button, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import type { Answers } from "../../routes.ts";
@@ -14,8 +14,9 @@ export const workspacePage = (
 ): Markup => {
   const mayChange = context.may("write:workspace");
   return html`<h1>Workspace</h1>
-${errorSummary(refused)}
-<section>
+${withErrorSummary(
+  refused,
+  html`<section>
 <h2>Name</h2>
 ${
   mayChange
@@ -37,7 +38,8 @@ ${
 }
 <dl><dt>Created</dt><dd>${when(context, workspace.created_at)}</dd><dt>Its id in the API</dt><dd><code>${workspace.id}</code></dd></dl>
 </section>
-${approvalSection(context, workspace)}
+`,
+)}${approvalSection(context, workspace)}
 ${pauseSwitch(context, pauseIn(workspace), "/settings/workspace")}`;
 };
 

@@ -1,5 +1,6 @@
+import { blankSlate } from "#src/html/blankSlate.ts";
 import { counted } from "#src/html/counted.ts";
-import { errorSummary } from "#src/html/forms.ts";
+import { withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -13,8 +14,7 @@ export const isFiltered = (filters: ThreadsView["filters"]): boolean =>
 
 /** The list of the workspace's conversations, most recent first. */
 export const threadsPage = (view: ThreadsView, reader: ThreadReader): Markup => html`<h1>Conversations</h1>
-${errorSummary(view.refused)}
-${filterForm(view)}
+${withErrorSummary(view.refused, filterForm(view))}
 ${view.list && listSection(view, view.list, reader)}`;
 
 function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, reader: ThreadReader): Markup {
@@ -41,13 +41,22 @@ function row({ thread, line, identity }: ListedThread, reader: ThreadReader): Ma
 /** Shown if the list is empty: what to do next. */
 function nothing({ filters, identities, maySeeIdentities, list }: ThreadsView): Markup {
   if (isFiltered(filters) || list?.ways.newest) {
-    return html`<p>No conversation matches. Use fewer words or filters, or <a href="/threads">see all conversations</a>.</p>`;
+    return blankSlate("No conversation matches", {
+      text: "Use fewer words or filters.",
+      action: { path: "/threads", label: "See all conversations" },
+    });
   }
   const [first] = identities;
   if (first) {
-    return html`<p>No mail has arrived yet. Write a mail to <bdi>${first.email_address}</bdi> and it appears here within seconds.</p>`;
+    return blankSlate("No mail has arrived yet", {
+      text: html`Write a mail to <bdi>${first.email_address}</bdi> and it appears here within seconds.`,
+      action: { path: `/identities/${first.id}`, label: "Open this identity" },
+    });
   }
-  return html`<p>No mail has arrived yet. Mail needs an address: ${maySeeIdentities ? html`<a href="/identities">create an identity</a>.` : "ask an admin of this workspace to create an identity."}</p>`;
+  return blankSlate("No mail has arrived yet", {
+    text: `Mail needs an address: ${maySeeIdentities ? "create an identity." : "ask an admin of this workspace to create an identity."}`,
+    action: maySeeIdentities && { path: "/identities", label: "Identities" },
+  });
 }
 
 /** Links to the pages before and after this one. */

@@ -1,6 +1,6 @@
 import type { ReplyPreview } from "#src/commands/emails/replyPreview.ts";
 import { counted } from "#src/html/counted.ts";
-import { area, button, choice, errorAt, errorSummary, field, form } from "#src/html/forms.ts";
+import { area, button, choice, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { person } from "./threadWords.ts";
@@ -29,8 +29,7 @@ export type ReplyView = {
 export function replySection(view: ReplyView, token: { formToken: string }): Markup {
   return html`<section id="reply" aria-labelledby="reply-title"><h2 id="reply-title">Write a reply</h2>
 ${view.isOvertaken && html`<div class="card alert" role="alert" id="overtaken"><p><strong>Nothing was sent: a newer message arrived while you were writing.</strong> It is shown above. Your text is still here: read the newer message, change your reply if necessary, and send it again.</p></div>`}
-${errorSummary(view.refused)}
-${contentOf(view, token)}</section>`;
+${withErrorSummary(view.refused, contentOf(view, token))}</section>`;
 }
 
 function contentOf({ preview, ...view }: ReplyView, token: { formToken: string }): Markup {

@@ -1,19 +1,12 @@
 import express, { type NextFunction, type Request, type Response, type Router } from "express";
 import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
-import {
-  type ApprovalDecisions,
-  type DecisionResult,
-  type LinkedApproval,
-  maxReasonBytes,
-} from "#src/channels/approvalDecisions.ts";
+import { type DecisionResult, type LinkedApproval, maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice } from "#src/channels/approvalView.ts";
 import { formNames } from "#src/channels/slack/reasonForm.ts";
 import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
 import { teamOf } from "#src/channels/slack/slackHosts.ts";
-import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import type { ChatQuestion } from "#src/commands/approvals/chatQuestions.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Clock } from "#src/platform/clock.ts";
 import { Rejected } from "#streams/decider.ts";
 import { isToken } from "../../approvalPages/form.ts";
 import { errorHandler } from "../../framework/errorHandler.ts";
@@ -21,26 +14,11 @@ import { errorReply } from "../../framework/errors.ts";
 import { send } from "../../framework/send.ts";
 import { callerOf } from "../../web/linkPages.ts";
 import { rawBody } from "../rawBody.ts";
+import { askEdit, submitEdit } from "./edits.ts";
+import type { ClickResult, SlackHookOptions } from "./options.ts";
 import { type Interaction, readInteraction } from "./payload.ts";
 import { endOf, notAllowed, notRecorded, otherPlace, sentenceOf, unknownButton } from "./sentences.ts";
 import { isFromSlack } from "./signature.ts";
-
-export type SlackHookOptions = Pick<ApprovalDecisions, "find" | "decide"> & {
-  /** The approval request of a button's token. Throws Unavailable. */
-  question(token: string): Promise<ChatQuestion | undefined>;
-  replies: SlackReplies;
-  /** Signing secret of the service's own Slack app. */
-  signingSecret: string | undefined;
-  /** Base URL of links, without a trailing slash. */
-  publicUrl: string;
-  clock: Pick<Clock, "now">;
-  /** Counts a request that Slack did not sign; throws Rejected rate_limited if its sender has tried too often. */
-  countUnknown(request: Request): Promise<void>;
-  /** Called with internal errors. */
-  onError(error: unknown): void;
-  /** Default 2,000: Slack shows a warning to the person if there is no answer within 3 s. */
-  acknowledgeWithinMs?: number;
-};
 
 /** Bytes. A click is sent with the message that contains the button, whose size is limited (slackCard.ts). */
 const maxBody = 1024 * 1024;
@@ -96,9 +74,6 @@ async function questionOf(
   return found?.asked.channel.type === "slack" ? found : undefined;
 }
 
-/** `shown`: Slack's answer to a form. `after`: messages to send after the acknowledgement. */
-type ClickResult = { shown?: object; after?: () => Promise<void> };
-
 /**
  * Decides first and acknowledges then, so that no acknowledged decision can be lost. If that takes longer than Slack waits, acknowledges
  * receipt and continues: the card keeps its buttons until the decision is recorded, so that after a crash the draft is shown as undecided,
@@ -128,18 +103,26 @@ async function act(options: SlackHookOptions, asked: ReceivedInteraction): Promi
   if (kind === "none") return {};
   const tell = (sentence: string): ClickResult => ({ after: () => options.replies.tell(responseUrl, { sentence }) });
   const token = interaction.token as string;
-  if (!question || question.asked.decision !== (kind === "approve" ? "approve" : "reject")) return tell(unknownButton);
+  if (!question || question.asked.decision !== tokenKinds[kind]) return tell(unknownButton);
   if (!isAllowed(interaction, question)) return tell(notAllowed);
-  if (!("reason" in interaction) && !isThere(interaction, question)) return tell(otherPlace);
+  if ("messageId" in interaction && !isThere(interaction, question)) return tell(otherPlace);
   try {
     if (kind === "ask_reason" || kind === "ask_changes")
       return { after: () => askText(options, { interaction, question, token }) };
+    if (kind === "ask_edit") return { after: () => askEdit(options, { interaction, question, token }) };
+    if (kind === "edit") return await submitEdit(options, { interaction, token, requestId: asked.requestId });
     return await decide(options, { ...asked, token });
   } catch (error) {
     void options.replies.tell(responseUrl, { sentence: notRecorded });
     throw error;
   }
 }
+
+/** The decision that the token of each press or form was issued for. The token to reject never approves. */
+const tokenKinds: Record<Exclude<Interaction["kind"], "none">, "approve" | "reject"> = {
+  ...{ approve: "approve", ask_edit: "approve", edit: "approve" },
+  ...{ ask_reason: "reject", ask_changes: "reject", reject: "reject", request_changes: "reject" },
+};
 
 /** True if the person may decide in the channel: everyone, unless the channel names users. */
 function isAllowed({ by }: Interaction, { channel }: ChatQuestion): boolean {

@@ -1,3 +1,5 @@
+import type { EditedText } from "#src/channels/approvalDecisions.ts";
+import { editFields } from "#src/channels/slack/editForm.ts";
 import { formNames, remembered } from "#src/channels/slack/reasonForm.ts";
 import { actions } from "#src/channels/slack/slackCard.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -8,7 +10,7 @@ export type SlackPresser = { id: string; name: string; team: string | null };
 /** An action of a person in Slack. `token`: from the button or form; only it identifies the draft. */
 export type Interaction = { token: string | null; by: SlackPresser; responseUrl: string | null } & (
   | {
-      kind: "approve" | "ask_reason" | "ask_changes";
+      kind: "approve" | "ask_reason" | "ask_changes" | "ask_edit";
       triggerId: string;
       /** The Slack workspace, channel and id of the message with the button. */
       team: string | null;
@@ -16,6 +18,8 @@ export type Interaction = { token: string | null; by: SlackPresser; responseUrl:
       messageId: string | null;
     }
   | { kind: "reject" | "request_changes"; reason: string }
+  /** `previewed`: hash of the edited draft that the form showed; null in the first form. */
+  | { kind: "edit"; edit: EditedText; previewed: string | null }
   /** A link was opened, or the action is unknown. */
   | { kind: "none" }
 );
@@ -62,20 +66,25 @@ function pressOf(payload: Json, by: SlackPresser): Interaction {
   };
 }
 
-const kinds: ReadonlyMap<unknown, "approve" | "ask_reason" | "ask_changes"> = new Map([
+const kinds: ReadonlyMap<unknown, "approve" | "ask_reason" | "ask_changes" | "ask_edit"> = new Map([
   [actions.approve, "approve"],
   [actions.reject, "ask_reason"],
   [actions.requestChanges, "ask_changes"],
+  [actions.edit, "ask_edit"],
 ]);
 
 function submissionOf(payload: Json, by: SlackPresser): Interaction {
   const view = objectOf(payload.view);
-  const { token = null, responseUrl = null } = remembered(view.private_metadata) ?? {};
+  const { token = null, responseUrl = null, previewed = null } = remembered(view.private_metadata) ?? {};
+  const values = objectOf(objectOf(view.state).values);
+  const typedIn = (field: string) => soundText(textOf(objectOf(objectOf(values[field])[field]).value) ?? "");
+  if (view.callback_id === formNames.edit) {
+    const edit = { subject: typedIn(editFields.subject), text: typedIn(editFields.text) };
+    return { kind: "edit", token, by, responseUrl, edit, previewed };
+  }
   const form = (["reject", "request_changes"] as const).find((each) => view.callback_id === formNames[each]);
   if (!form) return { kind: "none", token, by, responseUrl };
-  const { field } = formNames;
-  const typed = objectOf(objectOf(objectOf(objectOf(view.state).values)[field])[field]).value;
-  return { kind: form, token, by, responseUrl, reason: soundText(textOf(typed) ?? "") };
+  return { kind: form, token, by, responseUrl, reason: typedIn(formNames.field) };
 }
 
 /** Text as typed, without characters that are invisible or cannot be stored. */

@@ -37,6 +37,8 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
       return expired;
     case "closed":
       return closed[result.because];
+    case "edit_refused":
+      return `Nothing was decided. ${result.sentence}`;
     case "code_missing":
     case "code_wrong":
     case "in_chat_only":

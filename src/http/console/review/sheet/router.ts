@@ -16,7 +16,11 @@ export const sheetPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /review/sheet", async (context) => {
     requireScope(context.principal, "read:threads");
     const place = readReviewQuery(context.query);
-    const drafts = await sheetDrafts(deps, context.principal.workspaceId, place);
+    const drafts = await sheetDrafts(
+      deps,
+      { workspaceId: context.principal.workspaceId, userId: context.principal.user.id },
+      place,
+    );
     return shown({ title: "Several drafts · Review", main: sheetPage(context, drafts, place), wide: true });
   }),
   consoleForm("POST /review/sheet", (context) => approveSheet(deps, context)),
