@@ -10,6 +10,7 @@ import { visibleLine } from "#src/html/visible.ts";
 import { canonicalJson } from "#src/mail/out/content.ts";
 import { StartError } from "#src/platform/startError.ts";
 import type { Recorded } from "#streams/event.ts";
+import { witnessLines } from "./support/auditTrees.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { withComposition } from "./support/operatorCommand.ts";
 import { terminalJson } from "./support/terminalJson.ts";
@@ -20,7 +21,10 @@ const usage = `For auditors: what happened, read from the event log itself.
                                                  then its history in words; up to TIME if given
   npm run -s audit -- export --workspace ID      every event of a workspace, one JSON line each, hash-chained
                                                  (-s keeps npm's own lines out of the file)
-  npm run audit -- verify FILE                   checks such an export: no event was changed, removed or added`;
+  npm run audit -- verify FILE                   checks such an export: no event was changed, removed or added
+  npm run -s audit -- witness-lines [--workspace ID]
+                                                 what a witness of AUDIT_WITNESSES has to know of each audit tree,
+                                                 or of a workspace's`;
 
 /** First hash of an export's chain. Each line's hash covers the previous line's hash and the event. */
 const chainStart = "0".repeat(64);
@@ -146,5 +150,7 @@ await runCommand(usage, async () => {
   if (command === "draft") await tellDraft(subject ?? "", values.at);
   else if (command === "export") await exportWorkspace(values.workspace);
   else if (command === "verify") await verifyFile(subject);
+  else if (command === "witness-lines")
+    await withComposition(async ({ deps }) => console.log(await witnessLines(deps, values.workspace)));
   else throw new Misuse(command === undefined ? "Give a command." : `Unknown command: ${command}.`);
 });

@@ -46,6 +46,7 @@ import { postgresLinks } from "./platform/accounts/postgresLinks.ts";
 import { postgresPasswords } from "./platform/accounts/postgresPasswords.ts";
 import { postgresSessions } from "./platform/accounts/postgresSessions.ts";
 import { headFiles } from "./platform/audit/headFiles.ts";
+import { type HttpWitnesses, httpWitnesses } from "./platform/audit/httpWitnesses.ts";
 import { postgresHeads } from "./platform/audit/postgresHeads.ts";
 import { postgresBlobs } from "./platform/blobs/postgresBlobs.ts";
 import { rememberingBlobs } from "./platform/blobs/recentBlobs.ts";
@@ -82,6 +83,8 @@ export type Composition = {
   waitFor: WaitFor;
   metrics: Metrics;
   webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender };
+  /** Witnesses of the audit trees. */
+  witnesses: HttpWitnesses;
   deps: Dependencies;
   /** The channels to approvers, by type. Shared by processes and hooks. */
   channels: Channels;
@@ -153,6 +156,7 @@ export function compose(
     deliveries: createPostgresDeliveries(database, (tx, queues) => setImmediateTimers(tx, queues.map(deliveryTimer))),
     sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
+  const witnesses = httpWitnesses(config.auditWitnesses);
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const slack = createSlackApi({ ...config, resolver });
   const sendingDomains = createSendingDomains(config);
@@ -199,6 +203,7 @@ export function compose(
     waitFor,
     metrics,
     webhooks,
+    witnesses,
     deps,
     channels: {
       ...channelsOf(deps, provider, telegram.bots),
@@ -216,7 +221,13 @@ export function compose(
       waitFor.close();
       await deps.accountMail.close();
       await Promise.all([provider.close(), lent ? undefined : threads.close()]);
-      await Promise.all([webhooks.sender.close(), pictures.close(), sendingDomains?.close(), slack.close()]);
+      await Promise.all([
+        webhooks.sender.close(),
+        pictures.close(),
+        sendingDomains?.close(),
+        slack.close(),
+        witnesses.close(),
+      ]);
       await states.close();
       await store.close();
       await database.close();

@@ -99,7 +99,10 @@ export async function startService(
     }
     if (has("processes") || has("api") || receivesMail) await composition.remakeSnapshots();
     if (has("processes")) {
-      headClock = startHeadClock({ ...deps, deliveries: composition.webhooks.deliveries }, { log: logger });
+      headClock = startHeadClock(
+        { ...deps, deliveries: composition.webhooks.deliveries, witnesses: composition.witnesses.all },
+        { log: logger },
+      );
       const { clock } = deps;
       const webhooks = { ...composition.webhooks, onQueued: () => processRunner?.wake() };
       const processes = allProcesses(deps, {

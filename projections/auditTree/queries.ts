@@ -12,6 +12,14 @@ export async function auditTreeOf(reads: Reads, treeId: string): Promise<AuditTr
   return rows[0];
 }
 
+/** Returns the ids of all trees. For the operator and the service itself, never for a request. */
+export async function treeIds(reads: Reads): Promise<string[]> {
+  const { rows } = await reads.ofAll.query<{ id: string }>(
+    "select workspace_id as id from audit_trees order by workspace_id",
+  );
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Returns the trees that have grown since their newest head was signed, if that was before `signedBefore`, and those without a head. For
  * the service's own clock, never for a request.

@@ -26,11 +26,14 @@ export function noteSigner(name: string, seed: Buffer): NoteSigner {
   return { name, privateKey, verifierKey };
 }
 
-/** Reads a verifier key (`name+id+base64`). Throws if it is none of Ed25519, or its id is not its own. */
-export function readVerifierKey(text: string): NoteVerifier {
+/** Reads a verifier key (`name+id+base64`) of a log. Throws if it is none of Ed25519, or its id is not its own. */
+export const readVerifierKey = (text: string): NoteVerifier => readKeyOfType(ed25519, text);
+
+/** Reads a verifier key whose Ed25519 key signs in the way that `type` names. Throws if it is none of it, or its id is not its own. */
+export function readKeyOfType(type: number, text: string): NoteVerifier {
   const [, name = "", id = "", encoded = ""] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? [];
   const typed = Buffer.from(encoded, "base64");
-  if (typed[0] !== ed25519 || typed.length !== 33) throw new Error("not a verifier key of Ed25519");
+  if (typed[0] !== type || typed.length !== 33) throw new Error(`not a verifier key of Ed25519 and of type ${type}`);
   if (keyId(name, typed).toString("hex") !== id) throw new Error("the id of the verifier key is not that of its key");
   const der = Buffer.concat([publicPrefix, typed.subarray(1)]);
   return { name, id: Buffer.from(id, "hex"), publicKey: createPublicKey({ key: der, format: "der", type: "spki" }) };
@@ -45,22 +48,46 @@ function signatureLine(text: string, { name, privateKey }: NoteSigner): string {
   return `— ${name} ${signature.toString("base64")}\n`;
 }
 
+/** A signature of a note: its line, the name and id of its key, and what the key has made. */
+export type NoteSignature = { line: string; name: string; id: Buffer; signature: Buffer };
+
+/** Reads lines of signatures, each of which ends with a newline. Undefined if a line is none. */
+export function readSignatures(lines: string): NoteSignature[] | undefined {
+  if (!lines.endsWith("\n")) return undefined;
+  const signatures: NoteSignature[] = [];
+  for (const line of lines.slice(0, -1).split("\n")) {
+    const [, name, encoded = ""] = /^— ([^\s+]+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? [];
+    if (name === undefined) return undefined;
+    const bytes = Buffer.from(encoded, "base64");
+    signatures.push({ line: `${line}\n`, name, id: bytes.subarray(0, 4), signature: bytes.subarray(4) });
+  }
+  return signatures;
+}
+
+/** Divides a note into its text and the lines of its signatures. Undefined if it is none. */
+export function splitNote(note: string): { text: string; signatures: NoteSignature[] } | undefined {
+  const end = note.lastIndexOf("\n\n");
+  const signatures = end < 0 ? undefined : readSignatures(note.slice(end + 2));
+  return signatures && { text: note.slice(0, end + 1), signatures };
+}
+
+/** True if a signature says that it was made by this key, whether or not it is valid. */
+export const isOf =
+  ({ name, id }: NoteVerifier) =>
+  (signature: NoteSignature): boolean =>
+    signature.name === name && signature.id.equals(id);
+
 /**
  * Returns the text of a note that one of these keys has signed; undefined if none has, or a signature of one of them is wrong. Signatures
  * of other keys are ignored, as the format demands.
  */
 export function openNote(note: string, verifiers: readonly NoteVerifier[]): string | undefined {
-  const end = note.lastIndexOf("\n\n");
-  if (end < 0 || !note.endsWith("\n")) return undefined;
-  const text = note.slice(0, end + 1);
+  const { text, signatures } = splitNote(note) ?? { text: "", signatures: [] };
   let isSigned = false;
-  for (const line of note.slice(end + 2, -1).split("\n")) {
-    const [, name, encoded = ""] = /^— ([^\s+]+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? [];
-    if (name === undefined) return undefined;
-    const bytes = Buffer.from(encoded, "base64");
-    const known = verifiers.find((each) => each.name === name && each.id.equals(bytes.subarray(0, 4)));
+  for (const each of signatures) {
+    const known = verifiers.find((verifier) => isOf(verifier)(each));
     if (!known) continue;
-    if (!verify(null, Buffer.from(text), known.publicKey, bytes.subarray(4))) return undefined;
+    if (!verify(null, Buffer.from(text), known.publicKey, each.signature)) return undefined;
     isSigned = true;
   }
   return isSigned ? text : undefined;

@@ -9,6 +9,7 @@ import type { NotificationQuota } from "#src/mail/out/quota/notificationQuota.ts
 import type { SendingDomains } from "#src/mail/out/sendingDomains.ts";
 import type { Accounts } from "#src/platform/accounts/accounts.ts";
 import type { AuditHeads } from "#src/platform/audit/heads.ts";
+import type { NamedWitness } from "#src/platform/audit/witnesses.ts";
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/platform/clock.ts";
 import type { Resolver } from "#src/platform/dns/resolver.ts";
@@ -93,6 +94,8 @@ export type CommandSettings = {
   publicUrl: string;
   /** True: checkpoints and tiles of the audit trees are served without a key. */
   auditPublic?: boolean;
+  /** Witnesses that cosign the heads of the audit trees; none by default. */
+  auditWitnesses?: readonly NamedWitness[];
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
   /**

@@ -1,13 +1,20 @@
 import Type from "typebox";
-import { Directory, OneOf } from "./settingKinds.ts";
+import { Directory, ListOf, OneOf, Witness } from "./settingKinds.ts";
 
 /** The settings of the audit trees: a part of src/settings/settings.ts. */
 export const auditSettings = {
   AUDIT_HEAD_DIR: Type.Optional(
     Directory({
-      otherwise: "DATA_DIR",
+      otherwise: "the directory DATA_DIR",
       description:
         "The directory of copies of the newest signed audit heads; one on another disk than the database shows a database that was put back.",
+    }),
+  ),
+  AUDIT_WITNESSES: Type.Optional(
+    ListOf(Witness(), {
+      otherwise: "no witness is asked",
+      description:
+        "The witnesses (C2SP tlog-witness) that are asked to cosign the heads of the audit trees; npm run audit -- witness-lines prints what each has to know.",
     }),
   ),
   AUDIT_PUBLIC: OneOf(["true", "false"], {

@@ -9,6 +9,7 @@ export const commandSettings = (config: Config): CommandSettings => ({
   approvalsFrom: config.approvalsFrom,
   publicUrl: config.publicUrl,
   auditPublic: config.auditPublic,
+  auditWitnesses: config.auditWitnesses,
   signUp: config.signUp,
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,

@@ -6,6 +6,7 @@ import { Value } from "typebox/value";
 import { canBeCalled } from "../channels/telegram/updateMode.ts";
 import { isLoopbackHost } from "../http/framework/trustedCallers.ts";
 import { problemsOfSmtpUrl } from "../mail/out/smtpUrl/smtpUrl.ts";
+import { namedWitness } from "../platform/audit/witnesses.ts";
 import { domainOfAddress } from "../platform/dns/names.ts";
 import { developmentKeys } from "../platform/secrets/developmentKeys.ts";
 import { StartError } from "../platform/startError.ts";
@@ -71,6 +72,8 @@ function readSettings(given: Environment, problems: string[]): Settings {
   return Object.fromEntries(read);
 }
 
+const hasTwice = (words: readonly unknown[]): boolean => new Set(words).size < words.length;
+
 /** Lists faults of the settings in combination. */
 function inconsistencies(read: Settings, given: Environment): string[] {
   const { nodeEnv, mailProvider, publicUrl, telegramMode, smtpUrl } = read;
@@ -121,6 +124,10 @@ function inconsistencies(read: Settings, given: Environment): string[] {
       telegramMode === "webhook" && !given.TELEGRAM_API_ROOT && !canBeCalled(publicUrl ?? "http://localhost"),
       "TELEGRAM_MODE=webhook needs a PUBLIC_URL that begins with https://, at port 443, 80, 88 or 8443: set it, or take polling.",
     ],
+    [
+      hasTwice((read.auditWitnesses ?? []).map((text) => text.split("+")[0])),
+      "AUDIT_WITNESSES names a witness twice: each has one verifier key.",
+    ],
     [production && !!given.CRASH_AT, "CRASH_AT is refused in production: remove it."],
     [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: remove it."],
   ];
@@ -154,6 +161,7 @@ function completed(read: Settings, given: Environment) {
     publicUrl,
     trustProxy: trustedProxies(read.trustProxy),
     dataDir,
+    auditWitnesses: (read.auditWitnesses ?? []).map(namedWitness),
     auditHeadDir: resolve(read.auditHeadDir ?? dataDir),
     auditPublic: read.auditPublic === "true",
     databaseOwnerUrl: read.databaseOwnerUrl ?? read.databaseUrl,

@@ -1,6 +1,8 @@
 import { createPublicKey } from "node:crypto";
 import { isIP } from "node:net";
 import Type, { type Static, type TSchema } from "typebox";
+import { readCosignerKey } from "../audit/cosignature.ts";
+import { namedWitness } from "../platform/audit/witnesses.ts";
 
 /** The declaration of a setting, besides its kind. */
 export type SettingMeaning<Default> = {
@@ -176,6 +178,23 @@ function isNetwork(text: string): boolean {
   const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   const isLength = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest);
   return more.length === 0 && longest > 0 && !address.includes("%") && isLength;
+}
+
+/** A verifier key and a URL, with a space between. */
+export const Witness = () =>
+  Checked(
+    "a verifier key of a witness (<name>+<id>+<key>, type 0x04) and its URL http(s)://…, with a space between",
+    isWitness,
+  );
+
+function isWitness(text: string): boolean {
+  const { verifierKey, url } = namedWitness(text);
+  if (!/^\S+\s+https?:\/\/[^\s?#]+$/.test(text) || !URL.canParse(url)) return false;
+  try {
+    return readCosignerKey(verifierKey) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 const keyBytes = 32;

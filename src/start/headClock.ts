@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { type AnnounceDependencies, announceHeads } from "#src/commands/audit/announceHeads.ts";
+import type { WitnessHandlers } from "#src/commands/audit/cosignHead.ts";
 import { signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
 import type { HeadDependencies } from "#src/commands/audit/signHead.ts";
 
@@ -9,7 +10,7 @@ export type HeadClock = { close(): Promise<void> };
 /** Starts the clock. It checks once a minute; a failure is logged and tried again. */
 export function startHeadClock(
   deps: AnnounceDependencies,
-  { log, everyMs = 60_000 }: { log: Pick<Logger, "error">; everyMs?: number },
+  { log, everyMs = 60_000 }: { log: Pick<Logger, "error" | "warn">; everyMs?: number },
 ): HeadClock {
   const stopping = new AbortController();
   let running = Promise.resolve();
@@ -18,11 +19,14 @@ export function startHeadClock(
     log.error({ err: error, tree_id }, "the head of an audit tree was not signed");
   const unannounced = (error: unknown, tree_id: string) =>
     log.error({ err: error, tree_id }, "the head of an audit tree was not announced");
+  const onRefusal: WitnessHandlers["onRefusal"] = (reason, { witness, treeId }) =>
+    log.warn({ reason, witness, tree_id: treeId }, "a witness did not cosign the head of an audit tree");
 
   async function signAndAnnounce(): Promise<void> {
     const { signal } = stopping;
     await signGrownTrees(deps, { onError: unsigned, stopping: signal }).catch((error) => unsigned(error, "all"));
-    await announceHeads(deps, { onError: unannounced, stopping: signal }).catch((error) => unannounced(error, "all"));
+    const handlers = { onError: unannounced, onRefusal, stopping: signal };
+    await announceHeads(deps, handlers).catch((error) => unannounced(error, "all"));
   }
   const timer = setInterval(() => {
     running = running.then(signAndAnnounce);

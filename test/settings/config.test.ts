@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -377,6 +378,29 @@ describe("the configuration", () => {
     const { devProvenDomains } = loadConfig({ SECRETS_KEYS: ring, DEV_PROVEN_DOMAINS: "customer.example, shop.test" });
     expect(devProvenDomains).to.deep.equal(["customer.example", "shop.test"]);
     expect(refusal({ DEV_PROVEN_DOMAINS: "not a domain" })).to.match(/DEV_PROVEN_DOMAINS/);
+  });
+
+  it("witnesses are a list of verifier keys with URLs; other keys, other URLs and a witness twice are refused", () => {
+    const key = (name: string, type = 4) => {
+      const typed = Buffer.concat([Buffer.from([type]), Buffer.alloc(32, 1)]);
+      const id = createHash("sha256").update(`${name}\n`).update(typed).digest("hex").slice(0, 8);
+      return `${name}+${id}+${typed.toString("base64")}`;
+    };
+    const given = `${key("w.example/1")} https://w.example/1/, ${key("w.example/2")}  http://127.0.0.1:8`;
+    expect(loadConfig({ SECRETS_KEYS: ring, AUDIT_WITNESSES: given }).auditWitnesses).to.deep.equal([
+      { verifierKey: key("w.example/1"), url: "https://w.example/1" },
+      { verifierKey: key("w.example/2"), url: "http://127.0.0.1:8" },
+    ]);
+    const refused = [
+      key("w"),
+      `${key("w", 1)} https://w.example`,
+      `${key("w").replace("w+", "v+")} https://w.example`,
+      `${key("w")} ftp://w.example`,
+      `${key("w")} https://w.example/?a`,
+    ];
+    for (const each of refused) expect(refusal({ AUDIT_WITNESSES: each })).to.match(/AUDIT_WITNESSES is wrong/);
+    const twice = `${key("w")} https://w.example,${key("w")} https://v.example`;
+    expect(refusal({ AUDIT_WITNESSES: twice })).to.match(/names a witness twice/);
   });
 
   it("a crash point is configured with and without a count", () => {

@@ -1,30 +1,44 @@
 import { activeWebhooks } from "#projections/webhooks/queries.ts";
 import { readCheckpoint } from "#src/audit/checkpoint.ts";
 import type { SignedHead } from "#src/platform/audit/heads.ts";
+import type { Witness } from "#src/platform/audit/witnesses.ts";
 import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import { derivedId } from "../ids.ts";
+import { cosignHead, type WitnessHandlers } from "./cosignHead.ts";
 import type { HeadDependencies } from "./signHead.ts";
 
-export type AnnounceDependencies = HeadDependencies & { deliveries: Pick<WebhookDeliveries, "add"> };
+export type AnnounceDependencies = HeadDependencies & {
+  deliveries: Pick<WebhookDeliveries, "add">;
+  witnesses: readonly Witness[];
+};
 
 /** Milliseconds between two announcements of heads of one tree, at least. */
 const hourMs = 3_600_000;
 
 /**
- * Queues a delivery of each tree's newest head for the webhooks that subscribe to heads, at most once an hour for each tree. A head counts
- * as announced only after its deliveries are stored, so a crash repeats the announcement, with the same ids.
+ * Announces each tree's newest head, at most once an hour for each tree: asks the witnesses to cosign it, then queues a delivery for each
+ * webhook that subscribes to heads. A head counts as announced only after its deliveries are stored, so a crash repeats the announcement,
+ * with the same ids.
  */
 export async function announceHeads(
   deps: AnnounceDependencies,
-  { onError, stopping }: { onError: (error: unknown, treeId: string) => void; stopping: AbortSignal },
+  {
+    onError,
+    onRefusal,
+    stopping,
+  }: Pick<WitnessHandlers, "onRefusal"> & {
+    onError: (error: unknown, treeId: string) => void;
+    stopping: AbortSignal;
+  },
 ): Promise<void> {
-  const { auditHeads, clock } = deps;
+  const { auditHeads, clock, witnesses } = deps;
+  const away = new Set<Witness>();
   for (const head of await auditHeads.unannounced(new Date(clock.now().getTime() - hourMs))) {
     if (stopping.aborted) break;
     try {
       // A webhook that was created before the head's last entry receives it. If their read model is behind, the next call announces.
       if (!(await deps.projected(head.position, { of: ["webhooks"] }))) return;
-      await queue(deps, head);
+      await queue(deps, await cosignHead(deps, head, { witnesses, away, onRefusal }));
       await auditHeads.announce(head, clock.now());
     } catch (error) {
       onError(error, head.treeId);

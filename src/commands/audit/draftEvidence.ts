@@ -43,7 +43,7 @@ export async function draftEvidence(deps: Dependencies, query: EvidenceQuery): P
     const { head } = prover;
     yield fileOf("index.html", evidencePage({ draftId, answer, prover, entries, shown }));
     yield { name: "verify.mjs", bytes: query.verifier };
-    yield fileOf("policy", policyOf(prover));
+    yield fileOf("policy", policyOf(prover, deps.settings.auditWitnesses));
     yield fileOf("checkpoint", head.checkpoint);
     for (const proven of entries) {
       yield { name: `entries/${proven.entry}.json`, bytes: proven.bytes };

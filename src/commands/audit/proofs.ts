@@ -5,6 +5,7 @@ import { proveInclusion } from "#src/audit/merkle.ts";
 import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
 import { Behind } from "#src/eventStore/eventStore.ts";
 import type { SignedHead } from "#src/platform/audit/heads.ts";
+import type { NamedWitness } from "#src/platform/audit/witnesses.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { type HeadDependencies, signHead } from "./signHead.ts";
@@ -77,8 +78,17 @@ async function verifierKeyOf(
   throw new Error(`no recorded public key verifies the newest head of the audit tree ${treeId}`);
 }
 
-/** Returns the policy by which a checkpoint of this log is accepted, in the form of C2SP tlog-policy: no witness is required. */
-export const policyOf = ({ verifierKey }: Pick<Prover, "verifierKey">): string => `log ${verifierKey}\nquorum none\n`;
+/**
+ * Returns the policy by which a checkpoint of this log is accepted, in the form of C2SP tlog-policy. It names the witnesses and requires
+ * none: one that was away has not cosigned.
+ */
+export const policyOf = (
+  { verifierKey }: Pick<Prover, "verifierKey">,
+  witnesses: readonly NamedWitness[] = [],
+): string => {
+  const lines = witnesses.map((witness) => `witness ${witness.verifierKey.split("+")[0]} ${witness.verifierKey}\n`);
+  return `log ${verifierKey}\n${lines.join("")}quorum none\n`;
+};
 
 export const proofFile = ({ entry, hashes }: ProvenEntry, { checkpoint }: SignedHead): string =>
   writeProof({ entry, hashes, checkpoint });

@@ -31,6 +31,8 @@ export type AuditHeads = {
   list(treeId: string, limit: number): Promise<{ epoch: number; size: number; checkpoint: string; signedAt: Date }[]>;
   /** Returns the newest heads that are not announced, of trees whose last announcement was before this time. */
   unannounced(before: Date): Promise<SignedHead[]>;
+  /** Adds cosignatures of witnesses to a checkpoint, one of each name, and returns the checkpoint. */
+  cosign(head: HeadName, signatures: readonly { name: string; line: string }[]): Promise<string>;
   /** Records that a head was announced. */
   announce(head: HeadName, at: Date): Promise<void>;
   /** Returns the public keys that have signed heads, and when each first did. */

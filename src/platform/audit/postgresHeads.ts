@@ -68,6 +68,26 @@ export const postgresHeads = (database: Pick<Database, "query" | "transaction">,
     );
     return rows;
   },
+  cosign: ({ treeId, epoch, size }, signatures) =>
+    database.transaction(async (tx) => {
+      const head = [treeId, epoch, size];
+      for (const { name, line } of signatures)
+        await tx.query(
+          `update work.audit_signed_heads set checkpoint = checkpoint || $4
+           where tree_id = $1 and epoch = $2 and size = $3 and strpos(checkpoint, $5) = 0`,
+          [...head, line, `\n— ${name} `],
+        );
+      const { rows } = await tx.query<{ checkpoint: string }>(
+        "select checkpoint from work.audit_signed_heads where tree_id = $1 and epoch = $2 and size = $3",
+        head,
+      );
+      const { checkpoint } = rows[0]!;
+      await tx.query("update work.audit_heads set checkpoint = $4 where tree_id = $1 and epoch = $2 and size = $3", [
+        ...head,
+        checkpoint,
+      ]);
+      return checkpoint;
+    }),
   async announce({ treeId, epoch, size }, at) {
     await database.query(
       "update work.audit_signed_heads set announced_at = $4 where tree_id = $1 and epoch = $2 and size = $3",

@@ -22,7 +22,7 @@ describe("announcing heads of audit trees to webhooks", () => {
     await service?.stop();
   });
   beforeEach(async () => {
-    deps = { ...service.deps, deliveries: service.webhookDeliveries };
+    deps = { ...service.deps, deliveries: service.webhookDeliveries, witnesses: [] };
     workspace = await service.workspace();
   });
 
@@ -30,9 +30,17 @@ describe("announcing heads of audit trees to webhooks", () => {
     await workspace.ask("POST /v1/assistants", { json: { name: "Ann" } });
     await service.caughtUp();
   };
-  const passing = { onError: (error: unknown) => expect.fail(String(error)), stopping: new AbortController().signal };
+  const onRefusal = () => undefined;
+  const passing = {
+    onError: (error: unknown) => expect.fail(String(error)),
+    onRefusal,
+    stopping: new AbortController().signal,
+  };
   /** What the clock of heads does each minute. */
-  const tick = async (changed: Partial<AnnounceDependencies> = {}, options = passing) => {
+  const tick = async (
+    changed: Partial<AnnounceDependencies> = {},
+    options: Parameters<typeof announceHeads>[1] = passing,
+  ) => {
     await signGrownTrees(deps, passing);
     await announceHeads({ ...deps, ...changed }, options);
   };
@@ -103,11 +111,11 @@ describe("announcing heads of audit trees to webhooks", () => {
   it("an announcement that a crash cut off, before or after its deliveries were stored, is made again and stored once", async () => {
     const { id } = await webhook(workspace.ask, receiver.url, ["audit.checkpoint"]);
     await grow();
-    const failing = { onError: () => undefined, stopping: passing.stopping };
+    const failing = { ...passing, onError: () => undefined };
     const crash = () => Promise.reject(new Error("crashed"));
-    await tick({ deliveries: { add: crash } }, failing as never);
+    await tick({ deliveries: { add: crash } }, failing);
     expect(await deliveries(id)).to.deep.equal([]);
-    await tick({ auditHeads: { ...deps.auditHeads, announce: crash } }, failing as never);
+    await tick({ auditHeads: { ...deps.auditHeads, announce: crash } }, failing);
     const [first] = await deliveries(id);
     await tick();
     expect((await deliveries(id)).map((each: { id: string }) => each.id)).to.deep.equal([first.id]);

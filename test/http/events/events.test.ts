@@ -172,7 +172,15 @@ describe("the event feed [d11 feed]", () => {
         true,
       ]);
     }
-    for (const query of ["types=draft.gone", "types=audit.checkpoint", "types=draft.stale,", "types=", "limit=0", "limit=101", "kinds=x"]) {
+    for (const query of [
+      "types=draft.gone",
+      "types=audit.checkpoint",
+      "types=draft.stale,",
+      "types=",
+      "limit=0",
+      "limit=101",
+      "kinds=x",
+    ]) {
       const { status, json } = await workspace.ask(`GET /v1/events?${query}`);
       expect([query, status, json.error]).to.deep.equal([query, 422, "invalid_request"]);
     }
