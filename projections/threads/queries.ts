@@ -79,6 +79,17 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
 export const threadById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ThreadRow>(reads, workspaceId, { id, select: columns, from: "threads", where: "shown" });
 
+/** Returns the id of a thread and those of the threads that were merged into it. */
+export async function joinedThreads(reads: Reads, workspaceId: string, id: string): Promise<string[]> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>("select id from threads where workspace_id = $1 and (id = $2 or merged_into = $2)", [
+      workspaceId,
+      id,
+    ]);
+  return rows.map((row) => row.id);
+}
+
 /**
  * Returns the threads before and after one thread in the list of all threads, ordered by newest message first; null at the ends of the
  * list.

@@ -2,6 +2,7 @@ import { apiKeyRoutes } from "./apiKeys.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { evidenceRoutes } from "./audit/evidence.ts";
+import { exportRoutes } from "./audit/exports.ts";
 import { auditTileRoutes } from "./audit/tiles.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
@@ -36,6 +37,7 @@ export const allRoutes = (deps: HttpDependencies) => [
   ...auditTileRoutes(deps),
   ...routesAnsweredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
   ...routesAnsweredFrom(deps, ["drafts", "messages", "auditTree"], evidenceRoutes),
+  ...routesAnsweredFrom(deps, ["contacts", "threads", "drafts", "messages", "auditTree"], exportRoutes),
   ...routesAnsweredFrom(deps, ["inbound", "messages"], inboundRoutes),
   ...routesAnsweredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
   ...routesAnsweredFrom(deps, ["rules"], ruleRoutes),

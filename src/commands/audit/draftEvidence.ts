@@ -10,8 +10,8 @@ import { toPlainText } from "../drafts/life/phrases.ts";
 import { evidencePage, type ShownVersion } from "./evidencePage.ts";
 import { disclosureLines, type ProvenEntry, policyOf, proofFile, proverOf } from "./proofs.ts";
 
-/** A file of an archive. */
-export type EvidenceFile = { name: string; bytes: Buffer };
+/** A file of an archive: its bytes, or its parts as they are made. */
+export type EvidenceFile = { name: string; bytes: Buffer | AsyncIterable<Buffer> };
 
 /** Files about one draft that `verify.mjs` checks without this service. `signedAt`: time of the head that proves them. */
 export type DraftEvidence = { signedAt: Date; files: AsyncIterable<EvidenceFile> };

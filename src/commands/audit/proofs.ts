@@ -10,20 +10,19 @@ import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { type HeadDependencies, signHead } from "./signHead.ts";
 
-/** An event's audit entry, the values behind its digests, and the hashes that lead from it to the root of the signed head. */
-export type ProvenEntry = {
-  entry: number;
-  event: Recorded;
-  bytes: Buffer;
-  disclosures: Disclosure[];
-  hashes: readonly Buffer[];
-};
+/** An event's audit entry, its number in the tree, and the values behind its digests. */
+export type NumberedEntry = { entry: number; event: Recorded; bytes: Buffer; disclosures: Disclosure[] };
+
+/** An entry, and the hashes that lead from it to the root of the signed head. */
+export type ProvenEntry = NumberedEntry & { hashes: readonly Buffer[] };
 
 /** A signed head of a tree, and what proves entries by it. `verifierKey`: public key of the head's signature. */
 export type Prover = {
   head: SignedHead;
   verifierKey: string;
-  /** Returns events as proven entries, in the order of the tree. None may be newer than the head. */
+  /** Returns the entries of events, in the order of the tree. No event may be newer than the head. */
+  entriesOf(events: readonly Recorded[]): Promise<NumberedEntry[]>;
+  /** Returns the same entries with their proofs. */
   prove(events: readonly Recorded[]): Promise<ProvenEntry[]>;
 };
 
@@ -42,30 +41,38 @@ export async function proverOf(deps: HeadDependencies, treeId: string, upTo: num
   const head = await signHead(deps, treeId, upTo);
   const saltKey = await saltKeyOf(deps.reads, treeId);
   if (!saltKey) throw new Error(`the audit tree ${treeId} has no salt key`);
+  const entriesOf = (events: readonly Recorded[]) => numberedEntries(deps, { treeId, saltKey }, events);
+  const read = nodesOf(deps.reads, treeId);
   return {
     head,
     verifierKey: await verifierKeyOf(deps, head),
-    prove: (events) => proveEvents(deps, { head, saltKey }, events),
+    entriesOf,
+    async prove(events) {
+      const proven: ProvenEntry[] = [];
+      for (const numbered of await entriesOf(events)) {
+        const hashes = await proveInclusion(read, { entry: numbered.entry, size: head.size });
+        proven.push({ ...numbered, hashes });
+      }
+      return proven;
+    },
   };
 }
 
-async function proveEvents(
+async function numberedEntries(
   { reads }: Pick<Dependencies, "reads">,
-  { head: { treeId, size }, saltKey }: { head: SignedHead; saltKey: Buffer },
+  { treeId, saltKey }: { treeId: string; saltKey: Buffer },
   events: readonly Recorded[],
-): Promise<ProvenEntry[]> {
+): Promise<NumberedEntry[]> {
   const positions = events.map(({ position }) => position);
   const entries = await entriesAt(reads, treeId, positions);
-  const read = nodesOf(reads, treeId);
-  const proven: ProvenEntry[] = [];
-  for (const event of events.toSorted((a, b) => a.position - b.position)) {
-    const entry = entries.get(event.position);
-    if (entry === undefined) throw new Error(`the event ${event.id} is not in the audit tree ${treeId}`);
-    const { bytes, disclosures } = entryOf(event, saltKey);
-    const shown = disclosures.filter(([, path]) => !neverDisclosed.includes(path));
-    proven.push({ entry, event, bytes, disclosures: shown, hashes: await proveInclusion(read, { entry, size }) });
-  }
-  return proven;
+  return events
+    .toSorted((a, b) => a.position - b.position)
+    .map((event) => {
+      const entry = entries.get(event.position);
+      if (entry === undefined) throw new Error(`the event ${event.id} is not in the audit tree ${treeId}`);
+      const { bytes, disclosures } = entryOf(event, saltKey);
+      return { entry, event, bytes, disclosures: disclosures.filter(([, path]) => !neverDisclosed.includes(path)) };
+    });
 }
 
 /** Returns the public key that verifies a head: the one of today, or an older one. */
@@ -94,5 +101,5 @@ export const proofFile = ({ entry, hashes }: ProvenEntry, { checkpoint }: Signed
   writeProof({ entry, hashes, checkpoint });
 
 /** Returns the lines of `disclosures.jsonl` for an entry. `disclosure` is the JSON whose base64url the digest is made from (RFC 9901). */
-export const disclosureLines = ({ entry, disclosures }: Pick<ProvenEntry, "entry" | "disclosures">): string =>
+export const disclosureLines = ({ entry, disclosures }: Pick<NumberedEntry, "entry" | "disclosures">): string =>
   disclosures.map((each) => `${JSON.stringify({ entry, disclosure: disclosureText(each) })}\n`).join("");

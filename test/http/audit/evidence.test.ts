@@ -71,7 +71,7 @@ describe("http: the evidence of a draft", () => {
     expect(code).to.equal(0);
     expect(said).to.match(/draft approved: version 2 \(content hash [0-9a-f]{64}\), by "jane@customer\.example"/);
     expect(said).to.match(
-      /delivery started: version 2, handed to "outbox".*a person's approval, entry \d+, comes before it/,
+      /delivery started: version 2, as the mail with SHA-256 .*a person's approval, entry \d+, comes before it/,
     );
     expect(said).to.match(/is complete to revision \d+ at the head of \d+ entries/);
     expect(said).to.contain("What happened after this head");
