@@ -51,7 +51,7 @@ export async function auditExport(deps: Dependencies, query: ExportQuery): Promi
   async function* files(): AsyncGenerator<EvidenceFile> {
     yield { name: "README.txt", bytes: Buffer.from(readme(scope, head.size)) };
     yield { name: "verify.mjs", bytes: query.verifier };
-    yield { name: "policy", bytes: Buffer.from(policyOf(prover)) };
+    yield { name: "policy", bytes: Buffer.from(policyOf(prover, deps.settings.auditWitnesses)) };
     yield { name: "checkpoint", bytes: Buffer.from(head.checkpoint) };
     yield { name: "entries.jsonl", bytes: entries() };
     yield { name: "disclosures.jsonl", bytes: disclosures() };
