@@ -135,3 +135,22 @@ export function conditions(workspaceId: string, optional: readonly (readonly [st
   }
   return { where, values };
 }
+
+/** Returns one page of rows that are in memory. `keyOf`: the values that the list is ordered by, the last of them unique. */
+export function pageOfRows<Row>(
+  rows: readonly Row[],
+  { keyOf, direction, window }: { keyOf: (row: Row) => Cursor; direction: Order["direction"]; window: Window },
+): Page<Row> {
+  const { limit, offset, after } = window;
+  const compare = (a: Cursor, b: Cursor): number => (direction === "asc" ? inTurn(a, b) : inTurn(b, a));
+  const ordered = rows.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
+  const rest = after ? ordered.filter((row) => compare(keyOf(row), after) > 0) : ordered.slice(offset);
+  const data = rest.slice(0, limit);
+  return { data, total: rows.length, limit, offset, next: rest.length > limit ? keyOf(data.at(-1) as Row) : null };
+}
+
+/** Compares two cursors by their first values that differ. */
+function inTurn(a: Cursor, b: Cursor): number {
+  const index = a.findIndex((value, at) => value !== b[at]);
+  return index === -1 ? 0 : (a[index] as string) < (b[index] as string) ? -1 : 1;
+}

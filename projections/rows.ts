@@ -45,6 +45,19 @@ export async function rowsById<Row extends { id: string }>(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
+/**
+ * Returns a row as a query returns it once it is stored: with these columns, times as Dates, and without characters that PostgreSQL's text
+ * cannot hold.
+ */
+export function asRead<Read>(
+  row: Readonly<Record<string, unknown>>,
+  { columns, times }: { columns: readonly string[]; times: readonly string[] },
+): Read {
+  const read = JSON.parse(jsonRows(Object.fromEntries(columns.map((column) => [column, row[column] ?? null]))));
+  for (const time of times) if (read[time] !== null) read[time] = new Date(read[time]);
+  return read;
+}
+
 /** A read model with one row per stream, whose id is the stream's. */
 export type RowPerStream<Row, E extends Event> = Table & {
   /** Values of a row before its first event. */

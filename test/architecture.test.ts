@@ -26,7 +26,7 @@ const lookingIntoStates: Record<string, RegExp> = {
   "src/processes/tellApprovers.ts": /^streams\/(identity|workspace)\/decider\.ts$/,
 };
 /** Files with the queries of read models and the types of their answers. */
-const queries = /^projections\/(\w+\/(queries|attachments)|changeMarks|page|rows|derivedId)\.ts$/;
+const queries = /^projections\/(\w+\/(queries|replay|attachments)|changeMarks|existingAt|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
   /^(src\/(audit\/(checkpoint|cosignature|inclusionProof|leaf|mbox|merkle|signedNote)|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process|platform\/(audit\/(heads|witnesses)|clock|startError|crashPoints|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|setupFacts)|blobs\/blobs|metrics\/metrics|payments\/paymentProcessor|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets)))|projections\/(names|projection|reads|page))\.ts$/;

@@ -5,34 +5,9 @@ import { type Counts, updateCounts } from "../counts.ts";
 import { moveRowsToSurvivors } from "../merges.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
+import { draftTypes } from "./draftTypes.ts";
 import { requestsOf, writeRequests } from "./requests.ts";
 import { applyToDraft, type DraftRow, draftColumns } from "./row.ts";
-
-const draftEvents = [
-  "DraftSubmitted",
-  "DraftEdited",
-  "ApprovalGiven",
-  "ApprovalWithdrawn",
-  "ChangesRequested",
-  "ChangesRequestWithdrawn",
-  "ChangesReminded",
-  "DraftAssigned",
-  "DraftApproved",
-  "DraftRejected",
-  "DraftReturnedToPending",
-  "SendHeld",
-  "DraftQueued",
-  "DraftMarkedStale",
-  "DraftSent",
-  "DraftFailed",
-  "LateEvidence",
-  "DraftEscalated",
-  "ApproversAsked",
-  "ApproversNotified",
-  "NotificationFailed",
-  "NotifyRequested",
-  "ApprovalLinkClosed",
-] as const;
 
 const versionColumns = [
   "id",
@@ -99,7 +74,7 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
     "approval_lists",
     "draft_thread_merges",
   ],
-  handles: [...draftEvents, "ThreadAbsorbed"],
+  handles: [...draftTypes, "ThreadAbsorbed"],
   async project(tx, events) {
     const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");
     const ids = ofDrafts.map((event) => idOf(event.stream));

@@ -83,6 +83,22 @@ export async function draftsOfThread(reads: Reads, workspaceId: string, threadId
   return rows;
 }
 
+/** Returns the ids of the drafts of a thread that were submitted by a time. */
+export async function draftIdsOfThread(
+  reads: Reads,
+  workspaceId: string,
+  { threadId, by }: { threadId: string; by: Date },
+): Promise<string[]> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>("select id from drafts where workspace_id = $1 and thread_id = $2 and created_at <= $3", [
+      workspaceId,
+      threadId,
+      by,
+    ]);
+  return rows.map(({ id }) => id);
+}
+
 /** Returns drafts that wait for a decision, of these threads or of this identity; the newest, at most `limit`. */
 export async function pendingDraftsOf(
   reads: Reads,

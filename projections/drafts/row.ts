@@ -12,6 +12,7 @@ import {
 } from "./approvals.ts";
 import { type StoredAssignee, storedAssignee } from "./assignee.ts";
 import { answered, applyChangesRequest, type ShownChangesRequest } from "./changesRequest.ts";
+import { draftTypes } from "./draftTypes.ts";
 import { applyNotification, noNotification, type ShownQuestion, withoutRetry } from "./notification.ts";
 
 /** The decision about a draft: by whom, and about which version. */
@@ -218,6 +219,7 @@ function returned(row: DraftRow, { withdrawn, lapsed }: { withdrawn?: string; la
 
 /** Applies an event to a draft's row. Also used to show a draft as it was at an earlier time. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
+  if (row && !draftTypes.includes(event.type)) return row;
   const applied = withoutUndo(applyEvent(row, event));
   return { ...withoutRetry(applyNotification(applied, event)), changed_position: event.position };
 }

@@ -1,81 +1,16 @@
-import type { ApprovalChannel, IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
+import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { Projection } from "../projection.ts";
-import { foldRows, toColumns } from "../rows.ts";
-
-const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "localPart" | "emailAddress", string> = {
-  workspaceId: "workspace_id",
-  domainId: "domain_id",
-  assistantId: "assistant_id",
-  localPart: "local_part",
-  emailAddress: "email_address",
-  displayName: "display_name",
-  replyToEmail: "reply_to_email",
-  signatureText: "signature_text",
-  signatureHtml: "signature_html",
-  htmlRemoved: "html_removed",
-  threadHistoryDepth: "thread_history_depth",
-  status: "status",
-  approvalChannel: "approval_channel",
-  secondaryApprovalChannel: "secondary_approval_channel",
-  escalationDelayMinutes: "escalation_delay_minutes",
-  canSendCold: "can_send_cold",
-  autoApproveReplies: "auto_approve_replies",
-  requireHumanApproval: "require_human_approval",
-  sendOnChannelApproval: "send_on_channel_approval",
-  coveredRecipients: "covered_recipients",
-  confirmCode: "confirm_code",
-  editByChannel: "edit_by_channel",
-  approvalsRequired: "approvals_required",
-};
-
-const columns = ["id", ...Object.values(columnOf), "created_at", "updated_at", "deleted_at"];
-
-type Row = { id: string } & Record<string, unknown>;
-
-function apply(row: Row, event: IdentityEvent, at: string): Row {
-  switch (event.type) {
-    case "IdentityCreated":
-      return {
-        ...row,
-        edit_by_channel: false,
-        ...toColumns(columnOf, event.data),
-        created_at: at,
-        deleted_at: null,
-      };
-    case "IdentityUpdated":
-      return { ...row, ...toColumns(columnOf, event.data.changes) };
-    case "IdentitySecretsResealed":
-      return { ...row, ...toColumns(columnOf, event.data.channels) };
-    case "IdentityChatMoved":
-      return { ...row, ...movedChannels(row, event.data) };
-    case "IdentityDeleted":
-      return { ...row, deleted_at: at };
-  }
-}
-
-function movedChannels(row: Row, { from, to }: { from: string; to: string }): Partial<Row> {
-  const moved = (channel: ApprovalChannel | null) =>
-    channel?.type === "telegram" && channel.config.chat_id === from
-      ? { ...channel, config: { ...channel.config, chat_id: to } }
-      : channel;
-  return {
-    approval_channel: moved(row.approval_channel as ApprovalChannel | null),
-    secondary_approval_channel: moved(row.secondary_approval_channel as ApprovalChannel | null),
-  };
-}
+import { foldRows } from "../rows.ts";
+import { evolveIdentity, identityColumns, type StoredIdentity } from "./row.ts";
 
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
   version: 6,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityChatMoved", "IdentityDeleted"],
-  project: foldRows<Row, IdentityEvent>({
+  project: foldRows<StoredIdentity, IdentityEvent>({
     table: "identities",
-    columns,
-    evolve(before, event) {
-      const { at } = event.metadata;
-      const row = apply(before, event, at);
-      return event.type === "IdentitySecretsResealed" ? row : { ...row, updated_at: at };
-    },
+    columns: identityColumns,
+    evolve: evolveIdentity,
   }),
 };

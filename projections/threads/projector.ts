@@ -1,155 +1,10 @@
-import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
 import { type Counts, updateCounts } from "../counts.ts";
-import { isFirstMergePart } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
+import { applyToThreads, type StoredThread, type ThreadsEvent, threadColumns, threadOf, threadTypes } from "./row.ts";
 
-type Row = {
-  id: string;
-  workspace_id: string;
-  identity_id: string;
-  primary_contact_id: string | null;
-  subject: string;
-  status: ThreadStatus;
-  priority: Priority;
-  needs_review: boolean;
-  last_message_at: string | Date | null;
-  message_count: number;
-  participants: string[];
-  /** Kind of our mail that opened it, if one did. */
-  opened_by: string | null;
-  /** False while the thread is not listed: a cold send that was never sent, or a test mail without a reply. */
-  listed: boolean;
-  merged_into: string | null;
-  /** False while all its mail is held: then the thread is not shown. */
-  shown: boolean;
-  created_at: string | Date;
-  updated_at: string | Date;
-};
-
-const columns = [
-  "id",
-  "workspace_id",
-  "identity_id",
-  "primary_contact_id",
-  "subject",
-  "status",
-  "priority",
-  "needs_review",
-  "last_message_at",
-  "message_count",
-  "participants",
-  "opened_by",
-  "listed",
-  "merged_into",
-  "shown",
-  "created_at",
-  "updated_at",
-] as const;
-
-const threadTable = { table: "threads", columns };
-
-const newRow = (id: string, at: string): Row => ({
-  id,
-  workspace_id: "",
-  identity_id: "",
-  primary_contact_id: null,
-  subject: "",
-  status: "open",
-  priority: "normal",
-  needs_review: false,
-  last_message_at: null,
-  message_count: 0,
-  participants: [],
-  opened_by: null,
-  listed: true,
-  merged_into: null,
-  shown: true,
-  created_at: at,
-  updated_at: at,
-});
-
-const joined = (known: readonly string[], more: readonly string[]): string[] =>
-  [...new Set([...known, ...more.map((address) => address.toLowerCase())])].slice(0, maxParticipants);
-
-const latest = (...times: (string | Date | null)[]): string | null => {
-  const known = times.filter((time) => time !== null).map((time) => new Date(time).toISOString());
-  return known.sort().at(-1) ?? null;
-};
-
-/** Applies an event. `rows`: all rows of the batch, an absorbed thread's among them. */
-function apply(row: Row, event: Recorded<ThreadEvent | DraftEvent>, rows: ReadonlyMap<string, Row>): Row {
-  switch (event.type) {
-    case "ThreadOpened": {
-      const { workspaceId, identityId, subject, contactId, openedBy = null, recipients = [] } = event.data;
-      return {
-        ...row,
-        workspace_id: workspaceId,
-        identity_id: identityId,
-        subject,
-        primary_contact_id: contactId,
-        participants: joined([], recipients),
-        opened_by: openedBy,
-        listed: openedBy === null,
-      };
-    }
-    case "MessageReceived": {
-      const { from, to, cc, receivedAt } = event.data;
-      return {
-        ...row,
-        subject: row.shown ? row.subject : event.data.subject,
-        shown: true,
-        listed: true,
-        message_count: row.message_count + 1,
-        last_message_at: latest(row.last_message_at, receivedAt),
-        participants: joined(row.participants, [...(from ? [from.address] : []), ...to, ...cc]),
-      };
-    }
-    case "MessageHeld":
-      return { ...row, shown: false };
-    case "MessageSent":
-      return {
-        ...row,
-        message_count: row.message_count + 1,
-        last_message_at: latest(row.last_message_at, event.metadata.at),
-        participants: joined(row.participants, event.data.to),
-      };
-    case "DraftNoted":
-      return event.data.status === "pending" ? withDraft(row) : row;
-    case "DraftQueued":
-      return withDraft(row);
-    case "ThreadStatusChanged":
-      return { ...row, status: event.data.status };
-    case "ThreadReviewSet":
-      return { ...row, needs_review: event.data.needsReview };
-    case "ThreadPrioritySet":
-      return { ...row, priority: event.data.priority };
-    case "ThreadFrozen":
-      return { ...row, merged_into: event.data.survivorId };
-    case "ThreadAbsorbed": {
-      const absorbed = rows.get(event.data.absorbedId);
-      if (!absorbed || !isFirstMergePart(event)) return row;
-      const visible = row.shown || !absorbed.shown ? row : absorbed;
-      return {
-        ...row,
-        subject: visible.subject,
-        primary_contact_id: visible.primary_contact_id,
-        shown: row.shown || absorbed.shown,
-        listed: row.listed || absorbed.listed,
-        message_count: row.message_count + absorbed.message_count,
-        last_message_at: latest(row.last_message_at, absorbed.last_message_at),
-        participants: joined(row.participants, absorbed.participants),
-      };
-    }
-    default:
-      return row;
-  }
-}
-
-/** Lists a thread that a mail of ours opened, once that mail waits for a decision or is being sent. */
-const withDraft = (row: Row): Row => ({ ...row, listed: row.listed || row.opened_by === "send" });
+const threadTable = { table: "threads", columns: threadColumns };
 
 /** Counts of threads by the most common filters of lists; merged and hidden ones are not counted. */
 const threadCounts: Counts = {
@@ -157,42 +12,19 @@ const threadCounts: Counts = {
   dimensions: ["workspace_id", "identity_id", "status", "needs_review", "priority"],
 };
 
-/** Returns the thread of an event; DraftQueued is an event of the draft. */
-const threadOf = ({ stream, type, data }: Recorded<ThreadEvent | DraftEvent>): string =>
-  type === "DraftQueued" ? data.threadId : idOf(stream);
+const isListed = (row: StoredThread): boolean => row.merged_into === null && row.shown && row.listed;
 
-const isListed = (row: Row): boolean => row.merged_into === null && row.shown && row.listed;
-
-export const threads: Projection<ThreadEvent | DraftEvent> = {
+export const threads: Projection<ThreadsEvent> = {
   name: "threads",
   version: 5,
   tables: ["threads", "thread_counts"],
-  handles: [
-    "ThreadOpened",
-    "MessageReceived",
-    "MessageSent",
-    "MessageHeld",
-    "DraftNoted",
-    "DraftQueued",
-    "ThreadStatusChanged",
-    "ThreadReviewSet",
-    "ThreadPrioritySet",
-    "ThreadFrozen",
-    "ThreadAbsorbed",
-  ],
+  handles: threadTypes,
   async project(tx, events) {
     const absorbed = events.flatMap((event) => (event.type === "ThreadAbsorbed" ? [event.data.absorbedId] : []));
     const ids = [...events.map(threadOf), ...absorbed];
-    const rows = await rowsById<Row>(tx, threadTable, ids);
+    const rows = await rowsById<StoredThread>(tx, threadTable, ids);
     const before = [...rows.values()];
-    for (const event of events) {
-      // A marker on a visible thread does not change it.
-      if (event.type === "MessageHeld" && !event.data.opensThread) continue;
-      const id = threadOf(event);
-      const { at } = event.metadata;
-      const row = apply(rows.get(id) ?? newRow(id, at), event, rows);
-      rows.set(id, { ...row, updated_at: at });
-    }
+    for (const event of events) applyToThreads(rows, event);
     upsertRows(tx, threadTable, [...rows.values()]);
     updateCounts(tx, threadCounts, { before: before.filter(isListed), after: [...rows.values()].filter(isListed) });
     followMerges(tx, events);
@@ -202,7 +34,7 @@ export const threads: Projection<ThreadEvent | DraftEvent> = {
 /**
  * Updates merges, so that a thread merged into one that is merged again points to the last survivor and no reader has to follow a chain.
  */
-function followMerges(tx: ProjectorTx, events: readonly Recorded<ThreadEvent | DraftEvent>[]): void {
+function followMerges(tx: ProjectorTx, events: readonly Recorded<ThreadsEvent>[]): void {
   for (const event of events) {
     if (event.type !== "ThreadFrozen") continue;
     tx.write("update threads set merged_into = $1 where merged_into = $2", [event.data.survivorId, idOf(event.stream)]);

@@ -5,6 +5,7 @@ import { kills } from "./kills.ts";
 import { letters } from "./letters.ts";
 import { neighbours } from "./neighbours.ts";
 import { outage } from "./outage.ts";
+import { past } from "./past.ts";
 import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
 import { races } from "./races.ts";
@@ -14,6 +15,7 @@ import { strangers } from "./strangers.ts";
 /** Every long proof, in the order in which they run. */
 export const proofs: readonly Proof[] = [
   content,
+  past,
   letters,
   races,
   kills,

@@ -1,16 +1,17 @@
 import { countDomains } from "#projections/domains/queries.ts";
 import { countIdentities } from "#projections/identities/queries.ts";
 import { countRules } from "#projections/rules/queries.ts";
+import { type PlanUsage, subscriptionAt } from "#src/commands/asOf/subscriptionAt.ts";
 import { startCheckout } from "#src/commands/billing/checkout.ts";
 import { openPortal } from "#src/commands/billing/portal.ts";
-import { currentPlan } from "#src/commands/plans/plans.ts";
 import type { PaidPlan } from "#streams/billing/events.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Interval } from "#streams/workspace/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { requireThen, timeAsked } from "./earlierStates.ts";
 import { route } from "./framework/route.ts";
-import { Checkout, CreateCheckout, Portal, Subscription } from "./schemas/billing.ts";
-import { planAndUsage } from "./workspaces.ts";
+import { Checkout, CreateCheckout, Portal, Subscription, SubscriptionQuery } from "./schemas/billing.ts";
+import { currentPlanAndUsage, presentPlan } from "./workspaces.ts";
 
 export const billingRoutes = (deps: HttpDependencies) => [
   route(
@@ -20,10 +21,19 @@ export const billingRoutes = (deps: HttpDependencies) => [
       limit: "read",
       summary: "Read the plan, its limits and their usage",
       description:
-        "The data comes only from the service's records. On builder_pack the counters are lifetime totals, and there is no period.",
+        "The data comes only from the service's records. On builder_pack the counters are lifetime totals, and there is no period. With `at`: the plan and its usage then; `limits` are those that this installation gives that plan now.",
+      query: SubscriptionQuery,
       answers: Subscription,
+      errors: ["insufficient_scope", "not_found"],
     },
-    ({ workspaceId }) => shownSubscription(deps, workspaceId),
+    async ({ workspaceId, query, principal }) => {
+      const at = timeAsked(deps, query.at, principal);
+      return presentSubscription(
+        at
+          ? requireThen(await subscriptionAt(deps, workspaceId, at), at)
+          : await currentSubscription(deps, workspaceId),
+      );
+    },
   ),
 
   route(
@@ -62,21 +72,25 @@ export const billingRoutes = (deps: HttpDependencies) => [
   ),
 ];
 
-async function shownSubscription(deps: HttpDependencies, workspaceId: string) {
-  const [{ limits, interval, renewsAt }, usage, identities, rules, domains] = await Promise.all([
-    currentPlan(deps, workspaceId),
-    planAndUsage(deps, workspaceId),
+async function currentSubscription(deps: HttpDependencies, workspaceId: string): Promise<PlanUsage> {
+  const [usage, identities, rules, domains] = await Promise.all([
+    currentPlanAndUsage(deps, workspaceId),
     countIdentities(deps.reads, workspaceId),
     countRules(deps.reads, workspaceId),
     countDomains(deps.reads, workspaceId),
   ]);
+  return { ...usage, identities, rules, domains };
+}
+
+function presentSubscription(usage: PlanUsage) {
+  const { limits, interval, renewsAt } = usage.plan;
   return {
-    ...usage,
+    ...presentPlan(usage),
     interval,
     renews_at: renewsAt,
-    identity_count: identities,
-    rule_count: rules,
-    domain_count: domains,
+    identity_count: usage.identities,
+    rule_count: usage.rules,
+    domain_count: usage.domains,
     limits: {
       emails_per_period: limits.emailsPerPeriod,
       inbound_per_period: limits.inboundPerPeriod,

@@ -1,16 +1,31 @@
-import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
+import {
+  type IdentityFilter,
+  type IdentityRow,
+  identityById,
+  listIdentities,
+} from "#projections/identities/queries.ts";
+import { type Page, pageOfRows } from "#projections/page.ts";
 import { maskedChannel } from "#src/commands/approvals/approvalChannels.ts";
 import { withoutEdit } from "#src/commands/approvals/editByChannel.ts";
 import { unreachableQuorum } from "#src/commands/approvals/reachableQuorum.ts";
+import { identitiesAt, identityAt } from "#src/commands/asOf/settingsAt.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { requireThen, timeAsked } from "./earlierStates.ts";
 import { listRoute } from "./framework/lists.ts";
 import { route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
-import { CreateIdentity, Identity, IdentityList, IdentityQuery, UpdateIdentity } from "./schemas/identities.ts";
+import {
+  CreateIdentity,
+  Identity,
+  IdentityList,
+  IdentityQuery,
+  IdentityStateQuery,
+  UpdateIdentity,
+} from "./schemas/identities.ts";
 
 export function identityRoutes(deps: HttpDependencies) {
   const find = ({ workspaceId, params }: { workspaceId: string; params: { identity_id: string } }) =>
@@ -53,20 +68,38 @@ export function identityRoutes(deps: HttpDependencies) {
         scope: "read:identities",
         limit: "read",
         summary: "List identities, newest first",
+        description: "With `at`: those that existed then, as they were; filters apply to that state.",
         query: IdentityQuery,
         answers: IdentityList,
+        errors: ["insufficient_scope"],
         cursors: deps.cursors,
       },
-      async ({ workspaceId, query }) => {
-        const page = await listIdentities(deps.reads, workspaceId, query);
-        return { ...page, data: await Promise.all(page.data.map((row) => shown(deps, row))) };
+      async ({ workspaceId, query: { at: asked, ...query }, principal }) => {
+        const at = timeAsked(deps, asked, principal);
+        const page = at
+          ? await listIdentitiesAt(deps, { workspaceId, at, query })
+          : await listIdentities(deps.reads, workspaceId, query);
+        return { ...page, data: await Promise.all(page.data.map((row) => (at ? shownThen : shown)(deps, row))) };
       },
     ),
 
     route(
       "GET /v1/identities/:identity_id",
-      { scope: "read:identities", limit: "read", summary: "Read an identity", answers: Identity, load: find },
-      async ({ loaded }) => shown(deps, loaded),
+      {
+        scope: "read:identities",
+        limit: "read",
+        summary: "Read an identity",
+        description: "With `at`: as it was then, also if it has been deleted since.",
+        query: IdentityStateQuery,
+        answers: Identity,
+        errors: ["insufficient_scope"],
+      },
+      async ({ workspaceId, params: { identity_id: id }, query, principal }) => {
+        const at = timeAsked(deps, query.at, principal);
+        if (at) return shownThen(deps, requireThen(await identityAt(deps, { workspaceId, id, at }), at));
+        const row = await identityById(deps.reads, workspaceId, id);
+        return row && shown(deps, row);
+      },
     ),
 
     route(
@@ -165,10 +198,34 @@ async function warningsOf(deps: HttpDependencies, row: IdentityRow): Promise<str
   return [...(unreachable === null ? [] : [unreachable]), ...ineffective];
 }
 
-/** Converts an identity to the contract's form; secrets of channels are masked. */
+/** Lists the identities that existed at a time, newest first. */
+async function listIdentitiesAt(
+  deps: HttpDependencies,
+  { workspaceId, at, query }: { workspaceId: string; at: Date; query: IdentityFilter },
+): Promise<Page<IdentityRow>> {
+  const { domain_id = null, status = null } = query;
+  const rows = (await identitiesAt(deps, workspaceId, at)).filter(
+    (row) => (domain_id ?? row.domain_id) === row.domain_id && (status ?? row.status) === row.status,
+  );
+  return pageOfRows(rows, {
+    keyOf: ({ created_at, id }) => [created_at.getTime(), id],
+    direction: "desc",
+    window: query,
+  });
+}
+
 const shown = async (deps: HttpDependencies, row: IdentityRow) => ({
-  ...row,
+  ...(await shownThen(deps, row)),
   warnings: await warningsOf(deps, row),
+});
+
+/**
+ * Converts an identity to the contract's form; secrets of channels are masked. An earlier state has no warnings: they are about the
+ * approvers of today.
+ */
+const shownThen = async (deps: HttpDependencies, row: IdentityRow) => ({
+  ...row,
+  warnings: [],
   signature_difference: await signatureDifference(deps, row),
   approval_channel: maskedChannel(
     deps,

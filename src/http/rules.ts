@@ -1,10 +1,13 @@
 import type { Static } from "typebox";
+import { type Page, pageOfRows } from "#projections/page.ts";
 import { listEvaluations } from "#projections/ruleEvaluations/queries.ts";
-import { listRules, type RuleRow, ruleById } from "#projections/rules/queries.ts";
+import { listRules, type RuleFilter, type RuleRow, ruleById } from "#projections/rules/queries.ts";
+import { ruleAt, rulesAt } from "#src/commands/asOf/settingsAt.ts";
 import { maxTestedEvents, type TriedEvent, tryRule } from "#src/commands/rules/backTest.ts";
 import { maskedActions } from "#src/commands/rules/ruleSecrets.ts";
 import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules/rules.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { requireThen, timeAsked } from "./earlierStates.ts";
 import { listRoute } from "./framework/lists.ts";
 import { route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
@@ -17,6 +20,7 @@ import {
   RuleEvaluationQuery,
   RuleList,
   RuleQuery,
+  RuleStateQuery,
   RuleTest,
   TestRule,
   UpdateRule,
@@ -57,20 +61,39 @@ export function ruleRoutes(deps: HttpDependencies) {
         scope: "read:rules",
         limit: "read",
         summary: "List rules, in the order in which they are evaluated",
+        description: "With `at`: those that existed then, as they were; filters apply to that state.",
         query: RuleQuery,
         answers: RuleList,
+        errors: ["insufficient_scope"],
         cursors: deps.cursors,
       },
-      async ({ workspaceId, query }) => {
-        const page = await listRules(deps.reads, workspaceId, query);
+      async ({ workspaceId, query: { at: asked, ...query }, principal }) => {
+        const at = timeAsked(deps, asked, principal);
+        const page = at
+          ? await listRulesAt(deps, { workspaceId, at, query })
+          : await listRules(deps.reads, workspaceId, query);
         return { ...page, data: page.data.map((row) => shown(deps, row)) };
       },
     ),
 
     route(
       "GET /v1/rules/:id",
-      { scope: "read:rules", limit: "read", summary: "Read a rule", answers: Rule, load: find },
-      async ({ loaded }) => shown(deps, loaded),
+      {
+        scope: "read:rules",
+        limit: "read",
+        summary: "Read a rule",
+        description: "With `at`: as it was then, also if it has been deleted since.",
+        query: RuleStateQuery,
+        answers: Rule,
+        errors: ["insufficient_scope"],
+      },
+      async ({ workspaceId, params: { id }, query, principal }) => {
+        const at = timeAsked(deps, query.at, principal);
+        const row = at
+          ? requireThen(await ruleAt(deps, { workspaceId, id, at }), at)
+          : await ruleById(deps.reads, workspaceId, id);
+        return row && shown(deps, row);
+      },
     ),
 
     route(
@@ -139,6 +162,18 @@ export function ruleRoutes(deps: HttpDependencies) {
       },
     ),
   ];
+}
+
+/** Lists the rules that existed at a time, in the order in which they were evaluated. */
+async function listRulesAt(
+  deps: HttpDependencies,
+  { workspaceId, at, query }: { workspaceId: string; at: Date; query: RuleFilter },
+): Promise<Page<RuleRow>> {
+  const { trigger_event = null, status = null } = query;
+  const rows = (await rulesAt(deps, workspaceId, at)).filter(
+    (row) => (trigger_event ?? row.trigger_event) === row.trigger_event && (status ?? row.status) === row.status,
+  );
+  return pageOfRows(rows, { keyOf: ({ priority, id }) => [priority, id], direction: "asc", window: query });
 }
 
 const settingsOf = settingsReader<GivenRule>({

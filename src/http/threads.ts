@@ -1,17 +1,19 @@
 import type { Static } from "typebox";
-import { draftsOfThread } from "#projections/drafts/queries.ts";
-import { listMessages, newestMessages } from "#projections/messages/queries.ts";
+import { draftsOfThread, type ReadDraft } from "#projections/drafts/queries.ts";
+import { listMessages, type MessageRow, newestMessages } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { defaultHistoryDepth, threadAt } from "#src/commands/asOf/threadAt.ts";
 import { updateThread } from "#src/commands/threads/updateThread.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { requireThen, timeAsked } from "./earlierStates.ts";
 import { listRoute } from "./framework/lists.ts";
 import { route } from "./framework/route.ts";
 import { presentDrafts } from "./present/drafts.ts";
 import { presentMessages } from "./present/messages.ts";
 import { presentMerged, presentThread } from "./present/threads.ts";
 import { MessageList, MessageQuery } from "./schemas/messages.ts";
-import { Thread, ThreadList, ThreadQuery, ThreadRead, UpdateThread } from "./schemas/threads.ts";
+import { Thread, ThreadList, ThreadQuery, ThreadRead, ThreadStateQuery, UpdateThread } from "./schemas/threads.ts";
 
 /** The requested thread, and the one that has its content: itself, or the thread that it was merged into. */
 export type FoundThread = { own: ThreadRow; survivor: ThreadRow };
@@ -30,11 +32,11 @@ export async function findThread(
 const present = ({ own, survivor }: FoundThread) =>
   own.merged_into === null ? presentThread(own) : presentMerged(own, survivor);
 
-/** Messages that an agent reads of a thread whose identity is deleted; otherwise the identity sets the number. */
-const defaultHistoryDepth = 10;
+/** A thread with its newest messages and its drafts; for a merged thread those of the thread it was merged into. */
+type ThreadContent = { thread: FoundThread; messages: MessageRow[]; total: number; drafts: ReadDraft[] };
 
-/** A thread with its newest messages and drafts, read in one snapshot. For a merged thread: those of the thread it was merged into. */
-async function threadWithContent(reads: Reads, workspaceId: string, id: string) {
+/** Reads a thread with its content, in one snapshot. */
+async function threadWithContent(reads: Reads, workspaceId: string, id: string): Promise<ThreadContent | undefined> {
   for (let threadId = id; ; ) {
     const [own, content, { messages, total }, drafts] = await reads.snapshot(workspaceId, (snapshot) =>
       Promise.all([
@@ -50,6 +52,24 @@ async function threadWithContent(reads: Reads, workspaceId: string, id: string) 
     threadId = own.merged_into ?? id;
   }
 }
+
+/** Returns a thread with its content at an earlier time; undefined if it was not shown then. */
+async function threadThen(
+  deps: HttpDependencies,
+  { workspaceId, threadId, at }: { workspaceId: string; threadId: string; at: Date },
+): Promise<ThreadContent | undefined> {
+  const today = await findThread(deps, workspaceId, threadId);
+  if (!today) return undefined;
+  const then = await threadAt(deps, { workspaceId, threadId, survivorId: today.survivor.id, at });
+  return then && { ...then, thread: { own: then.own, survivor: then.survivor } };
+}
+
+const presentContent = async ({ blobs }: HttpDependencies, { thread, messages, total, drafts }: ThreadContent) => ({
+  ...present(thread),
+  messages: await presentMessages(blobs, messages),
+  messages_total: total,
+  drafts: await presentDrafts(blobs, drafts),
+});
 
 export const threadRoutes = (deps: HttpDependencies) => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
@@ -78,16 +98,19 @@ export const threadRoutes = (deps: HttpDependencies) => {
         scope: "read:threads",
         limit: "read",
         summary: "Read a thread with its newest messages and its drafts",
-        description: "As many messages as the identity's thread_history_depth says, oldest first; drafts newest first.",
+        description:
+          "As many messages as the identity's thread_history_depth says, oldest first; drafts newest first. With `at`: as it was then, a thread merged since with its own messages.",
+        query: ThreadStateQuery,
         answers: ThreadRead,
-        load: ({ workspaceId, params }) => threadWithContent(deps.reads, workspaceId, params.id),
+        errors: ["insufficient_scope"],
       },
-      async ({ loaded: { thread, messages, total, drafts } }) => ({
-        ...present(thread),
-        messages: await presentMessages(deps.blobs, messages),
-        messages_total: total,
-        drafts: await presentDrafts(deps.blobs, drafts),
-      }),
+      async ({ workspaceId, params, query, principal }) => {
+        const at = timeAsked(deps, query.at, principal);
+        const content = at
+          ? requireThen(await threadThen(deps, { workspaceId, threadId: params.id, at }), at)
+          : await threadWithContent(deps.reads, workspaceId, params.id);
+        return content && presentContent(deps, content);
+      },
     ),
     route(
       "PATCH /v1/threads/:id",

@@ -1,5 +1,5 @@
 import { workspaceById } from "#projections/workspaces/queries.ts";
-import { currentPlan } from "#src/commands/plans/plans.ts";
+import { type CurrentPlan, currentPlan } from "#src/commands/plans/plans.ts";
 import { currentUsage } from "#src/commands/plans/quotas.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -42,25 +42,30 @@ export const workspaceRoutes = (deps: HttpDependencies) => [
 
 /** Converts a workspace to the contract's form, with its current plan. */
 async function shownWorkspace(deps: HttpDependencies, workspaceId: string) {
-  const [row, usage] = await Promise.all([workspaceById(deps.reads, workspaceId), planAndUsage(deps, workspaceId)]);
-  return { ...row, ...usage };
+  const [row, usage] = await Promise.all([
+    workspaceById(deps.reads, workspaceId),
+    currentPlanAndUsage(deps, workspaceId),
+  ]);
+  return { ...row, ...presentPlan(usage) };
 }
 
-/** The plan's fields that Workspace and Subscription share. */
-export async function planAndUsage(deps: HttpDependencies, workspaceId: string) {
-  const [{ plan, status, betaOverride, trialEndsAt, period }, sent, received] = await Promise.all([
+export async function currentPlanAndUsage(deps: HttpDependencies, workspaceId: string) {
+  const [plan, sent, received] = await Promise.all([
     currentPlan(deps, workspaceId),
     currentUsage(deps, workspaceId, "outbound"),
     currentUsage(deps, workspaceId, "inbound"),
   ]);
-  return {
-    plan,
-    plan_status: status,
-    beta_override: betaOverride,
-    trial_ends_at: trialEndsAt,
-    current_period_start: period?.start ?? null,
-    current_period_end: period?.end ?? null,
-    emails_sent_this_period: sent,
-    inbound_received_this_period: received,
-  };
+  return { plan, sent, received };
 }
+
+/** The plan's fields that Workspace and Subscription share. */
+export const presentPlan = ({ plan, sent, received }: { plan: CurrentPlan; sent: number; received: number }) => ({
+  plan: plan.plan,
+  plan_status: plan.status,
+  beta_override: plan.betaOverride,
+  trial_ends_at: plan.trialEndsAt,
+  current_period_start: plan.period?.start ?? null,
+  current_period_end: plan.period?.end ?? null,
+  emails_sent_this_period: sent,
+  inbound_received_this_period: received,
+});

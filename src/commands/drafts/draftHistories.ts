@@ -35,6 +35,13 @@ async function readAll<E extends Event = Event>(deps: Dependencies, stream: stri
 export const draftEvents = (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
   readAll<DraftEvent>(deps, draftStream(draftId));
 
+/** Returns the thread on which a draft was submitted. It may have been merged into another one since. */
+export async function threadOfDraft(deps: Dependencies, draftId: string): Promise<string> {
+  const [first] = await readEvents<DraftEvent>(deps.store, draftStream(draftId), { count: 1 });
+  if (first?.type !== "DraftSubmitted") throw new Error(`draft ${draftId} does not begin with its submission`);
+  return first.data.threadId;
+}
+
 /** Returns a draft's state right after one of its events, and its events up to and including that event. */
 export async function draftAfterEvent(
   deps: Dependencies,
@@ -81,10 +88,6 @@ const idsIn = (events: readonly Recorded[], field: string): string[] => [
 
 /** A draft's state at an earlier time. `until`: when that state ended; null if it is still current. */
 export type EarlierDraft = { row: DraftRow; until: string | null };
-
-/** Returns a draft at a moment; undefined if it did not exist yet. */
-export const draftAt = (deps: Dependencies, draftId: string, at: Date): Promise<EarlierDraft | undefined> =>
-  replayWhile(deps, draftId, (event) => Date.parse(event.metadata.at) <= at.getTime());
 
 /** Returns the last state of a draft with this version; undefined if it has no such version. */
 export async function draftAtVersion(

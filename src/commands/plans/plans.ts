@@ -1,9 +1,10 @@
 import { currentPeriod, currentPlanLimits, earlierPeriods, type Period } from "#streams/quota/rollOver.ts";
+import type { Workspace } from "#streams/workspace/decider.ts";
 import type { Interval, Plan, PlanStatus } from "#streams/workspace/events.ts";
 import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-/** A workspace's plan as of now. */
+/** A workspace's plan at a time. */
 export type CurrentPlan = {
   plan: Plan;
   status: PlanStatus;
@@ -24,7 +25,11 @@ export type CurrentPlan = {
 /** Reads the plan from the workspace's own stream, never from the payment processor. */
 export async function currentPlan(deps: Dependencies, workspaceId: string): Promise<CurrentPlan> {
   const { state } = await deps.workspaces.load(workspaceId);
-  const now = deps.clock.now();
+  return planOf(deps, state, deps.clock.now());
+}
+
+/** Returns the plan of a workspace in this state, at this time. */
+export function planOf(deps: Pick<Dependencies, "settings">, state: Workspace, now: Date): CurrentPlan {
   const plan = currentPlanLimits(state, now);
   const period = currentPeriod(state, now);
   return {
@@ -40,7 +45,8 @@ export async function currentPlan(deps: Dependencies, workspaceId: string): Prom
   };
 }
 
-const limitsOf = (deps: Dependencies, plan: Plan): PlanLimits => deps.settings.planLimits?.[plan] ?? planLimits[plan];
+const limitsOf = (deps: Pick<Dependencies, "settings">, plan: Plan): PlanLimits =>
+  deps.settings.planLimits?.[plan] ?? planLimits[plan];
 
 /** Returns the workspace's limit for a kind; null: unlimited. */
 export async function capOf(deps: Dependencies, workspaceId: string, kind: keyof PlanLimits): Promise<number | null> {

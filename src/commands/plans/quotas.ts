@@ -27,6 +27,12 @@ const capOn = ({ betaOverride, limits }: CurrentPlan, direction: Direction): num
   return direction === "outbound" ? limits.emailsPerPeriod : limits.inboundPerPeriod;
 };
 
+/** Returns the names of all streams whose mails count towards a plan's quota. */
+export const countedStreams = (workspaceId: string, direction: Direction, plan: CurrentPlan): string[] => [
+  presentStream(workspaceId, direction, plan),
+  ...plan.earlier.map((period) => streamOf(workspaceId, direction, period)),
+];
+
 /** Returns the number of mails in earlier periods, which a lifetime quota counts in addition to its own stream. */
 async function countedBefore(
   deps: Dependencies,

@@ -1,15 +1,17 @@
 import { answeredMeanwhile, listDrafts, otherPendingDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
 import { newerHumanMessageId } from "#projections/messages/queries.ts";
-import { draftAt, draftAtVersion } from "#src/commands/drafts/draftHistories.ts";
+import { threadAt } from "#src/commands/asOf/threadAt.ts";
+import { draftAtVersion, threadOfDraft } from "#src/commands/drafts/draftHistories.ts";
 import { editDraft } from "#src/commands/drafts/drafts.ts";
 import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { JudgedWarning } from "#streams/draft/warnings.ts";
 import { readAttachments } from "../attachments/attachmentUpload.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { requireAudit, requireThen, timeAsked } from "../earlierStates.ts";
 import { invalid } from "../framework/errors.ts";
 import { listRoute } from "../framework/lists.ts";
-import { type Caller, route } from "../framework/route.ts";
+import { route } from "../framework/route.ts";
 import { presentDraft, presentDrafts, type WireDraft } from "../present/drafts.ts";
 import {
   attachmentBodyLimit,
@@ -97,9 +99,14 @@ export const draftRoutes = (deps: HttpDependencies) => [
       load: loadDraft(deps),
     },
     async ({ loaded, query, principal }) => {
-      if (query.at === undefined && query.version === undefined) return presentDraft(deps.blobs, loaded);
+      const { at: asked, version } = query;
+      if (asked !== undefined && version !== undefined)
+        throw invalid("version", "expected either at or version, not both");
+      const at = timeAsked(deps, asked, principal);
+      if (at) return presentDraft(deps.blobs, requireThen(await draftThen(deps, loaded, at), at));
+      if (version === undefined) return presentDraft(deps.blobs, loaded);
       requireAudit(principal);
-      return presentDraft(deps.blobs, await earlierDraft(deps, loaded, query));
+      return presentDraft(deps.blobs, await draftOfVersion(deps, loaded, version));
     },
   ),
   route(
@@ -154,36 +161,25 @@ async function retriedWhere<T>(namesNoVersion: boolean, work: () => Promise<T>):
   }
 }
 
-function requireAudit(principal: Caller["principal"]): void {
-  if (principal.scopes.includes("read:audit")) return;
-  throw new Rejected(
-    "insufficient_scope",
-    "reading an earlier state (at, version) needs the scope read:audit, which this API key does not have",
-  );
+/** Returns a draft at an earlier time, as the thread had it then; undefined if it was not submitted yet. */
+async function draftThen(deps: HttpDependencies, today: ReadDraft, at: Date): Promise<ReadDraft | undefined> {
+  const { id, workspace_id: workspaceId, thread_id: survivorId } = today;
+  const threadId = await threadOfDraft(deps, id);
+  const thread = await threadAt(deps, { workspaceId, threadId, survivorId, at });
+  return thread?.drafts.find((draft) => draft.id === id);
 }
 
-const noDraftYet = (at: string): Rejected =>
-  new Rejected("not_found", `at: this draft did not exist yet at ${at}`, { field: "at" });
-
-async function earlierDraft(
-  deps: HttpDependencies,
-  today: ReadDraft,
-  { at, version }: { at?: string; version?: number },
-): Promise<ReadDraft> {
-  if (at !== undefined && version !== undefined) throw invalid("version", "expected either at or version, not both");
-  const earlier =
-    at === undefined
-      ? await draftAtVersion(deps, today.id, version as number)
-      : await draftAt(deps, today.id, new Date(at));
-  if (!earlier) throw at === undefined ? noVersion("version", version as number) : noDraftYet(at);
+/** Returns the last state of a draft with this version. */
+async function draftOfVersion(deps: HttpDependencies, today: ReadDraft, version: number): Promise<ReadDraft> {
+  const earlier = await draftAtVersion(deps, today.id, version);
+  if (!earlier) throw noVersion("version", version);
   const { row, until } = earlier;
-  const before = at ?? until;
+  const by = until === null ? undefined : new Date(until);
   const newer = await newerHumanMessageId(deps.reads, today.workspace_id, {
     threadId: today.thread_id,
     filingNumber: row.based_on_number,
-    by: before === null ? undefined : new Date(before),
+    by,
   });
-  const by = before === null ? undefined : new Date(before);
   const answered = await answeredMeanwhile(deps.reads, today.workspace_id, { draftId: today.id, by });
   const { approvals_required_now } = today;
   const assignee = row.status === "pending" ? row.assigned_to : null;

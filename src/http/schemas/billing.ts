@@ -1,9 +1,11 @@
 import Type from "typebox";
-import { Nullable, Strict, Timestamp } from "./common.ts";
+import { At, Nullable, Strict, Timestamp } from "./common.ts";
 
 export const Plan = Type.Enum(["builder_pack", "pro", "agency"]);
 export const PlanStatus = Type.Enum(["trialing", "active", "past_due", "canceled"]);
 const count = Type.Integer({ minimum: 0 });
+
+export const SubscriptionQuery = Strict({ at: At });
 
 /** A workspace's plan and its usage. */
 export const Subscription = Strict(

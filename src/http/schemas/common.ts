@@ -14,6 +14,14 @@ export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Ty
 /** A UUID, accepted in any case and converted to lower case. */
 export const Uuid = Type.String({ format: "uuid", lowercase: true });
 export const Timestamp = Type.String({ format: "date-time" });
+/** Query parameter for an earlier state. */
+export const At = Type.Optional(
+  Type.String({
+    format: "date-time",
+    description:
+      "Returns the state at this time, read from the event log. Needs the scope read:audit. 404 if there was none yet, or none any more.",
+  }),
+);
 /** A date, or a date and time. */
 export const DateOrTime = Type.String({ format: "date-or-time" });
 

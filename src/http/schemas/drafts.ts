@@ -5,6 +5,7 @@ import { judgedWarnings, listedWarnings } from "#streams/draft/warnings.ts";
 import { AssignedTo } from "./assignees.ts";
 import { ChangesRequested } from "./changesRequests.ts";
 import {
+  At,
   Base64File,
   EmailAddress,
   Envelope,
@@ -289,7 +290,7 @@ export const ApproversNotified = Strict(
 
 /** Selects a past state of a draft: at a time, or at a version. */
 export const DraftStateQuery = Strict({
-  at: Type.Optional(Timestamp),
+  at: At,
   version: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 

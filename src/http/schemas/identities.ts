@@ -1,5 +1,6 @@
 import Type from "typebox";
 import {
+  At,
   EmailAddress,
   Envelope,
   HeaderText,
@@ -128,7 +129,8 @@ export const Identity = Strict(
     edit_by_channel: Type.Boolean(editByChannel),
     approvals_required: Type.Integer(approvalsRequired),
     warnings: Type.Array(Type.String(), {
-      description: "Problems of the settings, for example too few approvers for approvals_required.",
+      description:
+        "Problems of the settings, for example too few approvers for approvals_required. Empty for an earlier state.",
     }),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -204,5 +206,10 @@ export const UpdateIdentity = Strict(
   { title: "UpdateIdentity" },
 );
 
-export const IdentityQuery = ListQuery({ domain_id: Type.Optional(Uuid), status: Type.Optional(IdentityStatus) });
+export const IdentityQuery = ListQuery({
+  domain_id: Type.Optional(Uuid),
+  status: Type.Optional(IdentityStatus),
+  at: At,
+});
+export const IdentityStateQuery = Strict({ at: At });
 export const IdentityList = Envelope(Identity);

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { fieldsOf } from "#streams/rule/content.ts";
 import { operators, triggerEvents } from "#streams/rule/events.ts";
-import { DateOrTime, Envelope, HeaderText, ListQuery, Nullable, Strict, Timestamp, Uuid } from "./common.ts";
+import { At, DateOrTime, Envelope, HeaderText, ListQuery, Nullable, Strict, Timestamp, Uuid } from "./common.ts";
 
 const RuleStatus = Type.Enum(["active", "inactive"]);
 const quoted = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
@@ -118,7 +118,9 @@ export const RuleList = Envelope(Rule);
 export const RuleQuery = ListQuery({
   trigger_event: Type.Optional(Type.Enum([...triggerEvents])),
   status: Type.Optional(RuleStatus),
+  at: At,
 });
+export const RuleStateQuery = Strict({ at: At });
 
 const outcomes = {
   type: Type.String(),

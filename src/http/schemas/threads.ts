@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { DateOrTime, Envelope, kilobyte, ListQuery, Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
+import { At, DateOrTime, Envelope, kilobyte, ListQuery, Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
 import { Draft } from "./drafts.ts";
 import { Message } from "./messages.ts";
 
@@ -57,6 +57,8 @@ export const ThreadQuery = ListQuery({
   to_date: Type.Optional(DateOrTime),
   sort: Type.Enum(["last_message_at", "priority"], { default: "last_message_at" }),
 });
+
+export const ThreadStateQuery = Strict({ at: At });
 
 export const UpdateThread = Strict(
   {

@@ -1,0 +1,4 @@
+import { past } from "../../scripts/soak/past.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(past);
