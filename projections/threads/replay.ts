@@ -1,5 +1,6 @@
 import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
+import type { JudgedWarning } from "#streams/draft/warnings.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { isFromPerson } from "#streams/inbox/humanMail.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
@@ -22,7 +23,7 @@ export type ThreadThen = {
   /** All messages, oldest first. */
   messages: MessageRow[];
   /** Newest first. */
-  drafts: Omit<ReadDraft, "approvals_required_now">[];
+  drafts: Omit<ReadDraft, "approvals_required_now" | "assignee">[];
 };
 
 /** A message while its events are replayed. Times are ISO strings. */
@@ -61,11 +62,16 @@ export function threadAfter(events: readonly Recorded<ConversationEvent>[], thre
     own: threadRead(own),
     survivor: threadRead(survivor),
     messages: messages.map((message) => messageRead(message, holder)),
-    drafts: drafts.map((draft) => ({
-      ...asRead<DraftRow>({ ...draft, thread_id: holder }, { columns: draftColumns, times: [] }),
-      newer_message_id: newerThan(draft, [...messages, ...held]),
-      answered_meanwhile: answerTo(draft, { messages, drafts: rows.drafts }),
-    })),
+    drafts: drafts.map((draft) => {
+      const newer = newerThan(draft, [...messages, ...held]);
+      const answered = answerTo(draft, { messages, drafts: rows.drafts });
+      return {
+        ...asRead<DraftRow>({ ...draft, thread_id: holder }, { columns: draftColumns, times: [] }),
+        newer_message_id: newer,
+        answered_meanwhile: answered,
+        judged_warnings: judgedWarnings(draft, { newer, answered, messages, drafts }),
+      };
+    }),
   };
 }
 
@@ -174,6 +180,28 @@ function answerTo(
   const { kind, id: by, name } = other.decided_by ?? {};
   const whom = { ...(kind && { kind }), ...(by && { id: by }), ...(name && { name }) } as AnsweredMeanwhile["by"];
   return { message_id: answer.id, at: answer.created_at, by: whom };
+}
+
+/** Returns the warnings that are judged when a draft is read, as drafts/warnings.ts does. */
+function judgedWarnings(
+  { id, status, based_on_message_id: basis }: DraftRow,
+  {
+    newer,
+    answered,
+    messages,
+    drafts,
+  }: { newer: string | null; answered: object | null; messages: readonly Message[]; drafts: readonly DraftRow[] },
+): JudgedWarning[] {
+  const isPending = status === "pending";
+  const isOther = (other: DraftRow): boolean =>
+    basis !== null && other.based_on_message_id === basis && other.status === "pending" && other.id !== id;
+  const judged: Record<JudgedWarning, boolean> = {
+    answered_meanwhile: isPending && answered !== null,
+    newer_message: isPending && newer !== null,
+    other_draft: isPending && drafts.some(isOther),
+    unproven_sender: messages.find((message) => message.id === basis)?.authentication?.aligned === false,
+  };
+  return Object.entries(judged).flatMap(([kind, applies]) => (applies ? [kind as JudgedWarning] : []));
 }
 
 const hidden = ["opened_by", "listed", "shown"];

@@ -7,7 +7,7 @@ import { openReplay, type PastQuestion } from "./pastReplay.ts";
 import type { Proof, Report } from "./proof.ts";
 
 /** Questions asked about each change of the history, on average. */
-const questionsPerChange = 5;
+const questionsPerChange = 4;
 /** Changes, at most. */
 const mostChanges = 1_500;
 

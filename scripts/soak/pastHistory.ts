@@ -1,4 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { assignDraft } from "#src/commands/drafts/assignDraft.ts";
+import { Rejected } from "#streams/decider.ts";
+import { operator } from "#test/support/cause.ts";
+import { deskOf } from "#test/support/desk.ts";
 import { type InProcess, mail as plainMail } from "#test/support/inProcess.ts";
 import { openTenantOn } from "#test/support/story/plan.ts";
 import type { StoryMail } from "#test/support/story/story.ts";
@@ -15,6 +19,7 @@ type Making = {
   drafts: string[];
   identities: string[];
   rules: string[];
+  people: { userId: string; memberId: string }[];
 };
 
 /** Changes a workspace at random, one change after the other, by the calls that agents, customers and operators make. */
@@ -23,10 +28,17 @@ export async function makeHistory(
   { random, changes, onProgress }: { random: Random; changes: number; onProgress: (done: number) => void },
 ): Promise<Tenant> {
   const tenant = await openTenantOn(service, { plan: "pro" }, { threadHistoryDepth: 3 });
-  const making: Making = { service, tenant, random, mails: [], drafts: [], identities: [], rules: [] };
+  const making: Making = { service, tenant, random, mails: [], drafts: [], identities: [], rules: [], people: [] };
+  for (const role of ["approver", "owner"] as const) {
+    const { user } = await deskOf(service, tenant.id, { role });
+    making.people.push({ userId: user.id, memberId: user.memberId });
+  }
   await newMail(making);
+  let left: Change[] = [];
   for (let done = 0; done < changes; done++) {
-    await random.pick(kinds)(making);
+    if (left.length === 0) left = [...kinds];
+    const [change] = left.splice(random.below(left.length), 1);
+    await change?.(making);
     service.clock.advance(random.pick([0, 1, 1_000, 3_600_000]));
     onProgress(done);
   }
@@ -43,10 +55,15 @@ const answer: Change = async ({ tenant, mails, random }) => {
   mails.push(await tenant.mail({ inReplyTo, subject: "Re: it", text: `${random.word()} \u{1F4E6}` }));
 };
 
-/** A mail that answers mails of two threads merges these. */
-const mergingMail: Change = async ({ tenant, mails, random }) => {
-  const inReplyTo = [random.pick(mails).id, random.pick(mails).id];
-  mails.push(await tenant.mail({ inReplyTo, subject: "Re: both" }));
+/** A mail that answers mails of two threads merges these. A draft waits on each of them. */
+const mergingMail: Change = async (making) => {
+  const { tenant, mails, random } = making;
+  for (let n = 0; n < 2; n++) {
+    await newMail(making);
+    if (random.chance(0.5)) await submitOn(making, mails.at(-1) as StoryMail);
+  }
+  const [one, two] = [mails.at(-1 - random.below(2)), random.pick(mails)] as [StoryMail, StoryMail];
+  mails.push(await tenant.mail({ inReplyTo: [one.id, two.id], subject: "Re: both" }));
 };
 
 /** Mail for a disabled identity is held; it is released when the identity is enabled. */
@@ -61,10 +78,12 @@ const heldMail: Change = async ({ service, tenant, mails, random }) => {
   await service.filed();
 };
 
-const submit: Change = async ({ tenant, mails, drafts, random }) => {
-  const { status, json } = await tenant.submit(random.pick(mails), { body_text: random.word() });
+const submitOn = async ({ tenant, drafts, random }: Making, mail: StoryMail): Promise<void> => {
+  const { status, json } = await tenant.submit(mail, { body_text: random.word() });
   if (status === 201) drafts.push(json.id);
 };
+
+const submit: Change = (making) => submitOn(making, making.random.pick(making.mails));
 
 /** A change of a draft; it is refused if the draft does not allow it any more, which is a part of the history too. */
 const ofDraft =
@@ -75,6 +94,24 @@ const ofDraft =
     const id = random.chance(0.7) ? drafts.at(-1) : random.pick(drafts);
     await tenant.ask(`${method} /v1/drafts/${id}${action ? `/${action}` : ""}`, json && { json: json() });
   };
+
+/** Assigns a draft to a member who may decide, or to nobody. */
+const assign: Change = async ({ service, tenant, drafts, people, random }) => {
+  const draftId = drafts.at(-1);
+  const userId = random.pick([...people.map((person) => person.userId), null]);
+  if (!draftId) return;
+  await assignDraft(service.deps, { workspaceId: tenant.id, draftId, userId }, operator(tenant.id)).catch((error) => {
+    if (!(error instanceof Rejected)) throw error;
+  });
+};
+
+/** The first member may decide, or only read. */
+const changeRole: Change = async ({ service, tenant, people, random }) => {
+  const { memberId } = people[0] as Making["people"][number];
+  const role = random.pick(["approver", "auditor"] as const);
+  const command = { type: "ChangeRole", memberId, role, by: "operator" } as const;
+  await service.deps.members.handle(tenant.id, command, operator(tenant.id));
+};
 
 const changeThread: Change = ({ tenant, mails, random }) => {
   const json = random.pick([
@@ -96,7 +133,12 @@ const changeIdentity: Change = ({ tenant, identities, random }) => {
     { thread_history_depth: 1 + random.below(6) },
     { approvals_required: 1 + random.below(3) },
     { signature_text: random.word(), signature_html: `<p>${random.word()}</p>` },
-    { approval_channel: { type: "telegram", config: { bot_token: `1:${random.word().padEnd(30, "x")}`, chat_id: "-7" } } },
+    {
+      approval_channel: {
+        type: "telegram",
+        config: { bot_token: `1:${random.word().padEnd(30, "x")}`, chat_id: "-7" },
+      },
+    },
     { approval_channel: null },
   ]);
   return tenant.ask(`PATCH /v1/identities/${random.pick([tenant.identity.id, ...identities])}`, { json });
@@ -146,11 +188,12 @@ const changePlan: Change = ({ tenant, random }) =>
 
 const passMonth: Change = async ({ service }) => service.clock.advance(20 * 86_400_000);
 
-/** The kinds of changes; a kind that stands several times is as much more frequent. */
+/** The kinds of changes. Each round makes all of them, in another order. */
 const kinds: readonly Change[] = [
-  ...[newMail, answer, answer, mergingMail, heldMail, submit, submit, submit],
+  ...[newMail, answer, answer, mergingMail, mergingMail, heldMail, submit, submit],
   ...[ofDraft("PATCH", () => ({ body_text: randomUUID() })), ofDraft("POST approve"), ofDraft("POST send")],
   ...[ofDraft("POST send"), ofDraft("POST reject", () => ({ reason: "no" }))],
+  ...[assign, assign, changeRole],
   ofDraft("POST request-changes", () => ({ text: "Shorter, please." })),
   ...[changeThread, changeThread, newIdentity, changeIdentity, changeIdentity, deleteIdentity],
   ...[newRule, changeRule, deleteRule, changePlan, passMonth],

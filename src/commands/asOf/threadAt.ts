@@ -1,9 +1,13 @@
 import { draftIdsOfThread, type ReadDraft } from "#projections/drafts/queries.ts";
 import { type ConversationEvent, type ThreadThen, threadAfter } from "#projections/threads/replay.ts";
+import { fold } from "#streams/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
+import { activeMember, type Members, memberDecider } from "#streams/member/decider.ts";
+import { type MemberEvent, memberStream } from "#streams/member/events.ts";
 import { type ThreadEvent, threadStream } from "#streams/thread/events.ts";
+import { approverRoles } from "../approvals/voters.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { eventsUntil, pagesUntil, readEach } from "./eventsUntil.ts";
 import { identityWithId } from "./settingsAt.ts";
@@ -44,7 +48,10 @@ export async function threadAt(
 /** Adds what depends on the settings of identities at that time. */
 async function withIdentities(deps: Ports, then: ThreadThen, at: Date): Promise<ShownThreadThen> {
   const ids = [...new Set([then.survivor, ...then.drafts].map(({ identity_id }) => identity_id))];
-  const found = await readEach(ids, async (id) => [id, await identityWithId(deps, id, at)] as const);
+  const [found, members] = await Promise.all([
+    readEach(ids, async (id) => [id, await identityWithId(deps, id, at)] as const),
+    membersAt(deps, then, at),
+  ]);
   const identities = new Map(found);
   const own = identities.get(then.survivor.identity_id);
   const depth = own?.deleted_at === null ? own.thread_history_depth : defaultHistoryDepth;
@@ -55,8 +62,21 @@ async function withIdentities(deps: Ports, then: ThreadThen, at: Date): Promise<
     drafts: then.drafts.map((draft) => ({
       ...draft,
       approvals_required_now: identities.get(draft.identity_id)?.approvals_required ?? 1,
+      assignee: isAssigned(draft, members) ? draft.assigned_to : null,
     })),
   };
+}
+
+/** Reads who was a member then, if a draft is assigned to one. */
+async function membersAt({ store }: Ports, { own, drafts }: ThreadThen, at: Date): Promise<Members> {
+  if (drafts.every(({ assigned_to }) => assigned_to === null)) return memberDecider.initial;
+  return fold(memberDecider, await eventsUntil<MemberEvent>(store, memberStream(own.workspace_id), at));
+}
+
+/** True if a draft waits for a decision by the member it is assigned to, who may decide. */
+function isAssigned({ status, assigned_to }: Pick<ReadDraft, "status" | "assigned_to">, members: Members): boolean {
+  const member = assigned_to && activeMember(members, assigned_to.user_id);
+  return status === "pending" && !!member && approverRoles.includes(member.role);
 }
 
 /** Reads a thread, and all threads that were merged into it, or it into them, by then. */

@@ -91,7 +91,7 @@ export const draftRoutes = (deps: HttpDependencies) => [
       limit: "read",
       summary: "Read a draft, in its current or an earlier state",
       description:
-        "With `at` or `version` the draft is replayed from the event log as it was then; an earlier state has no warning other_draft. This needs the scope read:audit, and answers 404 if the draft did not exist yet.",
+        "With `at` or `version` the draft is replayed from the event log as it was then; an earlier version has no warning other_draft. This needs the scope read:audit, and answers 404 if the draft did not exist yet.",
       query: DraftStateQuery,
       answers: Draft,
       etag: etagOfDraft,
@@ -184,10 +184,10 @@ async function draftOfVersion(deps: HttpDependencies, today: ReadDraft, version:
   const { approvals_required_now } = today;
   const assignee = row.status === "pending" ? row.assigned_to : null;
   const then = { ...row, newer_message_id: newer, answered_meanwhile: answered, approvals_required_now, assignee };
-  return { ...then, judged_warnings: before === null ? today.judged_warnings : judgedThen(then, today) };
+  return { ...then, judged_warnings: until === null ? today.judged_warnings : judgedThen(then, today) };
 }
 
-/** Returns the judged warnings of an earlier state, except other_draft: which other drafts waited then is not known. */
+/** Returns the judged warnings of an earlier version, except other_draft: which other drafts waited then is not known. */
 function judgedThen(then: Omit<ReadDraft, "judged_warnings">, today: ReadDraft): JudgedWarning[] {
   const isPending = then.status === "pending";
   return [
