@@ -1,8 +1,12 @@
 import { auditTreeOf, treeIds } from "#projections/auditTree/queries.ts";
-import { originNow, signerOf } from "#src/commands/audit/signHead.ts";
+import { installationTree } from "#projections/auditTree/treeId.ts";
+import { proverOf } from "#src/commands/audit/proofs.ts";
+import { HeadContradicted, originNow, signerOf } from "#src/commands/audit/signHead.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { isUuid } from "#src/commands/ids.ts";
+import { Behind } from "#src/eventStore/eventStore.ts";
 import { StartError } from "#src/platform/startError.ts";
+import type { Recorded } from "#streams/event.ts";
 import { Misuse } from "./command.ts";
 
 /** Requests a day of one tree to one witness: a head an hour, each asked about once more if the witness knows another size. */
@@ -22,6 +26,23 @@ export async function witnessLines(deps: Dependencies, workspaceId?: string): Pr
     logs.push(`vkey ${verifierKey}\norigin ${origin}\nbastion none\nqpd ${requestsPerDay}\ncontact ${publicUrl}\n`);
   }
   return ["logs/v0\n", ...logs].join("\n");
+}
+
+/** Describes which entries of its workspace's tree events are, and the signed head that proves them. Signs one if the newest is older. */
+export async function proofInWords(deps: Dependencies, events: readonly Recorded[]): Promise<string> {
+  const { workspaceId } = events[0]!.metadata;
+  const upTo = Math.max(...events.map(({ position }) => position));
+  try {
+    const { head, entriesOf } = await proverOf(deps, workspaceId ?? installationTree, upTo);
+    const [origin, size, root] = head.checkpoint.split("\n");
+    const entries = (await entriesOf(events)).map(({ entry }) => entry);
+    return `Proved to the head of ${size} entries of ${origin}, root ${root}, signed ${head.signedAt.toISOString()}: entries ${entries.join(", ")}.`;
+  } catch (error) {
+    if (error instanceof HeadContradicted) return `Not proven. ${error.message}`;
+    if (error instanceof Behind)
+      return "Not proven now: the audit tree has not reached these events. Is the service running?";
+    throw error;
+  }
 }
 
 /** Returns the id of the tree that a command names. Throws Misuse or StartError. */

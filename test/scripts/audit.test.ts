@@ -1,17 +1,70 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import { originNow, signerOf } from "#src/commands/audit/signHead.ts";
 import { runHere } from "#test/support/commandHere.ts";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import type { InProcess } from "#test/support/inProcess.ts";
 import { settingsOn } from "#test/support/settings.ts";
+import { type StoryTenant, startStory } from "#test/support/story/story.ts";
+import { unpackInto } from "../../scripts/support/unpack.ts";
 
 describe("npm run audit", () => {
   let service: InProcess;
-  const audit = (...args: string[]) => runHere("audit", args, settingsOn(service.urls));
+  let tenant: StoryTenant;
+  let folder: string;
+  const audit = (...args: string[]) =>
+    runHere("audit", args, { ...settingsOn(service.urls), AUDIT_HEAD_DIR: join(folder, "heads") });
 
   before(async () => {
-    service = await startInProcess();
+    folder = await mkdtemp(join(tmpdir(), "countersign-audit-"));
+    ({ service, tenant } = await startStory({ AUDIT_HEAD_DIR: join(folder, "heads") }));
   });
-  after(() => service?.stop());
+  after(async () => {
+    await service?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it("audit draft tells a draft's history, and the signed head that proves it", async () => {
+    const draft = await tenant.draft(await tenant.mail());
+    await service.caughtUp();
+    const { out, err } = await audit("draft", draft.id);
+    expect(err).to.equal("");
+    expect(out)
+      .to.match(/^Not sent: version 1 .*/)
+      .and.to.contain("draft submitted, by api_key");
+    const head = await service.deps.auditHeads.newest(tenant.id);
+    const [origin, size, root] = head!.checkpoint.split("\n");
+    expect(out).to.contain(`Proved to the head of ${size} entries of ${origin}, root ${root}, signed `);
+  });
+
+  it("audit verify checks evidence, as an archive or as a folder, and ends with 1 if anything is wrong", async () => {
+    const draft = await tenant.draft(await tenant.mail());
+    const { bytes } = await draft.ask("GET evidence");
+    const archive = join(folder, "evidence.zip");
+    await writeFile(archive, bytes);
+    await unpackInto(join(folder, "evidence"), bytes);
+    for (const path of [archive, join(folder, "evidence")]) {
+      const { code, out, err } = await audit("verify", path);
+      expect([code, err], path).to.deep.equal([0, ""]);
+      expect(out, path).to.contain("draft submitted: version 1");
+    }
+    const expected = await audit("verify", archive, "--expect", join(folder, "evidence", "checkpoint"));
+    expect(expected.out).to.contain("The head is the one that you had.");
+    const otherKey = await audit("verify", archive, "--key", "AQID");
+    expect([otherKey.code, otherKey.err]).to.deep.equal([1, "WRONG: The policy has another key.\n"]);
+    await writeFile(join(folder, "evidence", "content.json"), "{}");
+    const forged = await audit("verify", join(folder, "evidence"));
+    expect(forged.code).to.equal(1);
+    expect(forged.err).to.match(/^WRONG: content\.json /);
+  });
+
+  it("audit verify says what it cannot read", async () => {
+    expect((await audit("verify")).err).to.match(/^verify: expected the name of an archive or a folder/);
+    expect((await audit("verify", join(folder, "none"))).err).to.match(/cannot be read: ENOENT/);
+    await writeFile(join(folder, "text"), "no archive");
+    expect((await audit("verify", join(folder, "text"))).err).to.match(/cannot be unpacked: it is no ZIP archive/);
+  });
 
   it("audit witness-lines prints origin and key of each audit tree, or of one workspace", async () => {
     const [first, second] = [await service.workspace(), await service.workspace()];

@@ -142,7 +142,7 @@ describe("the console's history of a draft", () => {
       const { page } = await auditor.get(`/drafts/${id}`);
       expect(page).to.include("Yes. What was approved, what was queued and what was handed over is the same version");
       expect(page.split(sent.content_sha256).length - 1).to.be.at.least(4);
-      expect(page).to.include(`GET /v1/drafts/${id}/content?version=2`).and.to.include("audit -- export");
+      expect(page).to.include(`GET /v1/drafts/${id}/content?version=2`).and.to.include(`GET /v1/drafts/${id}/evidence`);
     });
 
     it("the hand-over step shows the mail that the provider received and offers its exact bytes for download", async () => {

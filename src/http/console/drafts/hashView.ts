@@ -28,7 +28,7 @@ ${verdict(stages, isAsApproved)}
 <details${opened && html` open`}><summary>Check it yourself</summary>
 <p>The hash is the SHA-256 of the content as RFC 8785 JSON: <code>GET /v1/drafts/${draftId}/content?version=${made.version}</code> returns exactly that object.</p>
 ${handedOverNote(life)}
-<p>The operator can export the log with a chain of hashes, which shows that no line was changed: <code>npm run -s audit -- export --workspace ID</code>, then <code>npm run audit -- verify FILE</code>. <a href="/docs/contract#from-the-approval-to-the-bytes-that-left">How the approval is tied to the bytes that were sent</a></p>
+<p>Signed proofs for somebody who does not trust this service, with a program that checks them: <code>GET /v1/drafts/${draftId}/evidence</code>. <a href="/docs/prove">How to prove a draft</a>. <a href="/docs/contract#from-the-approval-to-the-bytes-that-left">How the approval is tied to the bytes that were sent</a></p>
 </details>
 </section>`;
 }
@@ -36,7 +36,7 @@ ${handedOverNote(life)}
 function verdict(stages: readonly HashStage[], isAsApproved: boolean): Markup {
   if (stages.length === 0) return html`<p>It has not been approved, so there is nothing to compare.</p>`;
   if (!isOneContent(stages) || !isAsApproved) {
-    return html`<p class="alert card" role="alert"><strong>No: these hashes are not the same.</strong> Ask the operator to export the log and investigate.</p>`;
+    return html`<p class="alert card" role="alert"><strong>No: these hashes are not the same.</strong> Download the evidence, and ask the operator to investigate.</p>`;
   }
   const last = stages.at(-1)?.stage;
   if (last === "handed over") {
