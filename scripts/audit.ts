@@ -6,7 +6,7 @@ import { isUuid } from "#src/commands/ids.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import { StartError } from "#src/platform/startError.ts";
 import type { Recorded } from "#streams/event.ts";
-import { proofInWords, witnessLines } from "./support/auditTrees.ts";
+import { beginEpochs, proofInWords, witnessLines } from "./support/auditTrees.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { withComposition } from "./support/operatorCommand.ts";
 import { verifyEvidence } from "./support/verifyEvidence.ts";
@@ -21,7 +21,10 @@ const usage = `For auditors: what happened, read from the event log itself.
                                                  with its files), with the head or the public key that you kept
   npm run -s audit -- witness-lines [--workspace ID]
                                                  what a witness of AUDIT_WITNESSES has to know of each audit tree,
-                                                 or of a workspace's`;
+                                                 or of a workspace's
+  npm run audit -- new-epoch --workspace ID|--tree ID|--all --reason TEXT
+                                                 after a restore: signs heads again of trees that do not continue
+                                                 their signed heads; auditors see TEXT`;
 
 async function tellDraft(id: string, at: string | undefined): Promise<void> {
   if (!isUuid(id)) throw new Misuse("draft: expected a draft id.");
@@ -89,12 +92,24 @@ const told = [
 
 await runCommand(usage, async () => {
   const text = { type: "string" } as const;
-  const options = { at: text, workspace: text, expect: text, key: text };
+  const options = {
+    at: text,
+    workspace: text,
+    expect: text,
+    key: text,
+    tree: text,
+    all: { type: "boolean" },
+    reason: text,
+  } as const;
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const [command, subject] = positionals;
   if (command === "draft") await tellDraft(subject ?? "", values.at);
   else if (command === "verify") await verifyEvidence(subject, values);
   else if (command === "witness-lines")
     await withComposition(async ({ deps }) => console.log(await witnessLines(deps, values.workspace)));
+  else if (command === "new-epoch")
+    await withComposition(async ({ deps }) => {
+      for await (const sentence of beginEpochs(deps, values, values.reason)) console.log(sentence);
+    });
   else throw new Misuse(command === undefined ? "Give a command." : `Unknown command: ${command}.`);
 });

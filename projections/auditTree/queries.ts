@@ -21,13 +21,13 @@ export async function treeIds(reads: Reads): Promise<string[]> {
 }
 
 /**
- * Returns the trees that have grown since their newest head was signed, if that was before `signedBefore`, and those without a head. For
- * the service's own clock, never for a request.
+ * Returns the trees that have grown since their newest head was signed, if that was before `signedBefore`, those without a head, and those
+ * that are shorter than their head. For the service's own clock, never for a request.
  */
 export async function unsignedTrees(reads: Reads, signedBefore: Date): Promise<string[]> {
   const { rows } = await reads.ofAll.query<{ id: string }>(
     `select t.workspace_id as id from audit_trees t left join work.audit_heads h on h.tree_id = t.workspace_id
-     where h.size is null or (t.size > h.size and h.contradicted_at is null and h.signed_at < $1) order by t.workspace_id`,
+     where h.size is null or (t.size <> h.size and h.contradicted_at is null and (t.size < h.size or h.signed_at < $1)) order by t.workspace_id`,
     [signedBefore],
   );
   return rows.map(({ id }) => id);

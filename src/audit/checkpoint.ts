@@ -18,3 +18,6 @@ export function readCheckpoint(text: string): LogCheckpoint | undefined {
 /** Returns the name of a tree's log: `<host>/audit/<tree>/<epoch>`. */
 export const originOf = (host: string, { treeId, epoch }: { treeId: string; epoch: number }): string =>
   `${host}/audit/${treeId}/${epoch}`;
+
+/** Returns the epoch in the name of a tree's log. */
+export const epochOf = (origin: string): number => Number(origin.slice(origin.lastIndexOf("/") + 1));

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type AnnounceDependencies, announceHeads } from "#src/commands/audit/announceHeads.ts";
 import type { WitnessHandlers } from "#src/commands/audit/cosignHead.ts";
-import { signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
+import { checkCopies, type GrownTreesDependencies, signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
 import type { HeadDependencies } from "#src/commands/audit/signHead.ts";
 
 /** Signs heads of the audit trees and announces them, once an hour for each tree that has grown. Several instances may do so at once. */
@@ -9,10 +9,11 @@ export type HeadClock = { close(): Promise<void> };
 
 /** Starts the clock. It checks once a minute; a failure is logged and tried again. */
 export function startHeadClock(
-  deps: AnnounceDependencies,
+  deps: AnnounceDependencies & GrownTreesDependencies,
   { log, everyMs = 60_000 }: { log: Pick<Logger, "error" | "warn">; everyMs?: number },
 ): HeadClock {
   const stopping = new AbortController();
+  let areCopiesChecked = false;
   let running = Promise.resolve();
 
   const unsigned = (error: unknown, tree_id: string) =>
@@ -22,8 +23,17 @@ export function startHeadClock(
   const onRefusal: WitnessHandlers["onRefusal"] = (reason, { witness, treeId }) =>
     log.warn({ reason, witness, tree_id: treeId }, "a witness did not cosign the head of an audit tree");
 
+  async function checkAllCopies(): Promise<void> {
+    try {
+      areCopiesChecked = await checkCopies(deps, { onError: unsigned, stopping: stopping.signal });
+    } catch (error) {
+      unsigned(error, "all");
+    }
+  }
+
   async function signAndAnnounce(): Promise<void> {
     const { signal } = stopping;
+    if (!areCopiesChecked) await checkAllCopies();
     await signGrownTrees(deps, { onError: unsigned, stopping: signal }).catch((error) => unsigned(error, "all"));
     const handlers = { onError: unannounced, onRefusal, stopping: signal };
     await announceHeads(deps, handlers).catch((error) => unannounced(error, "all"));

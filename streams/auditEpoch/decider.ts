@@ -5,13 +5,16 @@ import { type AuditEpochEvent, auditEpochStream, type LastHead } from "./events.
 /** The epoch of an audit tree, from 1. A new one begins when the log no longer continues a signed head, as after a restore. */
 export type AuditEpoch = { epoch: number };
 
-export type AuditEpochCommand = { type: "BeginEpoch"; last: LastHead; reason: string };
+/** `known`: the newest epoch that a signed head names, which may be newer than a log that was put back. */
+export type AuditEpochCommand = { type: "BeginEpoch"; known: number; last: LastHead; reason: string };
 
 export const auditEpochDecider: Decider<AuditEpoch, AuditEpochCommand, AuditEpochEvent> = {
   category: "auditEpoch",
   initial: { epoch: 1 },
   evolve: (_, { data }) => ({ epoch: data.epoch }),
-  decide: ({ last, reason }, { epoch }) => [{ type: "AuditEpochBegun", data: { epoch: epoch + 1, last, reason } }],
+  decide: ({ known, last, reason }, { epoch }) => [
+    { type: "AuditEpochBegun", data: { epoch: Math.max(epoch, known) + 1, last, reason } },
+  ],
 };
 
 export const auditEpochs = stream({ decider: auditEpochDecider, name: auditEpochStream });

@@ -84,7 +84,7 @@ describe("npm run audit", () => {
       .to.contain(await linesOf(first))
       .and.not.to.contain(second.id);
     const missing = await audit("witness-lines", "--workspace", "0199aaaa-0000-7000-8000-000000000001");
-    expect(missing.err).to.equal("This workspace does not exist, or has no event yet.\n");
+    expect(missing.err).to.equal("There is no such workspace or audit tree, or it has no event yet.\n");
     expect((await audit("witness-lines", "--workspace", "mine")).err).to.match(/^mine is not the id of a workspace/);
   });
 });

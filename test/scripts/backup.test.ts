@@ -1,11 +1,14 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import pg from "pg";
+import { readCheckpoint } from "#src/audit/checkpoint.ts";
+import { checkCopies } from "#src/commands/audit/signGrownTrees.ts";
+import { HeadContradicted, signHead } from "#src/commands/audit/signHead.ts";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { prepareDatabase } from "#src/platform/postgres/prepare.ts";
 import { runHere } from "#test/support/commandHere.ts";
@@ -167,6 +170,85 @@ const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's program
     expect((await counts("restored"))["read.api_keys"]).to.equal(1);
     expect(await prepareDatabase(restored)).to.include({ oneRole: false, remakesReadModels: false });
     expect(await statusOf(restored, apiKey)).to.equal(200);
+  });
+
+  it("a restored log that contradicts a signed head outside the database is not signed until a new epoch names that head", async () => {
+    const original = urlsOf("audited");
+    const restored = urlsOf("auditedAgain");
+    for (const name of ["audited", "auditedAgain"])
+      await ask(urlOf("admin", "postgres"), `create database "${name}" owner owner`);
+    await prepareDatabase(original);
+    const settings = { SECRETS_KEYS: secretsKeys, AUDIT_HEAD_DIR: join(folder, "heads") };
+
+    const first = await startSecondInstance(original, settings);
+    const assist = (url: string, name: string) =>
+      fetch(`${url}/v1/assistants`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${first.apiKey}`, "content-type": "application/json" },
+        body: JSON.stringify({ name }),
+      });
+    const grow = async ({ url, deps }: typeof first, name: string) => {
+      expect((await assist(url, name)).status).to.equal(200);
+      await deps.projected(await deps.store.head(), { of: ["auditTree"] });
+    };
+    await grow(first, "before");
+    const { rows } = await first.deps.reads.ofAll.query<{ id: string }>("select id from workspaces");
+    const treeId = rows[0]!.id;
+    await signHead(first.deps, treeId);
+    const file = join(folder, "audited");
+    expect((await backUp(original, file, bin)).code).to.equal(0);
+    await grow(first, "lost 1");
+    await grow(first, "lost 2");
+    const lost = await signHead(first.deps, treeId);
+    await first.stop();
+
+    await run(join(bin, "pg_restore"), ["--exit-on-error", `--dbname=${restored.ownerUrl}`, file]);
+    await prepareDatabase(restored);
+    const again = await startSecondInstance(restored, settings);
+    const audit = (...args: string[]) =>
+      runHere("audit", args, {
+        ...{ DATABASE_URL: restored.serviceUrl, DATABASE_OWNER_URL: restored.ownerUrl },
+        ...settings,
+      });
+    try {
+      const readiness = async () => (await fetch(`${again.url}/readyz`)).text();
+      await until("the service to be ready", async () => (await readiness()).includes('"ready"'));
+      await again.deps.projected(await again.deps.store.head(), { of: ["auditTree"] });
+      const refused: unknown[] = [];
+      const handlers = { onError: (error: unknown) => refused.push(error), stopping: new AbortController().signal };
+      expect(await checkCopies(again.deps, handlers)).to.equal(true);
+      expect(refused.map((error) => error instanceof HeadContradicted)).to.deep.equal([true]);
+      const named = `heads, so nothing is signed: ${treeId}; after a restore`;
+      await until("/readyz to name the tree", async () => (await readiness()).includes(named));
+      await signHead(again.deps, treeId).then(
+        () => expect.fail("signed"),
+        (error) => expect(error).to.be.instanceOf(HeadContradicted),
+      );
+
+      const unexplained = await audit("new-epoch", "--all");
+      expect(unexplained.err).to.match(/^--reason: /);
+      const { err, out } = await audit("new-epoch", "--all", "--reason", "a disk failed");
+      expect(err).to.equal("");
+      expect(out).to.match(new RegExp(`^Audit tree ${treeId}: epoch 2 has begun; its first head has \\d+ entries.\n$`));
+      await until("/readyz to name no tree", async () => !(await readiness()).includes(treeId));
+      const [begun] = await again.deps.store.read(`auditEpoch-${treeId}`);
+      const { origin } = readCheckpoint(lost.checkpoint)!;
+      expect(begun!.data).to.deep.equal({
+        epoch: 2,
+        reason: "a disk failed",
+        last: { origin, size: lost.size, root: lost.root.toString("base64") },
+      });
+      await grow(again, "after");
+      const signed = await signHead(again.deps, treeId);
+      expect(signed.epoch).to.equal(2);
+      expect((await audit("new-epoch", "--workspace", treeId, "--reason", "again")).err).to.match(
+        /^This audit tree continues its signed heads/,
+      );
+      const copy = join(folder, "heads", `audit-head-${treeId}.txt`);
+      expect(await readFile(copy, "utf8")).to.equal(signed.checkpoint);
+    } finally {
+      await again.stop();
+    }
   });
 
   it("the backup command leaves no file if pg_dump fails, and repeats its message", async () => {

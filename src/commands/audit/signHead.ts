@@ -1,5 +1,5 @@
 import { auditTreeOf, nodesOf } from "#projections/auditTree/queries.ts";
-import { originOf, readCheckpoint, writeCheckpoint } from "#src/audit/checkpoint.ts";
+import { epochOf, type LogCheckpoint, originOf, readCheckpoint, writeCheckpoint } from "#src/audit/checkpoint.ts";
 import { isConsistent, proveConsistency, rootOf, type TreeHead } from "#src/audit/merkle.ts";
 import { type NoteSigner, noteSigner, signNote } from "#src/audit/signedNote.ts";
 import type { SignedHead } from "#src/platform/audit/heads.ts";
@@ -72,6 +72,30 @@ export async function signHead(deps: HeadDependencies, treeId: string, upTo?: nu
   }
 }
 
+/**
+ * Checks a tree against the copy of its newest head outside the database, if that one is newer than the recorded head: the database was
+ * put back. Throws HeadContradicted if the tree does not continue the copy. The read model must have read the whole log.
+ */
+export async function checkCopy(deps: HeadDependencies, treeId: string): Promise<void> {
+  const copied = await copiedHead(deps, treeId);
+  const last = await deps.auditHeads.newest(treeId);
+  const { origin, epoch } = await originNow(deps, treeId);
+  if (!copied || copied.epoch < epoch) return;
+  if (last?.epoch === copied.epoch && last.size >= copied.size) return;
+  const { size } = (await auditTreeOf(deps.reads, treeId)) ?? { size: 0 };
+  const root = await rootOf(nodesOf(deps.reads, treeId), size);
+  await requireContinued(deps, { treeId, origin, epoch }, { head: { size, root }, last });
+}
+
+/** Returns the newest head outside the database, and its epoch. */
+export async function copiedHead(
+  { auditHeads }: Pick<Dependencies, "auditHeads">,
+  treeId: string,
+): Promise<(LogCheckpoint & { epoch: number }) | undefined> {
+  const copied = readCheckpoint((await auditHeads.copies.read(treeId)) ?? "");
+  return copied && { ...copied, epoch: epochOf(copied.origin) };
+}
+
 type Log = { treeId: string; origin: string; epoch: number };
 
 /** Throws HeadContradicted if the newest recorded head, or its copy outside the database, is not the beginning of this tree. */
@@ -99,8 +123,6 @@ async function requireContinued(
     throw new HeadContradicted(log.treeId, `of ${older.size} entries`);
   }
 }
-
-const epochOf = (origin: string): number => Number(origin.slice(origin.lastIndexOf("/") + 1));
 
 async function isBeginningOf(
   { reads }: Pick<Dependencies, "reads">,

@@ -25,6 +25,8 @@ export type AuditHeads = {
   record(head: NewHead, last: SignedHead | undefined): Promise<boolean>;
   /** Records that a tree contradicts a signed head: its newest one, or a copy that is newer than this database. */
   contradict(head: HeadName & Pick<SignedHead, "root" | "checkpoint"> & { at: Date }): Promise<void>;
+  /** Forgets the newest head of a tree if its epoch ended. It stays in the list of heads. */
+  endEpochsBefore(epoch: number, treeId: string): Promise<void>;
   /** Returns the trees that contradict their newest heads. */
   contradicted(): Promise<string[]>;
   /** Returns heads of a tree, the newest first. */

@@ -42,6 +42,9 @@ export const postgresHeads = (database: Pick<Database, "query" | "transaction">,
       [treeId, epoch, size, root, checkpoint, at],
     );
   },
+  async endEpochsBefore(epoch, treeId) {
+    await database.query("delete from work.audit_heads where tree_id = $1 and epoch < $2", [treeId, epoch]);
+  },
   async contradicted() {
     const { rows } = await database.query<{ id: string }>(
       "select tree_id as id from work.audit_heads where contradicted_at is not null order by tree_id",

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { readCheckpoint } from "#src/audit/checkpoint.ts";
 import { type AnnounceDependencies, announceHeads } from "#src/commands/audit/announceHeads.ts";
-import { signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
+import { type GrownTreesDependencies, signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
 import { signHead } from "#src/commands/audit/signHead.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
@@ -11,7 +11,7 @@ describe("announcing heads of audit trees to webhooks", () => {
   let service: InProcess;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   let workspace: Workspace;
-  let deps: AnnounceDependencies;
+  let deps: AnnounceDependencies & GrownTreesDependencies;
 
   before(async () => {
     service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "0" });

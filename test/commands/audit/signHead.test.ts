@@ -6,7 +6,8 @@ import { auditTree } from "#projections/auditTree/projector.ts";
 import { readCheckpoint } from "#src/audit/checkpoint.ts";
 import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
 import { beginEpoch } from "#src/commands/audit/beginEpoch.ts";
-import { EmptyTree, HeadContradicted, type HeadDependencies, signHead } from "#src/commands/audit/signHead.ts";
+import { checkCopies, type GrownTreesDependencies, signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
+import { EmptyTree, HeadContradicted, signHead } from "#src/commands/audit/signHead.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { readWholeLog } from "#src/eventStore/eventStore.ts";
 import { headFiles } from "#src/platform/audit/headFiles.ts";
@@ -65,8 +66,9 @@ describe("signing the head of an audit tree", () => {
       }
     }
     const services = createStreamServices({ store, clock: systemClock, ids: systemIds });
-    const deps: HeadDependencies = {
+    const deps: GrownTreesDependencies = {
       ...services,
+      store,
       reads: database.reads,
       auditHeads: postgresHeads(database, headFiles(folder)),
       keyRing,
@@ -201,5 +203,86 @@ describe("signing the head of an audit tree", () => {
     await restored.rename("one");
     await contradiction(restored.sign);
     expect(await restored.deps.auditHeads.contradicted()).to.include(workspaceId);
+  });
+
+  /** Runs work of the clock, and returns the errors of this tree. */
+  async function errorsOf(
+    work: typeof checkCopies | typeof signGrownTrees,
+    { deps }: Awaited<ReturnType<typeof world>>,
+  ): Promise<unknown[]> {
+    const errors: unknown[] = [];
+    const onError = (error: unknown, treeId: string) => treeId === workspaceId && errors.push(error);
+    await work(deps, { onError, stopping: new AbortController().signal });
+    return errors;
+  }
+  const isContradiction = (error: unknown) => error instanceof HeadContradicted;
+
+  it("a tree that is shorter than its head is found by the clock of heads, though it has not grown", async () => {
+    const before = await world();
+    await before.rename("one");
+    await before.rename("two");
+    await before.sign();
+    const cut = await world();
+    await cut.rename("one");
+    expect(
+      await errorsOf(signGrownTrees, { ...cut, deps: { ...cut.deps, projected: async () => false } }),
+    ).to.deep.equal([]);
+    expect(await cut.deps.auditHeads.contradicted()).not.to.include(workspaceId);
+    expect((await errorsOf(signGrownTrees, cut)).map(isContradiction)).to.deep.equal([true]);
+    expect(await cut.deps.auditHeads.contradicted()).to.include(workspaceId);
+  });
+
+  it("a database that was put back is found after a start by the copies of its heads, though no tree has grown", async () => {
+    const before = await world();
+    await before.rename("one");
+    await before.sign();
+    const old = (await before.deps.auditHeads.newest(workspaceId))!;
+    await before.rename("two");
+    await before.sign();
+    expect(await errorsOf(checkCopies, before)).to.deep.equal([]);
+    const restored = await world();
+    await restored.rename("one");
+    await database.owner.query("delete from work.audit_heads where tree_id = $1", [workspaceId]);
+    await database.owner.query("delete from work.audit_signed_heads where tree_id = $1", [workspaceId]);
+    await restored.deps.auditHeads.record({ ...old, verifierKey: "any" }, undefined);
+    expect(await errorsOf(signGrownTrees, restored)).to.deep.equal([]);
+    expect((await errorsOf(checkCopies, restored)).map(isContradiction)).to.deep.equal([true]);
+    expect(await restored.deps.auditHeads.contradicted()).to.include(workspaceId);
+  });
+
+  it("a database that is put back to before a new epoch gets an epoch after that one", async () => {
+    const first = await world();
+    await first.rename("one");
+    await first.rename("two");
+    await first.sign();
+    const second = await world();
+    await second.rename("one");
+    const cause = operator(workspaceId);
+    await beginEpoch(second.deps, { treeId: workspaceId, reason: "restored" }, cause);
+    const third = await world();
+    await third.rename("one");
+    await contradiction(third.sign);
+    const head = await beginEpoch(third.deps, { treeId: workspaceId, reason: "restored again" }, cause);
+    expect(head).to.include({ epoch: 3, size: 2 });
+    const [begun] = await third.store.read(`auditEpoch-${workspaceId}`);
+    expect(begun!.data).to.deep.include({ epoch: 3 });
+    expect((begun!.data.last as { origin: string }).origin).to.match(/\/2$/);
+  });
+
+  it("a new epoch whose entry is not in the tree yet is signed by the clock later", async () => {
+    const before = await world();
+    await before.rename("one");
+    await before.rename("two");
+    await before.rename("three");
+    await before.sign();
+    const cut = await world();
+    await cut.rename("one");
+    await contradiction(cut.sign);
+    const behind = { ...cut.deps, projected: async () => false };
+    const named = { treeId: workspaceId, reason: "restored" };
+    expect(await beginEpoch(behind, named, operator(workspaceId))).to.equal(undefined);
+    await cut.deps.projected(1);
+    expect(await errorsOf(signGrownTrees, cut)).to.deep.equal([]);
+    expect(await cut.deps.auditHeads.newest(workspaceId)).to.include({ epoch: 2, size: 2, contradictedAt: null });
   });
 });

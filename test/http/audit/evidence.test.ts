@@ -154,7 +154,7 @@ describe("http: the evidence of a draft", () => {
     const other = await openTenant(service, identity);
     const made = await other.draft(await other.mail());
     const newest = { size: 10_000, root: Buffer.alloc(32, 1), position: 1 };
-    const head = { ...newest, treeId: other.id, epoch: 1, checkpoint: "another", signedAt: new Date() };
+    const head = { ...newest, treeId: other.id, epoch: 1, checkpoint: "another", signedAt: service.clock.now() };
     await service.deps.auditHeads.record({ ...head, verifierKey: anotherSigner().verifierKey }, undefined);
     const { status, json } = await other.ask(`GET /v1/drafts/${made.id}/evidence`);
     expect([status, json.error]).to.deep.equal([409, "invalid_request"]);

@@ -34,4 +34,5 @@ create index on work.audit_signed_heads (signed_at);
 create index on work.audit_signed_heads (tree_id, announced_at) where announced_at is not null;
 
 grant select, insert on work.audit_salts to :service;
-grant select, insert, update on work.audit_heads, work.audit_signed_heads to :service;
+grant select, insert, update, delete on work.audit_heads to :service;
+grant select, insert, update on work.audit_signed_heads to :service;
