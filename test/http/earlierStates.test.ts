@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { usedAt } from "#src/commands/asOf/usageAt.ts";
+import { assignDraft } from "#src/commands/drafts/assignDraft.ts";
 import { operator } from "#test/support/cause.ts";
+import { deskOf } from "#test/support/desk.ts";
 import type { InProcess } from "#test/support/inProcess.ts";
 import { openTenant, type StoryTenant, startStory } from "#test/support/story/story.ts";
 
@@ -43,6 +45,21 @@ describe("earlier states over HTTP", () => {
     expect(json.messages.map(({ id }: any) => id)).to.deep.equal([mail.messageId]);
     expect((await read(path, before)).outcome).to.equal("404 not_found");
     expect((await tenant.thread(mail)).messages_total).to.equal(3);
+  });
+
+  it("an earlier state of a draft has its assignee, while that member could decide", async () => {
+    const { user } = await deskOf(service, tenant.id, { role: "approver" });
+    const draft = await tenant.draft(await tenant.mail());
+    const cause = operator(tenant.id);
+    await assignDraft(service.deps, { workspaceId: tenant.id, draftId: draft.id, userId: user.id }, cause);
+    const assigned = moment();
+    const { memberId } = user;
+    const command = { type: "ChangeRole", memberId, role: "auditor", by: "operator" } as const;
+    await service.deps.members.handle(tenant.id, command, cause);
+    await service.caughtUp();
+    const assigneeAt = async (at: string) => (await read(`/v1/drafts/${draft.id}`, at)).json.assigned_to?.user_id;
+    expect(await assigneeAt(assigned)).to.equal(user.id);
+    expect(await assigneeAt(moment())).to.equal(undefined);
   });
 
   it("a merged thread is read as it was before the merge, and with the survivor's content after it", async () => {
