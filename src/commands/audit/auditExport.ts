@@ -19,7 +19,7 @@ type ExportQuery = {
   verifier: Buffer;
 };
 
-/** An export of many events. `entries`: their number, as far as it can be known before they are read: there are not more. */
+/** An export of many events. `entries`: their number; with a period, their greatest possible number. */
 export type AuditExport = { signedAt: Date; entries: number; files: AsyncIterable<EvidenceFile> };
 
 /**
@@ -30,7 +30,7 @@ export async function auditExport(deps: Dependencies, query: ExportQuery): Promi
   const { workspaceId, scope } = query;
   const prover = await proverOf(deps, workspaceId, await deps.store.head());
   const { head } = prover;
-  const read = await eventsInScope(deps, { workspaceId, upTo: head.position }, scope);
+  const { read, atMost } = await eventsInScope(deps, { workspaceId, upTo: head.position, size: head.size }, scope);
   const counts = new Map<string, number>();
   const missing: MissingPart[] = [];
 
@@ -60,7 +60,7 @@ export async function auditExport(deps: Dependencies, query: ExportQuery): Promi
     yield { name: "counts.csv", bytes: csvOf([["type", "entries"], ...[...counts].sort()]) };
     yield { name: "errors.csv", bytes: csvOf([["event", "sha256", "error"], ...missing]) };
   }
-  return { signedAt: head.signedAt, entries: head.size, files: withSums(files()) };
+  return { signedAt: head.signedAt, entries: atMost, files: withSums(files()) };
 }
 
 /** A part that an export should have and has not: the id of its event, its SHA-256, and why. */
@@ -72,7 +72,11 @@ const csvOf = (rows: readonly (readonly (string | number)[])[]): Buffer =>
   linesOf(rows.map((row) => row.map((value) => `"${String(value).replaceAll('"', '""')}"`).join(",")));
 
 /** The contents of all versions of drafts, as canonical JSON whose SHA-256 is the content hash. */
-async function* contents(deps: Dependencies, read: ExportedEvents, missing: MissingPart[]): AsyncGenerator<Buffer> {
+async function* contents(
+  deps: Dependencies,
+  read: ExportedEvents["read"],
+  missing: MissingPart[],
+): AsyncGenerator<Buffer> {
   for await (const events of read())
     for (const { id, type, data } of events) {
       if (type !== "DraftSubmitted" && type !== "DraftEdited") continue;
@@ -99,7 +103,7 @@ const needsScope = "it may contain approval links: reading it needs the scope wr
 async function* mailbox(
   deps: Dependencies,
   query: ExportQuery,
-  { read, missing }: { read: ExportedEvents; missing: MissingPart[] },
+  { read, missing }: { read: ExportedEvents["read"]; missing: MissingPart[] },
 ): AsyncGenerator<Buffer> {
   const written = new Set<string>();
   for await (const events of read())

@@ -13,24 +13,27 @@ export type ExportScope = {
   to: string | null;
 };
 
-/** The part of a workspace's log that a signed head covers. */
-type Covered = { workspaceId: string; upTo: number };
+/** The part of a workspace's log that a signed head covers: `size` events, of which the last is at `upTo`. */
+type Covered = { workspaceId: string; upTo: number; size: number };
 
 /** The streams of an export, and the revisions of those that are not exported as a whole. */
 type ExportedStreams = Map<string, "whole" | Set<number>>;
 
-/** Reads the events of an export from the log, batch by batch; each call reads them again. */
-export type ExportedEvents = () => AsyncIterable<Recorded[]>;
+/**
+ * The events of an export. `read`: reads them from the log, batch by batch; each call reads them again. `atMost`: there are not more; exact
+ * without a period.
+ */
+export type ExportedEvents = { read: () => AsyncIterable<Recorded[]>; atMost: number };
 
 /** Finds the events of an export. They are in the order of the log, or those of each stream are together. */
 export async function eventsInScope(deps: Dependencies, covered: Covered, scope: ExportScope): Promise<ExportedEvents> {
   const { about } = scope;
-  if (about === null) return () => within(workspaceLog(deps, covered), covered, scope);
+  if (about === null) return { read: () => within(workspaceLog(deps, covered), covered, scope), atMost: covered.size };
   const streams =
     "threadId" in about
       ? await streamsOfThread(deps, covered, about.threadId)
       : await streamsAbout(deps, covered, about.address);
-  return () => within(eventsOf(deps, streams), covered, scope);
+  return { read: () => within(eventsOf(deps, streams), covered, scope), atMost: await numberOfEvents(deps, streams) };
 }
 
 async function* within(
@@ -68,6 +71,13 @@ async function* eventsOf(deps: Dependencies, streams: ExportedStreams): AsyncGen
   for (const [stream, revisions] of streams)
     for await (const events of readPages(deps, stream))
       yield revisions === "whole" ? events : events.filter(({ revision }) => revisions.has(revision));
+}
+
+async function numberOfEvents({ store }: Dependencies, streams: ExportedStreams): Promise<number> {
+  let count = 0;
+  for (const [stream, revisions] of streams)
+    count += revisions === "whole" ? ((await store.readLast(stream))?.revision ?? -1) + 1 : revisions.size;
+  return count;
 }
 
 /** Returns the streams of a thread, of the threads merged into it, and of their drafts and hand-overs. */

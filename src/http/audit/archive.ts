@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { addAbortSignal, Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import type { EvidenceFile } from "#src/commands/audit/draftEvidence.ts";
@@ -10,14 +10,19 @@ type Archive = {
   filename: string;
   mtime: Date;
   headers?: Record<string, string>;
+  /** Called when the archive has been read, or its reader has gone. */
+  onClose?: () => void;
+  /** Breaks the archive off when it is aborted. */
+  until?: AbortSignal;
 };
 
 /** Answers with a ZIP archive as a download. Each file is made when the client has read those before it. */
-export const archiveReply = ({ filename, headers, ...archive }: Archive): Reply =>
-  reply({
-    stream: archiveOf(archive),
-    headers: { ...fileHeaders({ contentType: "application/zip", filename }), ...headers },
-  });
+export function archiveReply({ filename, headers, onClose, until, ...archive }: Archive): Reply {
+  const stream = archiveOf(archive);
+  if (onClose) stream.once("close", onClose);
+  if (until) addAbortSignal(until, stream);
+  return reply({ stream, headers: { ...fileHeaders({ contentType: "application/zip", filename }), ...headers } });
+}
 
 /** Returns a stream with a ZIP archive. If a file fails, the stream does; if the stream is destroyed, no more files are made. */
 export function archiveOf(archive: Pick<Archive, "files" | "mtime">): Readable {

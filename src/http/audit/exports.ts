@@ -7,6 +7,7 @@ import { isUuid } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { invalid } from "../framework/errors.ts";
+import { createLongRequestLimit } from "../framework/longRequestLimit.ts";
 import { route } from "../framework/route.ts";
 import { EmailAddress, Strict, Timestamp, Uuid } from "../schemas/common.ts";
 import { archiveReply } from "./archive.ts";
@@ -20,34 +21,45 @@ const ExportQuery = Strict({
   to: Type.Optional(Timestamp),
 });
 
+/** Maximum number of exports that an instance makes for a workspace at a time: each reads much of the log, several times. */
+const mostExports = 2;
+
 /** Routes that export what proves the history of many drafts, or of a person. */
-export const exportRoutes = (deps: HttpDependencies) => [
-  route(
-    "GET /v1/audit/export",
-    {
-      scope: "read:audit",
-      limit: "read",
-      summary: "Export proven events with their mails",
-      description:
-        "A ZIP archive of the events of a thread, of everything about a person, or of the whole workspace, in a period if one is given: entries with proofs, the values behind their digests, contents of drafts, mails (mboxrd), counts, errors, checksums, and `verify.mjs`, which checks them without this service. It is made while it is read. The header Audit-Entries has the number of entries of the tree: there are not more in the export.",
-      query: ExportQuery,
-      answers: { mediaType: "application/zip", description: "The export" },
-      conflict: contradictionConflict,
-      errors: ["not_found"],
-    },
-    async ({ workspaceId, principal, query }) => {
-      const scope = await scopeOf(deps, workspaceId, query);
-      const mayReadLinks = principal.scopes.includes("write:approvals");
-      const made = await whenContradicted(auditExport(deps, { workspaceId, scope, mayReadLinks, verifier }));
-      return archiveReply({
-        files: made.files,
-        filename: `audit-${made.signedAt.toISOString().slice(0, 10)}.zip`,
-        mtime: made.signedAt,
-        headers: { "Audit-Entries": String(made.entries) },
-      });
-    },
-  ),
-];
+export function exportRoutes(deps: HttpDependencies) {
+  const places = createLongRequestLimit("exports", deps);
+  return [
+    route(
+      "GET /v1/audit/export",
+      {
+        scope: "read:audit",
+        limit: "read",
+        summary: "Export proven events with their mails",
+        description:
+          "A ZIP archive of the events of a thread, of everything about a person, or of the whole workspace, in a period if one is given: entries with proofs, the values behind their digests, contents of drafts, mails (mboxrd), counts, errors, checksums, and `verify.mjs`, which checks them without this service. It is made while it is read. The header Audit-Entries has the number of its entries; with a period, there may be fewer. A workspace has at most two exports at a time.",
+        query: ExportQuery,
+        answers: { mediaType: "application/zip", description: "The export" },
+        conflict: contradictionConflict,
+        errors: ["not_found"],
+      },
+      async ({ workspaceId, principal, query }) => {
+        const scope = await scopeOf(deps, workspaceId, query);
+        const mayReadLinks = principal.scopes.includes("write:approvals");
+        const place = places.take([{ name: "this workspace", id: workspaceId, most: mostExports }]);
+        const making = whenContradicted(auditExport(deps, { workspaceId, scope, mayReadLinks, verifier }));
+        making.catch(place.leave);
+        const made = await making;
+        return archiveReply({
+          onClose: place.leave,
+          until: place.replaced,
+          files: made.files,
+          filename: `audit-${made.signedAt.toISOString().slice(0, 10)}.zip`,
+          mtime: made.signedAt,
+          headers: { "Audit-Entries": String(made.entries) },
+        });
+      },
+    ),
+  ];
+}
 
 async function scopeOf(
   { reads }: HttpDependencies,

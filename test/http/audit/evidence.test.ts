@@ -127,6 +127,40 @@ describe("http: the evidence of a draft", () => {
     expect(said).to.match(/delivery started: version 1, .*; no person.s approval, entry \d+, comes before it/);
   });
 
+  it("of several hand-overs of a draft, the evidence has the mail of each", async () => {
+    const { store, blobs } = service.deps;
+    const retried = await sentDraft(tenant);
+    const [first] = await store.read(
+      `delivery-${(await retried.history()).find(({ type }) => type === "DraftSent").data.attempt_id}`,
+    );
+    const attemptId = "00000000-0000-7000-8000-00000000000a";
+    const { metadata, schemaVersion } = first!;
+    const mime = Buffer.from("Subject: again\r\n\r\nIt arrives tomorrow.\r\n");
+    const started = { ...first!.data, mimeSha256: await blobs.put(mime) };
+    await store.append(`delivery-${attemptId}`, -1, [
+      { id: attemptId.replace("a", "b"), type: "DeliveryStarted", schemaVersion, metadata, data: started },
+    ]);
+    const own = await store.readLast(`draft-${retried.id}`);
+    await store.append(`draft-${retried.id}`, own!.revision, [
+      {
+        id: attemptId.replace("a", "c"),
+        type: "LateEvidence",
+        schemaVersion,
+        metadata,
+        data: { attemptId, outcome: "refused" },
+      },
+    ]);
+    const folder = await download(urlOf(retried), tenant.key);
+    const { wrong, said } = await verify(folder);
+    expect(wrong).to.deep.equal([]);
+    expect(said.match(/delivery started/g)).to.have.length(2);
+    expect(await readFile(join(folder, "sent.eml"))).to.deep.equal(mime);
+    const earlier = (await readdir(folder)).find((name) => /^sent-\d+\.eml$/.test(name))!;
+    const { folder: forged, change } = await openFolder(folder);
+    await change(earlier, (text) => `${text} `);
+    expect((await verify(forged)).wrong).to.have.length(1);
+  });
+
   it("evidence needs read:audit, and a draft of the own workspace", async () => {
     const ask = asking(service.url, await tenant.keyOf(allScopes.filter((scope) => scope !== "read:audit")));
     expect((await ask(`GET /v1/drafts/${draft.id}/evidence`)).outcome).to.equal("401 insufficient_scope");

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -102,14 +102,45 @@ describe("http: audit exports", () => {
   });
 
   it("an export of a period has the events of that period", async () => {
-    const [early, late, whole] = await Promise.all(
-      [`?to=${middle}`, `?from=${middle}`, ""].map(async (query) => eventsIn(await exported(query))),
-    );
-    expect(early!.length).to.be.above(5);
-    expect(late!.length).to.be.above(5);
-    expect(early!.length + late!.length).to.equal(whole!.length);
-    expect(early!.every(({ at }) => at <= middle)).to.equal(true);
+    const early = await eventsIn(await exported(`?to=${middle}`));
+    const late = await eventsIn(await exported(`?from=${middle}`));
+    const whole = await eventsIn(await exported());
+    expect(early.length).to.be.above(5);
+    expect(late.length).to.be.above(5);
+    expect(early.length + late.length).to.equal(whole.length);
+    expect(early.every(({ at }) => at <= middle)).to.equal(true);
     expect((await verify(await exported(`?from=${middle}`))).wrong).to.deep.equal([]);
+  });
+
+  it("the header of an export has the number of its entries", async () => {
+    for (const query of ["", `?thread=${ada.threadId}`, "?contact=ada@customer.example"]) {
+      const answer = await tenant.ask(`GET /v1/audit/export${query}`);
+      const folder = await exported(query);
+      expect(Number(answer.headers.get("audit-entries")), query).to.equal((await eventsIn(folder)).length);
+    }
+  });
+
+  it("a workspace has two exports at a time, and another when one has ended", async () => {
+    const begin = async () => {
+      const ending = new AbortController();
+      const headers = { Authorization: `Bearer ${tenant.key}` };
+      const { status, body } = await fetch(`${service.url}/v1/audit/export`, { headers, signal: ending.signal });
+      return { status, body, ending };
+    };
+    const large = await tenant.draft(bob, { body_text: randomBytes(700_000).toString("base64").slice(0, 250_000) });
+    // More than what sockets hold, so that an export that nobody reads stays open.
+    for (let n = 0; n < 25; n += 1) await large.edit({ body_text: randomBytes(180_000).toString("base64") });
+    const [first, second] = [await begin(), await begin()];
+    expect([first.status, second.status]).to.deep.equal([200, 200]);
+    const third = await begin();
+    expect(third.status).to.equal(429);
+    first.ending.abort();
+    await until(async () => {
+      const next = await begin();
+      next.ending.abort();
+      return next.status === 200;
+    });
+    second.ending.abort();
   });
 
   it("an export needs read:audit, one subject, and one that exists in the own workspace", async () => {
