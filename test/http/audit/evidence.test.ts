@@ -411,9 +411,9 @@ describe("http: the evidence of a draft", () => {
 
     /** Each changes the entries of true evidence before they are signed by a key that verify.mjs accepts. */
     const lies: { [name: string]: (entries: LooseEntry[]) => LooseEntry[] | undefined } = {
-      "the approval comes after the hand-over": (entries) => {
-        const [approval] = entries.splice(indexOf(entries, "DraftApproved"), 1);
-        entries.splice(indexOf(entries, "DeliveryStarted") + 1, 0, approval!);
+      "the hand-over comes before the approval": (entries) => {
+        const [started] = entries.splice(indexOf(entries, "DeliveryStarted"), 1);
+        entries.splice(indexOf(entries, "DraftApproved"), 0, started!);
         return undefined;
       },
       "another version was approved": (entries) => {

@@ -24,6 +24,7 @@ describe("http: audit exports", () => {
     ada = await tenant.mail({ from: "ada@customer.example", text: "From here on:\n\nFrom Ada." });
     await sent(ada);
     middle = new Date().toISOString();
+    await (await openTenant(service)).mail();
     bob = await tenant.mail({ from: "bob@customer.example" });
     await sent(bob);
     await (await tenant.draft(bob, { body_text: "x".repeat(30_000) })).reject("too long");
