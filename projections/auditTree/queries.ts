@@ -1,4 +1,5 @@
 import { foldHashes, hashesPerTile, levelsPerTile, type ReadNodes, type TreeNode } from "#src/audit/merkle.ts";
+import { readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 
 /** A tree as it is: its number of entries, and the position of the last one in the log. */
@@ -19,6 +20,20 @@ export async function treeIds(reads: Reads): Promise<string[]> {
   );
   return rows.map(({ id }) => id);
 }
+
+/** A signed head. `verifier_key`: the public key that its signature needs. */
+export type HeadRow = { epoch: number; size: number; checkpoint: string; verifier_key: string; signed_at: Date };
+
+/** Lists the signed heads of a tree, the newest first. */
+export const listHeads = (reads: Reads, treeId: string, window: Window) =>
+  readPage<HeadRow>(reads.of(treeId), {
+    select: "epoch, size, checkpoint, verifier_key, signed_at",
+    from: "work.audit_signed_heads",
+    where: ["tree_id = $1"],
+    values: [treeId],
+    order: { columns: ["epoch", "size"], direction: "desc" },
+    window,
+  });
 
 /**
  * Returns the trees that have grown since their newest head was signed, if that was before `signedBefore`, those without a head, and those

@@ -1,8 +1,9 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { JudgedWarning, ListedWarning } from "#streams/draft/warnings.ts";
-import { conditions, newestFirst, readPage, type Window } from "../page.ts";
+import { conditions, newestFirst, readPage, readPageByIds, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
+import { matchingWordsSql } from "../search/queries.ts";
 import { type AnsweredMeanwhile, answerSql } from "./answers.ts";
 import { assigneeSql, type StoredAssignee } from "./assignee.ts";
 import { newerMessageId } from "./newerMessage.ts";
@@ -50,26 +51,40 @@ export type DraftFilter = Window & {
   identity_id?: string;
   status?: string;
   warning_kind?: ListedWarning;
+  /** Words of the thread's messages. */
+  q?: string;
+  /** Start of the period of the submission; `from` and `to` are both included. */
+  from?: Date;
+  to?: Date;
 };
 
 /** Lists drafts, newest first. */
 export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilter) {
-  const { thread_id, identity_id, status, warning_kind } = filter;
+  const { thread_id, identity_id, status, warning_kind, q, from, to } = filter;
   const counted = [
     ["identity_id = {n}", identity_id],
     ["status = {n}", status],
   ] as const;
-  const warned = warning_kind === undefined ? [] : ([[warningCondition(warning_kind), warning_kind]] as const);
-  return readPage<ReadDraft>(reads.of(workspaceId), {
+  const uncounted = [
+    ["thread_id = {n}", thread_id],
+    ...(warning_kind === undefined ? [] : ([[warningCondition(warning_kind), warning_kind]] as const)),
+    ...(q === undefined ? [] : matchingWordsSql("thread_id", q)),
+    ["created_at >= {n}", from],
+    ["created_at <= {n}", to],
+  ] as const;
+  const list = {
     select: columns,
     from: "drafts",
-    ...conditions(workspaceId, [["thread_id = {n}", thread_id], ...counted, ...warned]),
+    ...conditions(workspaceId, [...counted, ...uncounted]),
     order: newestFirst,
     window: filter,
-    // The few drafts of a thread, and those with a warning, are counted directly.
-    ...(thread_id === undefined &&
-      warning_kind === undefined && { counts: { table: "draft_counts", ...conditions(workspaceId, counted) } }),
-  });
+  };
+  const sql = reads.of(workspaceId);
+  if (q !== undefined) return readPageByIds<ReadDraft>(sql, list);
+  // The drafts of a filter without stored counts are counted directly.
+  const isCounted = uncounted.every(([, value]) => value === undefined);
+  const counts = { table: "draft_counts", ...conditions(workspaceId, counted) };
+  return readPage<ReadDraft>(sql, { ...list, ...(isCounted && { counts }) });
 }
 
 /** Returns all drafts of a thread, newest first. */

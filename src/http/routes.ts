@@ -3,6 +3,7 @@ import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { evidenceRoutes } from "./audit/evidence.ts";
 import { exportRoutes } from "./audit/exports.ts";
+import { auditHeadRoutes } from "./audit/heads.ts";
 import { auditTileRoutes } from "./audit/tiles.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
@@ -35,6 +36,7 @@ export const allRoutes = (deps: HttpDependencies) => [
   ...routesAnsweredFrom(deps, ["messages"], attachmentDownloadRoutes),
   ...routesAnsweredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
   ...auditTileRoutes(deps),
+  ...auditHeadRoutes(deps),
   ...routesAnsweredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
   ...routesAnsweredFrom(deps, ["drafts", "messages", "auditTree"], evidenceRoutes),
   ...routesAnsweredFrom(deps, ["contacts", "threads", "drafts", "messages", "auditTree"], exportRoutes),

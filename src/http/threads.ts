@@ -9,6 +9,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { requireThen, timeAsked } from "./earlierStates.ts";
 import { listRoute } from "./framework/lists.ts";
 import { route } from "./framework/route.ts";
+import { endOf, startOf } from "./framework/validation/days.ts";
 import { presentDrafts } from "./present/drafts.ts";
 import { presentMessages } from "./present/messages.ts";
 import { presentMerged, presentThread } from "./present/threads.ts";
@@ -161,8 +162,3 @@ function filterOf({ from_date, to_date, ...filter }: Static<typeof ThreadQuery>)
     ...(to_date === undefined ? {} : { to: endOf(to_date) }),
   };
 }
-
-/** A date without a time means the whole day, in UTC. */
-const isDay = (text: string): boolean => !text.includes("T");
-const startOf = (text: string): Date => new Date(isDay(text) ? `${text}T00:00:00.000Z` : text);
-const endOf = (text: string): Date => new Date(isDay(text) ? `${text}T23:59:59.999Z` : text);

@@ -28,7 +28,7 @@ const lineOf = ({ method, path }: Route): string => `${method} ${path}`;
 const filters: Record<string, string[]> = {
   "GET /v1/threads": ["q=order", "q=order&sort=priority", "contact=customer", "status=open", "from_date=2026-01-01"],
   "GET /v1/contacts": ["q=customer", "domain=customer.example"],
-  "GET /v1/drafts": ["status=pending"],
+  "GET /v1/drafts": ["status=pending", "q=order", "from_date=2026-01-01&to_date=2099-01-01"],
 };
 
 describe("lists by pagination cursor [d0 lists]", () => {
@@ -59,6 +59,10 @@ describe("lists by pagination cursor [d0 lists]", () => {
     "GET /v1/threads": fromStranger,
     "GET /v1/threads/:id/messages": () => ours.mail({ inReplyTo: first }),
     "GET /v1/drafts": () => ours.draft(first),
+    "GET /v1/audit/heads": async () => {
+      await draft.edit({ body_text: randomUUID() });
+      expect((await ours.ask(`GET /v1/drafts/${draft.id}/evidence`)).status).to.equal(200);
+    },
     "GET /v1/drafts/:id/versions": () => draft.edit({ body_text: randomUUID() }),
     "GET /v1/drafts/:id/history": () => draft.edit({ body_text: randomUUID() }),
     "GET /v1/inbound": () => ours.mail(),
@@ -88,7 +92,8 @@ describe("lists by pagination cursor [d0 lists]", () => {
     expect(status, `${path}?${query}: ${text}`).to.equal(200);
     return json;
   };
-  const idsOf = ({ data }: Json): string[] => data.map(({ id }: Json) => id);
+  /** A signed head has no id: its checkpoint identifies it. */
+  const idsOf = ({ data }: Json): string[] => data.map(({ id, checkpoint }: Json) => id ?? checkpoint);
 
   /** Reads a list page by page with cursors; `between` runs after each page except the last. */
   async function walk(path: string, query: string, between: () => Promise<unknown> = async () => {}) {

@@ -31,7 +31,7 @@ export class EmptyTree extends Rejected {
 
 /** Returns the name of a tree's log in its present epoch. */
 export async function originNow(
-  deps: Pick<Dependencies, "auditEpochs" | "settings">,
+  deps: Pick<Dependencies, "auditEpochs"> & { settings: Pick<Dependencies["settings"], "publicUrl"> },
   treeId: string,
 ): Promise<{ origin: string; epoch: number }> {
   const { epoch } = (await deps.auditEpochs.load(treeId)).state;

@@ -33,8 +33,8 @@ export type AuthCall<Body> = {
   by: RequestOrigin;
   /** The browser's session, which may belong to another person than the action is about. */
   session: Session | undefined;
-  /** The path that the form wants to continue at; always within this service. */
-  next: string;
+  /** The path that the form wants to continue at, always within this service; undefined if it names none. */
+  next: string | undefined;
   /** Runs work that reveals whether a password of this account is right, under the account's limit of wrong guesses. */
   guarding<T>(account: string, work: () => Promise<T>): Promise<T>;
 };

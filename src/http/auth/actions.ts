@@ -3,7 +3,7 @@ import { endSessions, signIn, signOut } from "#src/commands/users/signIn.ts";
 import { confirmSignUp, findConfirmation, requestSignUp } from "#src/commands/users/signUp.ts";
 import * as schemas from "../schemas/auth.ts";
 import { type AuthAction, authAction, signedInAction } from "./action.ts";
-import { done, mailed, nothing, sessionJson, started } from "./answers.ts";
+import { done, firstPageIn, mailed, nothing, sessionJson, started } from "./answers.ts";
 import { linkForm } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 import { passwordActions, profileActions } from "./profileActions.ts";
@@ -58,10 +58,8 @@ const signingIn = (deps: Dependencies): AuthAction[] => [
     },
     async ({ body: { email, password }, by, session, next, guarding }) => {
       const { person, issued } = await guarding(email, () => signIn(deps, { email, password, earlier: session }, by));
-      return {
-        json: await sessionJson(deps, { person, session: issued.session }),
-        ...{ token: issued.token, next, ended: session ? [session.id] : [] },
-      };
+      const json = await sessionJson(deps, { person, session: issued.session });
+      return { json, token: issued.token, next: next ?? firstPageIn(json), ended: session ? [session.id] : [] };
     },
   ),
   signedInAction(
@@ -98,6 +96,9 @@ const signingIn = (deps: Dependencies): AuthAction[] => [
       summary: "Read who is signed in",
       form: undefined,
     },
-    async (_, who) => ({ json: await sessionJson(deps, who), next: "/review" }),
+    async (_, who) => {
+      const json = await sessionJson(deps, who);
+      return { json, next: firstPageIn(json) };
+    },
   ),
 ];

@@ -4,6 +4,7 @@ import type { RequestOrigin, UserAccount } from "#src/commands/users/users.ts";
 import type { Session } from "#src/platform/accounts/sessions.ts";
 import { Rejected } from "#streams/decider.ts";
 import { Strict } from "../schemas/common.ts";
+import { firstPageOf } from "../web/firstPage.ts";
 import type { AuthOutcome } from "./action.ts";
 
 /** Answers shared by the actions of /auth. */
@@ -32,7 +33,7 @@ export async function started(
   const { session, token } = await startSession(deps, { person, workspaceId, earlier }, by);
   await known(deps, position);
   const json = await sessionJson(deps, { person, session });
-  return { json, token, next: "/review", ended: earlier ? [earlier.id] : [] };
+  return { json, token, next: firstPageIn(json), ended: earlier ? [earlier.id] : [] };
 }
 
 /** Switches the session to another workspace, under a new id and token. */
@@ -40,8 +41,12 @@ export async function shown(deps: Dependencies, who: SignedIn, workspaceId: stri
   const issued = await deps.accounts.sessions.choose(who.session.id, workspaceId);
   if (!issued) throw new Rejected("unauthorized", "you are not signed in: sign in first");
   const json = await sessionJson(deps, { ...who, session: issued.session });
-  return { json, token: issued.token, ended: [who.session.id], next: "/review" };
+  return { json, token: issued.token, ended: [who.session.id], next: firstPageIn(json) };
 }
+
+/** Path of the page that a signed-in person sees first in the workspace that they use. */
+export const firstPageIn = ({ workspaces, workspace_id }: Awaited<ReturnType<typeof sessionJson>>): string =>
+  firstPageOf(workspaces.find(({ id }) => id === workspace_id)?.role);
 
 /** The signed-in person and their workspaces. */
 export async function sessionJson(deps: Dependencies, { person, session }: SignedIn) {

@@ -9,6 +9,7 @@ import { redirectTo } from "../web/answers.ts";
 import type { SessionCookie } from "../web/cookie.ts";
 import type { FormTokens } from "../web/formToken.ts";
 import type { FormPage, FormState } from "./action.ts";
+import { firstPageIn, sessionJson } from "./answers.ts";
 import { invitationPage, linkPage, type ShownLinkPage } from "./linkForms.ts";
 import * as pages from "./pages.ts";
 import { type AuthOptions, pageReply, refusalPage } from "./serve.ts";
@@ -40,7 +41,8 @@ export function authPages(options: AuthOptions): Router {
 
   at("/sign-in", async (request) => {
     const next = ownPath(one(request, "next"));
-    if (one(request, "again") === undefined && (await whoIs(request, options))) return next ?? "/review";
+    const who = one(request, "again") === undefined ? await whoIs(request, options) : undefined;
+    if (who) return next ?? firstPageIn(await sessionJson(deps, who));
     const done = one(request, "done") ?? "";
     const notice = Object.hasOwn(said, done) ? said[done] : undefined;
     return pages.signIn(pages.empty, { next, said: notice, mayRegister: deps.settings.signUp === "open" });

@@ -88,7 +88,7 @@ function serveAction(action: AuthAction, options: AuthOptions): RequestHandler {
         if (visitor.throttled) throw visitor.throttled;
         const body = form ? fieldsOf(form, action) : isLook(request) ? {} : readJson(request);
         action.route.checkBody(body);
-        const next = ownPath(form?.get("next")) ?? "/review";
+        const next = ownPath(form?.get("next"));
         const done = await carryOut(action, { request, body, next, ...visitor }, options);
         const reply = new Reply({ json: done.json }, action.route.options.status ?? 200, {});
         if (options.checkResponses) requireDocumented(action.route, reply);
@@ -131,7 +131,7 @@ function actionEntryPoint(action: AuthAction, options: AuthOptions): EntryPoint<
 const tokenOf = (session: Session | undefined, { tokens }: AuthOptions): string =>
   session === undefined ? "" : tokens.of(session.id);
 
-type Carried = Pick<Visitor, "session" | "who"> & { request: Request; body: unknown; next: string };
+type Carried = Pick<Visitor, "session" | "who"> & { request: Request; body: unknown; next: string | undefined };
 
 function carryOut(
   action: AuthAction,

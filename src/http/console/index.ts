@@ -2,6 +2,7 @@ import type { Clock } from "#src/platform/clock.ts";
 import { sessionCookie } from "../web/cookie.ts";
 import { formTokens } from "../web/formToken.ts";
 import { principalOf } from "../web/sessionPrincipal.ts";
+import { auditPages } from "./audit/router.ts";
 import { componentPages } from "./components/router.ts";
 import type { ConsoleDependencies } from "./dependencies.ts";
 import { domainPages } from "./domains/router.ts";
@@ -18,6 +19,7 @@ import { threadPages } from "./threads/router.ts";
 
 /** All pages and forms of the console. */
 export const consolePages = (deps: ConsoleDependencies): ConsoleRoute[] => [
+  ...auditPages(deps),
   ...domainPages(deps),
   ...draftPages(deps),
   ...identityPages(deps),

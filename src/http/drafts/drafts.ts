@@ -12,6 +12,7 @@ import { requireAudit, requireThen, timeAsked } from "../earlierStates.ts";
 import { invalid } from "../framework/errors.ts";
 import { listRoute } from "../framework/lists.ts";
 import { route } from "../framework/route.ts";
+import { endOf, startOf } from "../framework/validation/days.ts";
 import { presentDraft, presentDrafts, type WireDraft } from "../present/drafts.ts";
 import {
   attachmentBodyLimit,
@@ -72,14 +73,21 @@ export const draftRoutes = (deps: HttpDependencies) => [
       scope: "read:threads",
       limit: "read",
       summary: "List drafts",
-      description: "Newest first.",
+      description:
+        "Newest first. `from_date` and `to_date` are about their submission; a date alone is a whole day in UTC.",
       query: DraftQuery,
       answers: DraftList,
       cursors: deps.cursors,
     },
-    async ({ workspaceId, query }) => {
+    async ({ workspaceId, query: { from_date, to_date, ...query } }) => {
+      if (query.q !== undefined) deps.requireReadable(["search"]);
       const thread = query.thread_id && (await findThread(deps, workspaceId, query.thread_id));
-      const filter = thread ? { ...query, thread_id: thread.survivor.id } : query;
+      const filter = {
+        ...query,
+        ...(thread && { thread_id: thread.survivor.id }),
+        ...(from_date !== undefined && { from: startOf(from_date) }),
+        ...(to_date !== undefined && { to: endOf(to_date) }),
+      };
       const drafts = await listDrafts(deps.reads, workspaceId, filter);
       return { ...drafts, data: await presentDrafts(deps.blobs, drafts.data) };
     },

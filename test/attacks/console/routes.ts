@@ -1,7 +1,16 @@
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import type { SessionPrincipal } from "#src/http/framework/principal.ts";
 import type { Route, RouteLine } from "#src/http/framework/route.ts";
-import { bodyOf, fieldAt, idPlaces, nounOfField, paramsOf, put, type Tenant } from "#test/support/examples/world.ts";
+import {
+  bodyOf,
+  fieldAt,
+  firstTile,
+  idPlaces,
+  nounOfField,
+  paramsOf,
+  put,
+  type Tenant,
+} from "#test/support/examples/world.ts";
 import { type AskAs, personOf, type RouteAnswer, roles } from "./askAs.ts";
 
 type Json = Record<string, any>;
@@ -50,7 +59,10 @@ function cellsOfRoute(world: RoutesWorld, route: Route, person: SessionPrincipal
   const line = `${route.method} ${route.path}` as RouteLine;
   const documented = `${route.method} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`;
   const ids = paramsOf(documented.slice(documented.indexOf("/")));
-  const own = Object.fromEntries(ids.map(({ name, noun }) => [name, stranger.ids[noun] as string]));
+  const numbers = Object.fromEntries(
+    Object.entries(firstTile).filter(([name]) => new RegExp(`:${name}\\b`).test(route.path)),
+  );
+  const own = { ...numbers, ...Object.fromEntries(ids.map(({ name, noun }) => [name, stranger.ids[noun] as string])) };
   const schema = bodySchemaOf(world, route);
   const body = () =>
     schema && {
@@ -74,9 +86,10 @@ function cellsOfRoute(world: RoutesWorld, route: Route, person: SessionPrincipal
 
   const isOpen = route.scope === "any" || person.scopes.includes(route.scope as string);
   if (!isOpen) return [cell("closed", "", () => ({ params: own, body: body() }))];
-  const nowhere = Object.fromEntries(ids.map(({ name }) => [name, nothing]));
+  const nowhere = { ...numbers, ...Object.fromEntries(ids.map(({ name }) => [name, nothing])) };
   return [
-    ...(route.method === "GET" ? [cell("own", "", () => ({ params: own }))] : []),
+    // A tree as small as the stranger's has no head yet, or no whole tile.
+    ...(route.method === "GET" && Object.keys(numbers).length === 0 ? [cell("own", "", () => ({ params: own }))] : []),
     // The unknown field makes a route without an id in its path refuse the request.
     cell("nothing", "of nothing", () => ({ params: nowhere, ...(route.method !== "GET" && { body: { nothing: 1 } }) })),
     ...ids.map(({ name, noun }) =>

@@ -28,6 +28,7 @@ import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 
 const draftId = "0199aaaa-0000-7000-8000-000000000001";
 const reader = { zone: "UTC", mayDecide: true };
+const proof = { is: "unsigned" } as const;
 const blobs = memoryBlobs();
 
 const recorded = ({ type, data, at, actor, position }: LifeEvent): Recorded => ({
@@ -107,7 +108,10 @@ describe("the words of a draft's history", () => {
     const [sentEvents] = lives["sent by the link of an approval mail"]!;
     const draft = await wireDraft(sentEvents);
     const page = (events: LifeEvent[]) =>
-      lifePage(reader, { draft, steps: stepsOf(events), isWhole: true }, html``).markup.replace(/<[^>]+>/g, " ");
+      lifePage(reader, { draft, steps: stepsOf(events), isWhole: true }, { letter: html``, proof }).markup.replace(
+        /<[^>]+>/g,
+        " ",
+      );
     const changed = (type: string) =>
       sentEvents.map((event) =>
         event.type === type ? ({ ...event, data: { ...event.data, contentSha256: "other" } } as LifeEvent) : event,
@@ -228,8 +232,8 @@ describe("the words of a draft's history", () => {
         retryAfter: undefined,
       };
       return [
-        lifePage(reader, walk, letter),
-        lifePage(reader, { ...walk, isWhole: false }, letter),
+        lifePage(reader, walk, { letter, proof }),
+        lifePage(reader, { ...walk, isWhole: false }, { letter, proof }),
         stepPage(reader, walk, { step: last, letter, handedOver }),
         printPage(walk, printed, { letter: await letterSection(read, last.version, { frames: false }), handedOver }),
         draftPage(reader, draft, letter),

@@ -5,7 +5,7 @@ import type { Markup } from "#src/html/html.ts";
 import { sanitise } from "#src/html/sanitise.ts";
 import { threadsPage } from "#src/http/console/threads/listPage.ts";
 import { type MessageViewOptions, messageViews } from "#src/http/console/threads/messageView.ts";
-import { pageLinksFrom } from "#src/http/console/threads/pageTrail.ts";
+import { pageLinksFrom } from "#src/http/console/framework/pageLinks.ts";
 import { nothingWritten, type ReplyView } from "#src/http/console/threads/replyForm.ts";
 import { sourcePage } from "#src/http/console/threads/sourcePage.ts";
 import { type ThreadView, threadPage } from "#src/http/console/threads/threadPage.ts";

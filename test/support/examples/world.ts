@@ -116,12 +116,11 @@ export const paramsOf = (path: string): { name: string; noun: string }[] =>
     name: name as string,
   }));
 
-/** Fills the numbers in a path of an audit tree: epoch 1, the first tile. */
+/** The numbers in a path of an audit tree: epoch 1, the first tile. */
+export const firstTile: Record<string, string> = { epoch: "1", level: "0", n1: "000", n2: "000", n3: "000", n4: "000" };
+
 const withFirstTile = (path: string): string =>
-  path
-    .replace("{epoch}", "1")
-    .replace("{level}", "0")
-    .replaceAll(/\{n\d\}/g, "000");
+  path.replaceAll(/\{(\w+)\}/g, (param, name) => firstTile[name] ?? param);
 
 /** Returns the noun of an id field or query parameter, for example messages for `based_on_message_id`. */
 export function nounOfField(field: string): string {

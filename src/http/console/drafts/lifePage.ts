@@ -3,6 +3,8 @@ import type { DraftLife } from "#src/commands/drafts/life/life.ts";
 import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireDraft } from "../../present/drafts.ts";
+import type { ProofState } from "../audit/proofState.ts";
+import { proofSection } from "../audit/proofView.ts";
 import { hashView } from "./hashView.ts";
 import { type HistoryReader, phraseMarkup } from "./phraseMarkup.ts";
 import { type DraftSteps, mostSteps } from "./readDraftSteps.ts";
@@ -40,8 +42,12 @@ export type LifePageReader = HistoryReader & { mayDecide: boolean };
 const decisionLink = ({ mayDecide }: LifePageReader, { id, status }: WireDraft): Markup | false =>
   mayDecide && status === "pending" && html`<p><a class="press" href="/review?draft=${id}">Decide about it</a></p>`;
 
-/** A draft's page for people who may read histories. `letter`: the section about its newest version. */
-export function lifePage(reader: LifePageReader, { draft, steps, isWhole }: DraftSteps, letter: Markup): Markup {
+/** A draft's page for people who may read histories. `letter`: the section about its newest version. `proof`: how far it is proven. */
+export function lifePage(
+  reader: LifePageReader,
+  { draft, steps, isWhole }: DraftSteps,
+  { letter, proof }: { letter: Markup; proof: ProofState },
+): Markup {
   const last = steps.at(-1) as Step;
   return html`${headView(draft)}
 ${moving(
@@ -50,6 +56,7 @@ ${moving(
 ${decisionLink(reader, draft)}
 <p><a href="/drafts/${draft.id}/print">Print or save</a></p>
 ${isWhole && hashView(reader, steps, { draftId: draft.id })}
+${proofSection(reader, proof, draft.id)}
 ${letter}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
 <p class="meta">Each step has its own page, which shows the draft as it was then.</p>

@@ -1,7 +1,10 @@
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
+import type { Reply } from "../../framework/reply.ts";
 import type { Answers } from "../../routes.ts";
-import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
+import { noEvidencePage } from "../audit/noEvidencePage.ts";
+import { type HeadReader, readProofState } from "../audit/proofState.ts";
+import { type ConsoleRoute, consolePage, download, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/pageContext.ts";
 import { handOverStep, readHandedOver } from "./handedOver.ts";
 import { letterSection, type ReadLetter } from "./letterView.ts";
@@ -12,9 +15,7 @@ import { addChanges, type DraftSteps, readDraft, readDraftSteps, stepNamed } fro
 import { stepPage } from "./stepPage.ts";
 import type { Step, Version } from "./steps.ts";
 
-type Deps = Pick<HttpDependencies, "parser" | "clock" | "costlyWork"> & {
-  settings: Pick<HttpDependencies["settings"], "publicUrl">;
-};
+type Deps = HeadReader & Pick<HttpDependencies, "parser" | "clock" | "costlyWork">;
 
 /** Pages on a draft's history: why it was sent or not, and every step. */
 export const draftPages = (deps: Deps): ConsoleRoute[] => [
@@ -39,8 +40,21 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
     if (!context.may("read:audit")) return withoutHistory(deps, context);
     const walk = await readDraftSteps(context);
     await addChanges(deps.costlyWork, context, walk.steps);
-    const letter = await letterSection(reading(deps, context), newest(walk));
-    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main: lifePage(deciderOf(context), walk, letter) });
+    const [letter, proof] = await Promise.all([
+      letterSection(reading(deps, context), newest(walk)),
+      readProofState(deps, context, positionsOf(walk)),
+    ]);
+    const main = lifePage(deciderOf(context), walk, { letter, proof });
+    return shown({ title: `Draft: ${titleOf(walk.draft)}`, main });
+  }),
+  consolePage("GET /drafts/:id/evidence", async (context) => {
+    requireHistories(context);
+    const draft = await readDraft(context);
+    let file: Reply | undefined;
+    const refused = await context.attempt(async () => {
+      file = await context.askRaw("GET /v1/drafts/:id/evidence", { params: { id: draft.id } });
+    });
+    return file ? download(file) : shown(noEvidencePage(draft, refused));
   }),
   consolePage("GET /drafts/:id/at/:n", async (context) => {
     requireHistories(context);
@@ -80,6 +94,8 @@ const reading =
   ({ costlyWork }: Deps, { principal }: PageContext): ReadLetter =>
   (letter) =>
     costlyWork("readableLetter", letter, principal.workspaceId);
+
+const positionsOf = ({ steps }: DraftSteps): number[] => steps.map(({ event }) => event.position);
 
 const newest = ({ steps }: DraftSteps): Version => (steps.at(-1) as Step).version;
 

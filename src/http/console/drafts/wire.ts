@@ -86,11 +86,13 @@ function authorisationOfDraft(draft: WireDraft): RecordedAuthorisation | null {
   return { ...about, ...singleAuthorisation(actorOf(by), null) };
 }
 
-const actorOf = (by: { kind: string; id: string; name?: string; channel?: string }): Actor => ({
+/** The actor of a decision or approval in the answer about a draft. */
+export const actorOf = (by: { kind: string; id: string; name?: string; channel?: string; email?: string }): Actor => ({
   kind: by.kind as Actor["kind"],
   id: by.id,
   ...(by.name !== undefined && { name: by.name }),
   ...(by.channel !== undefined && { channel: by.channel }),
+  ...(by.email !== undefined && { email: by.email }),
 });
 
 function changesOf({ changes_requested: requested }: WireDraft): DraftLife["changesRequested"] {

@@ -1,6 +1,7 @@
 import { button, form } from "#src/html/forms.ts";
 import { html } from "#src/html/html.ts";
 import type { Assets } from "../../web/assets.ts";
+import { firstPageOf } from "../../web/firstPage.ts";
 import { wholeDocument } from "../../web/layout.ts";
 import { type Notice, notices } from "./notices.ts";
 import type { ConsolePage } from "./page.ts";
@@ -13,6 +14,7 @@ const places = [
   { path: "/drafts", name: "Drafts", scope: "read:threads" },
   { path: "/identities", name: "Identities", scope: "read:identities" },
   { path: "/domains", name: "Domains", scope: "read:domains" },
+  { path: "/audit", name: "Audit", scope: "read:audit" },
   { path: "/settings", name: "Settings", scope: null },
 ] as const;
 
@@ -49,7 +51,7 @@ ${assets.scripts.map((src) => html`<script src="${src}" defer></script>`)}${show
   const body = html`
 <a class="skip-link" href="#main">Skip to the content</a>
 <header class="top">
-<p class="brand"><a href="/review"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
+<p class="brand"><a href="${firstPageOf(context.principal.role)}"><span aria-hidden="true">✓</span><span class="name"> Countersign</span></a></p>
 <nav aria-label="Main">${links}</nav>
 <div class="who">${who}
 ${form(context, { action: "/auth/sign-out", className: "inline", id: "sign-out" }, button("Sign out", { kind: "quiet" }))}</div>

@@ -4,8 +4,8 @@ import { withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { pages } from "../framework/pageLinks.ts";
 import { filterForm } from "./filterForm.ts";
-import type { PageLinks } from "./pageTrail.ts";
 import type { ListedThread, ThreadsView } from "./threadsView.ts";
 import { badge, priorityWords, shortPerson, statusWords, subjectLine, type ThreadReader } from "./threadWords.ts";
 
@@ -22,7 +22,7 @@ function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, 
   return html`<section class="plain" id="conversations" aria-labelledby="found" hx-get="${view.path}" hx-trigger="live:threads from:body" hx-select="#conversations" hx-target="#conversations" hx-swap="outerHTML">
 <h2 id="found">${counted(total, "conversation")}</h2>
 ${threads.length === 0 ? nothing(view) : html`<ol class="conversations">${threads.map((one) => row(one, reader))}</ol>`}
-${pages(ways)}
+${pages(ways, "conversations")}
 </section>`;
 }
 
@@ -57,14 +57,4 @@ function nothing({ filters, identities, maySeeIdentities, list }: ThreadsView): 
     text: `Mail needs an address: ${maySeeIdentities ? "create an identity." : "ask an admin of this workspace to create an identity."}`,
     action: maySeeIdentities && { path: "/identities", label: "Identities" },
   });
-}
-
-/** Links to the pages before and after this one. */
-export function pages({ newest, newer, older }: PageLinks, what = "conversations"): Markup | false {
-  const links = [
-    newest !== null && html`<a class="press" href="${newest}">Newest ${what}</a> `,
-    newer !== null && newer !== newest && html`<a class="press" href="${newer}" rel="prev">Newer ${what}</a> `,
-    older !== null && html`<a class="press" href="${older}" rel="next">Older ${what}</a>`,
-  ];
-  return links.some((link) => link !== false) && html`<nav class="pages" aria-label="Pages of ${what}">${links}</nav>`;
 }

@@ -4,7 +4,7 @@ import type { Reads } from "#projections/reads.ts";
 import type { WireThread } from "../../present/threads.ts";
 import type { Answers } from "../../routes.ts";
 import type { PageContext, PageRefusal } from "../framework/pageContext.ts";
-import { pageLinksFrom, pageOwnNames } from "./pageTrail.ts";
+import { pageLinksFrom, pageOwnNames } from "../framework/pageLinks.ts";
 import type { ListedThread, NamedIdentity, ThreadsView } from "./threadsView.ts";
 
 const pageSize = 40;

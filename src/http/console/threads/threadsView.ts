@@ -1,7 +1,7 @@
 import type { ConversationLine } from "#projections/messages/queries.ts";
 import type { WireThread } from "../../present/threads.ts";
 import type { ListItem } from "../../routes.ts";
-import type { PageLinks } from "./pageTrail.ts";
+import type { PageLinks } from "../framework/pageLinks.ts";
 
 /** An identity as a list names it. */
 export type NamedIdentity = Pick<ListItem<"GET /v1/identities">, "id" | "display_name" | "email_address">;

@@ -1,3 +1,5 @@
+import { html, type Markup } from "#src/html/html.ts";
+
 /**
  * Links to the older and newer pages of a list. Each page's URL contains its cursor and those of the pages before it. The API creates and
  * checks the cursors.
@@ -34,3 +36,13 @@ export function pageLinksFrom(
 
 /** Parameters of the page itself, which are not filters of the API. */
 export const pageOwnNames: readonly string[] = [trailName, "done"];
+
+/** Links to the pages before and after this one. */
+export function pages({ newest, newer, older }: PageLinks, what: string): Markup | false {
+  const links = [
+    newest !== null && html`<a class="press" href="${newest}">Newest ${what}</a> `,
+    newer !== null && newer !== newest && html`<a class="press" href="${newer}" rel="prev">Newer ${what}</a> `,
+    older !== null && html`<a class="press" href="${older}" rel="next">Older ${what}</a>`,
+  ];
+  return links.some((link) => link !== false) && html`<nav class="pages" aria-label="Pages of ${what}">${links}</nav>`;
+}
