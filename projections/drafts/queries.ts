@@ -1,17 +1,13 @@
 import type { DraftContent } from "#streams/draft/content.ts";
-import type { JudgedWarning, ListedWarning } from "#streams/draft/warnings.ts";
-import { conditions, newestFirst, readPage, readPageByIds, type Window } from "../page.ts";
+import { readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
-import { matchingWordsSql } from "../search/queries.ts";
-import { type AnsweredMeanwhile, answerSql } from "./answers.ts";
-import { assigneeSql, type StoredAssignee } from "./assignee.ts";
-import { newerMessageId } from "./newerMessage.ts";
-import { type DraftRow, draftColumns } from "./row.ts";
-import { judgedWarningsSql, warningCondition } from "./warnings.ts";
+import { type ReadDraft, readColumns } from "./readDraft.ts";
 
 export { type AnsweredMeanwhile, answeredMeanwhile, otherPendingDrafts } from "./answers.ts";
 export type { GivenApproval } from "./approvals.ts";
+export { type DraftFilter, listDrafts } from "./draftList.ts";
+export type { ReadDraft } from "./readDraft.ts";
 export {
   type QueueFilter,
   type ReviewQueue,
@@ -23,76 +19,18 @@ export {
 } from "./reviewQueue.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
 
-/** SQL for the number of approvals its identity requires now. */
-const approvalsRequiredNow = `coalesce((select i.approvals_required from identities i where i.id = drafts.identity_id), 1)
-  as approvals_required_now`;
-
-export type ReadDraft = DraftRow & {
-  newer_message_id: string | null;
-  answered_meanwhile: AnsweredMeanwhile | null;
-  approvals_required_now: number;
-  /** The member who takes care of it; null if nobody does, or it is decided. */
-  assignee: StoredAssignee | null;
-  /** Warnings that are judged when it is read. */
-  judged_warnings: JudgedWarning[];
-};
-
-const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")}, ${newerMessageId} as newer_message_id,
-  ${answerSql("'infinity'")} as answered_meanwhile, ${approvalsRequiredNow}, ${assigneeSql} as assignee, ${judgedWarningsSql} as judged_warnings`;
-
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });
+  rowById<ReadDraft>(reads, workspaceId, { id, select: readColumns, from: "drafts" });
 
 export const draftIdById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<{ id: string }>(reads, workspaceId, { id, select: "id", from: "drafts" });
-
-export type DraftFilter = Window & {
-  thread_id?: string;
-  identity_id?: string;
-  status?: string;
-  warning_kind?: ListedWarning;
-  /** Words of the thread's messages. */
-  q?: string;
-  /** Start of the period of the submission; `from` and `to` are both included. */
-  from?: Date;
-  to?: Date;
-};
-
-/** Lists drafts, newest first. */
-export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilter) {
-  const { thread_id, identity_id, status, warning_kind, q, from, to } = filter;
-  const counted = [
-    ["identity_id = {n}", identity_id],
-    ["status = {n}", status],
-  ] as const;
-  const uncounted = [
-    ["thread_id = {n}", thread_id],
-    ...(warning_kind === undefined ? [] : ([[warningCondition(warning_kind), warning_kind]] as const)),
-    ...(q === undefined ? [] : matchingWordsSql("thread_id", q)),
-    ["created_at >= {n}", from],
-    ["created_at <= {n}", to],
-  ] as const;
-  const list = {
-    select: columns,
-    from: "drafts",
-    ...conditions(workspaceId, [...counted, ...uncounted]),
-    order: newestFirst,
-    window: filter,
-  };
-  const sql = reads.of(workspaceId);
-  if (q !== undefined) return readPageByIds<ReadDraft>(sql, list);
-  // The drafts of a filter without stored counts are counted directly.
-  const isCounted = uncounted.every(([, value]) => value === undefined);
-  const counts = { table: "draft_counts", ...conditions(workspaceId, counted) };
-  return readPage<ReadDraft>(sql, { ...list, ...(isCounted && { counts }) });
-}
 
 /** Returns all drafts of a thread, newest first. */
 export async function draftsOfThread(reads: Reads, workspaceId: string, threadId: string): Promise<ReadDraft[]> {
   const { rows } = await reads
     .of(workspaceId)
     .query<ReadDraft>(
-      `select ${columns} from drafts where workspace_id = $1 and thread_id = $2 order by created_at desc, id desc`,
+      `select ${readColumns} from drafts where workspace_id = $1 and thread_id = $2 order by created_at desc, id desc`,
       [workspaceId, threadId],
     );
   return rows;

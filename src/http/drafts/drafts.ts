@@ -14,12 +14,12 @@ import { listRoute } from "../framework/lists.ts";
 import { route } from "../framework/route.ts";
 import { endOf, startOf } from "../framework/validation/days.ts";
 import { presentDraft, presentDrafts, type WireDraft } from "../present/drafts.ts";
+import { DraftQuery } from "../schemas/draftQuery.ts";
 import {
   attachmentBodyLimit,
   CreateDraft,
   Draft,
   DraftList,
-  DraftQuery,
   DraftStateQuery,
   EditDraft,
   SubmittedDraft,

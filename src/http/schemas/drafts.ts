@@ -7,13 +7,11 @@ import { ChangesRequested } from "./changesRequests.ts";
 import {
   At,
   Base64File,
-  DateOrTime,
   EmailAddress,
   Envelope,
   HeaderText,
   JsonObject,
   kilobyte,
-  ListQuery,
   Nullable,
   Paging,
   Strict,
@@ -203,21 +201,6 @@ export const SubmittedDraft = Strict(
 );
 
 export const DraftList = Envelope(Draft);
-
-export const DraftQuery = ListQuery({
-  thread_id: Type.Optional(Uuid),
-  identity_id: Type.Optional(Uuid),
-  status: Type.Optional(DraftStatus),
-  warning_kind: Type.Optional(Type.Enum([...listedWarnings], { description: "Only drafts with this warning." })),
-  q: Type.Optional(
-    Text(kilobyte, {
-      minLength: 1,
-      description: "Only drafts of threads that have these words, as in GET /v1/threads.",
-    }),
-  ),
-  from_date: Type.Optional(DateOrTime),
-  to_date: Type.Optional(DateOrTime),
-});
 
 export const copies = Type.Array(EmailAddress, { maxItems: 50 });
 

@@ -397,7 +397,8 @@ describe("http: the evidence of a draft", () => {
       expect((await verify(folder.folder)).code).to.equal(0);
       expect((await verify(folder.folder, "--key", key)).wrong).to.deep.equal(["WRONG: The policy has another key."]);
       const published = await (await fetch(`${service.url}/.well-known/countersign-audit-keys`)).text();
-      const [ownKey = ""] = published.split(" ");
+      // Other services that share the database have published theirs too.
+      const ownKey = published.split(/\s/).find((each) => each !== "" && key.endsWith(`+${each}`)) ?? "";
       expect((await verify(evidence, "--key", ownKey)).wrong).to.deep.equal([]);
       expect((await verify(folder.folder, "--key", ownKey)).code).to.equal(1);
       expect((await verify(folder.folder, "--expect", kept)).code).to.equal(1);

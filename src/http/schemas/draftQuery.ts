@@ -1,0 +1,20 @@
+import Type from "typebox";
+import { listedWarnings } from "#streams/draft/warnings.ts";
+import { DateOrTime, kilobyte, ListQuery, Text, Uuid } from "./common.ts";
+import { DraftStatus } from "./drafts.ts";
+
+/** Filters of GET /v1/drafts. */
+export const DraftQuery = ListQuery({
+  thread_id: Type.Optional(Uuid),
+  identity_id: Type.Optional(Uuid),
+  status: Type.Optional(DraftStatus),
+  warning_kind: Type.Optional(Type.Enum([...listedWarnings], { description: "Only drafts with this warning." })),
+  q: Type.Optional(
+    Text(kilobyte, {
+      minLength: 1,
+      description: "Only drafts of threads that have these words, as in GET /v1/threads.",
+    }),
+  ),
+  from_date: Type.Optional(DateOrTime),
+  to_date: Type.Optional(DateOrTime),
+});
