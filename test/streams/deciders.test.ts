@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { apiKeyDecider } from "#streams/apiKey/decider.ts";
 import { approvalReplyDecider } from "#streams/approvalReply/decider.ts";
+import { auditEpochDecider } from "#streams/auditEpoch/decider.ts";
 import { fold } from "#streams/decider.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import type { EmailAddressEvent } from "#streams/emailAddress/events.ts";
@@ -297,5 +298,17 @@ describe("received mail and replies to approval mail", () => {
     const received = { type: "ApprovalReplyReceived", data: reply } as const;
     given(approvalReplyDecider).when({ type: "ReceiveApprovalReply", reply }).then(received);
     given(approvalReplyDecider, received).when({ type: "ReceiveApprovalReply", reply }).then();
+  });
+});
+
+describe("the epoch of an audit tree", () => {
+  const last = { origin: "mail.example.com/audit/w/1", size: 7, root: "" };
+  const begin = (known: number) => ({ type: "BeginEpoch", known, last, reason: "restored" }) as const;
+  const begun = (epoch: number) => ({ type: "AuditEpochBegun", data: { epoch, last, reason: "restored" } }) as const;
+
+  it("a new epoch of an audit tree comes after the present one, and after each epoch of which a head is known", () => {
+    given(auditEpochDecider).when(begin(1)).then(begun(2));
+    given(auditEpochDecider, begun(2)).when(begin(1)).then(begun(3));
+    given(auditEpochDecider).when(begin(4)).then(begun(5));
   });
 });
