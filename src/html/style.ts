@@ -34,7 +34,7 @@ button.first{color:var(--on-button);min-height:4.25rem;font-size:var(--text-xl)}
 button{transition:filter var(--pace),background-color var(--pace)}button:hover{filter:brightness(1.08)}
 label{display:block;margin-bottom:var(--space-xs);font-weight:600}label span{font-weight:400;color:var(--soft)}
 textarea{display:block;width:100%;min-height:5.5rem;margin-bottom:var(--space-s);padding:var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit;resize:vertical}
-.field input{display:block;width:100%;min-height:3rem;margin-bottom:var(--space-s);padding:var(--space-xs) var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit}.field .error{color:var(--reject)}
+#edit-form .field input{display:block;width:100%;min-height:3rem;margin-bottom:var(--space-s);padding:var(--space-xs) var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit}#edit-form .error{color:var(--reject)}
 input.code{display:block;width:9rem;min-height:3rem;margin-bottom:var(--space-s);padding:var(--space-xs) var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit;font-size:var(--text-xl);letter-spacing:.2em}
 .outcome{border-left:6px solid var(--line);margin-top:var(--space-xl);padding:var(--space-xl) var(--space-l)}.outcome h1{margin-top:0}
 .outcome.good{border-left-color:var(--approve)}.outcome.bad{border-left-color:var(--reject)}.outcome.wait{border-left-color:var(--edge)}
