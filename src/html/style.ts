@@ -20,7 +20,7 @@ dt{color:var(--soft)}dd{margin:0}dd bdi.code{display:block}.subject{font-weight:
 .mark{background:var(--warning);color:var(--caution);border-radius:var(--radius-s);padding:var(--space-3xs) var(--space-xs);font-size:.85em;font-weight:600}
 ins{background:var(--added);color:var(--ink);text-decoration:underline}del{background:var(--removed);color:var(--ink);text-decoration:line-through}ins,del{padding:0 .15em;border-radius:var(--radius-s)}
 ul.files,ul.links{margin:0 0 var(--space-m);padding-left:var(--space-l)}.files li,.links li{margin:var(--space-2xs) 0}.files .caution{margin:var(--space-2xs) 0 var(--space-xs);padding:var(--space-xs) var(--space-s);background:var(--warning);color:var(--caution);border-radius:var(--radius-s)}
-.press{display:inline-block;min-width:var(--tap);min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}.press+.press{margin-inline-start:var(--space-m)}
+.press{display:inline-block;min-width:var(--tap);min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}.press:has(+.press){margin-inline-end:var(--space-m)}
 .unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .letter-frame{display:block;margin-bottom:var(--space-xs);width:100%;height:26rem;max-height:70vh;border:1px solid var(--line);border-radius:var(--radius-m);resize:vertical;background:var(--page)}
 details{margin:var(--space-s) 0}summary{cursor:pointer;min-height:var(--tap);padding:var(--space-s) 0;color:var(--link);font-weight:600}
