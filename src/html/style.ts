@@ -28,7 +28,7 @@ a{color:var(--link)}a:focus-visible,button:focus-visible,textarea:focus-visible,
 .skip{display:inline-block;min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}
 .list{list-style:none;margin:0;padding:0}.list a{display:inline-block;min-height:var(--tap);padding:var(--space-xs) 0}
 form{margin:0 0 var(--space-l)}.choices form+form{border-top:1px solid var(--line);padding-top:var(--space-m)}.expiry{margin:0}
-button{display:block;width:100%;min-height:3.5rem;padding:var(--space-s) var(--space-l);border:2px solid;border-radius:var(--radius-m);font:inherit;font-size:var(--text-l);font-weight:700;cursor:pointer;background:var(--card)}
+button{display:block;width:100%;min-height:3.5rem;padding:var(--space-s) var(--space-l);border:2px solid var(--soft);border-radius:var(--radius-m);font:inherit;font-size:var(--text-l);font-weight:700;cursor:pointer;background:var(--card);color:var(--ink)}
 button.approve{border-color:var(--approve);color:var(--approve)}button.reject{border-color:var(--reject);color:var(--reject)}
 button.first{color:var(--on-button);min-height:4.25rem;font-size:var(--text-xl)}button.approve.first{background:var(--approve)}button.reject.first{background:var(--reject)}
 button{transition:filter var(--pace),background-color var(--pace)}button:hover{filter:brightness(1.08)}
