@@ -20,7 +20,7 @@ dt{color:var(--soft)}dd{margin:0}dd bdi.code{display:block}.subject{font-weight:
 .mark{background:var(--warning);color:var(--caution);border-radius:var(--radius-s);padding:var(--space-3xs) var(--space-xs);font-size:.85em;font-weight:600}
 ins{background:var(--added);color:var(--ink);text-decoration:underline}del{background:var(--removed);color:var(--ink);text-decoration:line-through}ins,del{padding:0 .15em;border-radius:var(--radius-s)}
 ul.files,ul.links{margin:0 0 var(--space-m);padding-left:var(--space-l)}.files li,.links li{margin:var(--space-2xs) 0}.files .caution{margin:var(--space-2xs) 0 var(--space-xs);padding:var(--space-xs) var(--space-s);background:var(--warning);color:var(--caution);border-radius:var(--radius-s)}
-.press{display:inline-block;min-width:var(--tap);min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}.press+.press{margin-inline-start:var(--space-m)}
+.press{display:inline-block;min-width:var(--tap);min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}.press:has(+.press){margin-inline-end:var(--space-m)}
 .unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .letter-frame{display:block;margin-bottom:var(--space-xs);width:100%;height:26rem;max-height:70vh;border:1px solid var(--line);border-radius:var(--radius-m);resize:vertical;background:var(--page)}
 details{margin:var(--space-s) 0}summary{cursor:pointer;min-height:var(--tap);padding:var(--space-s) 0;color:var(--link);font-weight:600}
@@ -28,13 +28,13 @@ a{color:var(--link)}a:focus-visible,button:focus-visible,textarea:focus-visible,
 .skip{display:inline-block;min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}
 .list{list-style:none;margin:0;padding:0}.list a{display:inline-block;min-height:var(--tap);padding:var(--space-xs) 0}
 form{margin:0 0 var(--space-l)}.choices form+form{border-top:1px solid var(--line);padding-top:var(--space-m)}.expiry{margin:0}
-button{display:block;width:100%;min-height:3.5rem;padding:var(--space-s) var(--space-l);border:2px solid;border-radius:var(--radius-m);font:inherit;font-size:var(--text-l);font-weight:700;cursor:pointer;background:var(--card)}
+button{display:block;width:100%;min-height:3.5rem;padding:var(--space-s) var(--space-l);border:2px solid var(--soft);border-radius:var(--radius-m);font:inherit;font-size:var(--text-l);font-weight:700;cursor:pointer;background:var(--card);color:var(--ink)}
 button.approve{border-color:var(--approve);color:var(--approve)}button.reject{border-color:var(--reject);color:var(--reject)}
 button.first{color:var(--on-button);min-height:4.25rem;font-size:var(--text-xl)}button.approve.first{background:var(--approve)}button.reject.first{background:var(--reject)}
 button{transition:filter var(--pace),background-color var(--pace)}button:hover{filter:brightness(1.08)}
 label{display:block;margin-bottom:var(--space-xs);font-weight:600}label span{font-weight:400;color:var(--soft)}
 textarea{display:block;width:100%;min-height:5.5rem;margin-bottom:var(--space-s);padding:var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit;resize:vertical}
-.field input{display:block;width:100%;min-height:3rem;margin-bottom:var(--space-s);padding:var(--space-xs) var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit}.field .error{color:var(--reject)}
+#edit-form .field input{display:block;width:100%;min-height:3rem;margin-bottom:var(--space-s);padding:var(--space-xs) var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit}#edit-form .error{color:var(--reject)}
 input.code{display:block;width:9rem;min-height:3rem;margin-bottom:var(--space-s);padding:var(--space-xs) var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit;font-size:var(--text-xl);letter-spacing:.2em}
 .outcome{border-left:6px solid var(--line);margin-top:var(--space-xl);padding:var(--space-xl) var(--space-l)}.outcome h1{margin-top:0}
 .outcome.good{border-left-color:var(--approve)}.outcome.bad{border-left-color:var(--reject)}.outcome.wait{border-left-color:var(--edge)}

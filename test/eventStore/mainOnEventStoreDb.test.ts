@@ -24,7 +24,7 @@ describe("The service as a process on EventStoreDB", () => {
   });
 
   const start = (): Promise<TestService> =>
-    startService({ database, env: { EVENT_STORE_URL: server.url, SECRETS_KEYS: ring } });
+    startService({ database, env: { EVENT_STORE_URL: server.url, SECRETS_KEYS: ring, RATE_LIMIT_READ: "off" } });
 
   /** Delivers a customer's mail, submits a draft that answers it, and waits until the approver was asked. */
   async function asked(client: Client, identity: any) {

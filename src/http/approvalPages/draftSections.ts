@@ -9,17 +9,24 @@ import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 
-/** `n`: number of the draft on a page with several drafts, so that the ids of its sections are unique. */
+/** `n`: number of the draft on a page with several drafts, so that the ids and names of its sections are unique. */
 type Numbered = { n?: number | undefined };
 
 const idOf = (name: string, n: number | undefined): string => (n === undefined ? name : `${name}-${n}`);
+
+/** Ids of the elements that name a section: its heading and, on a page with several drafts, the draft's (`draftHeadingId`). */
+const namedBy = (name: string, n: number | undefined): string =>
+  n === undefined ? name : `${idOf(name, n)} ${draftHeadingId(n)}`;
+
+/** Id of the heading of the nth draft on a page with several drafts. */
+export const draftHeadingId = (n: number): string => `draft-${n}`;
 
 /** The exact mail that would be sent, and its recipients. `warnings`: warnings about this mail, shown above it. */
 export const letterSection = (
   letter: CardLetter,
   title: string,
   { warnings = false, n }: { warnings?: Markup | false } & Numbered = {},
-): Markup => html`<section aria-labelledby="${idOf("letter", n)}">
+): Markup => html`<section aria-labelledby="${namedBy("letter", n)}">
 <h2 id="${idOf("letter", n)}">${title}</h2>
 ${warnings}
 <dl>${letter.fields.map(({ label, values }) => html`<dt>${label}</dt><dd class="${label === "Subject" && "subject"}">${values.map(markedValue)}</dd>`)}</dl>
@@ -72,7 +79,7 @@ const more = (summary: string, content: Markup): Markup =>
 export const changesSection = (
   { since, sentences, fields, text }: Changes,
   { n }: Numbered = {},
-): Markup => html`<section aria-labelledby="${idOf("changes", n)}">
+): Markup => html`<section aria-labelledby="${namedBy("changes", n)}">
 <h2 id="${idOf("changes", n)}">What changed since version ${since}</h2>
 ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
 ${fields.length + text.length > 0 && html`<p class="meta" aria-hidden="true"><ins>Underlined</ins> is new, <del>struck through</del> is gone.</p>`}
@@ -99,7 +106,7 @@ export const warningsSection = ({ warnings, hints }: ReviewCard): Markup | false
 export const rationaleSection = (
   { rationale }: ReviewCard,
   { n }: Numbered = {},
-): Markup => html`<section aria-labelledby="${idOf("why", n)}">
+): Markup => html`<section aria-labelledby="${namedBy("why", n)}">
 <h2 id="${idOf("why", n)}">Why the agent wrote it</h2>
 ${rationale ? html`<div class="writing" dir="auto" lang="">${paragraphs(rationale)}</div>` : html`<p class="soft">The agent gave no reason.</p>`}
 </section>`;
@@ -111,9 +118,9 @@ export function answersSection(
 ): Markup {
   const id = idOf("answers", n);
   if (answers === null) {
-    return html`<section aria-labelledby="${id}"><h2 id="${id}">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;
+    return html`<section aria-labelledby="${namedBy("answers", n)}"><h2 id="${id}">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;
   }
-  return html`<section aria-labelledby="${id}">
+  return html`<section aria-labelledby="${namedBy("answers", n)}">
 <h2 id="${id}">The message it answers</h2>
 ${warnings}
 ${messageHead(answers)}

@@ -1,5 +1,6 @@
 import { type EditedText, maxReasonBytes } from "#src/channels/approvalDecisions.ts";
 import type { ApproverChoice } from "#src/channels/approvalView.ts";
+import { visible } from "#src/html/visible.ts";
 
 /** Maximum number of bytes of a page's form. */
 export const maxFormBytes = 8192;
@@ -75,7 +76,13 @@ export function readEditForm(body: unknown): EditForm | undefined {
   const act = fields.get("act");
   if (act !== "preview" && act !== "back" && act !== "send") return undefined;
   return {
-    ...{ act, subject: text("subject"), text: text("text"), nonce: text("nonce"), previewed: text("previewed") },
+    ...{
+      act,
+      subject: withoutUnseen(text("subject")),
+      text: withoutUnseen(text("text")),
+      nonce: text("nonce"),
+      previewed: text("previewed"),
+    },
     code: readCode(fields.get("code")),
   };
 }
@@ -89,6 +96,12 @@ function readCode(value: unknown): string | undefined {
 function readReason(value: unknown): string {
   return typeof value === "string" ? soundText(value).trim() : "";
 }
+
+/**
+ * A text without characters that no reader sees. A page writes them out as `[U+202E]`, so a form cannot carry them back: an edit leaves them
+ * out, and its preview marks them as removed.
+ */
+const withoutUnseen = (text: string): string => visible(text).replace(/\[U\+[0-9A-F]{4,6}(?: ×\d+)?\]/g, "");
 
 /** A text without carriage returns and control characters. */
 const soundText = (text: string): string => text.replace(/\r\n?/g, "\n").replace(/[^\P{Cc}\t\n]/gu, "");

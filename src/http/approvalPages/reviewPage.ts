@@ -62,7 +62,9 @@ function decisionSection(view: CardedView, options: ReviewOptions): Markup {
 <p>Only the users listed for the chat can decide, with the buttons there. This page shows the draft.</p></section>`;
   const approve = approveForm(card.approve, options);
   const reject = rejectForm(options);
-  const changes = html`${options.edit && editForm(view, options.edit)}${options.editInConsole && editLink(view)}${changesForm(options)}`;
+  const asking = changesForm(options);
+  const editing = options.edit ? editForm(view, options.edit) : options.editInConsole === true && editLink(view);
+  const changes = editing ? html`<div>${editing}${asking}</div>` : asking;
   return html`<section aria-labelledby="decision" class="decision">
 <h2 id="decision" tabindex="-1">Your decision</h2>
 <div class="choices">${options.first === "approve" ? [approve, changes, reject] : [reject, changes, approve]}</div>

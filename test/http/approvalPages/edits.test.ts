@@ -13,7 +13,7 @@ const unescaped = (text: string): string =>
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
+    .replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
     .replaceAll("&amp;", "&");
 
 describe("an edit on an approval link's page", () => {
@@ -198,6 +198,46 @@ describe("an edit on an approval link's page", () => {
     const late = await send(url, shown.page, { code });
     expect([late.status, late.page.includes("newer message arrived")], late.page).to.deep.equal([409, true]);
     expect((await draft.becomes("stale")).version).to.equal(1);
+  });
+
+  it("an edit and a new mail of the customer at the same moment: nothing is sent", async () => {
+    for (const order of ["edit first", "mail first"]) {
+      const mail = await tenant.mail();
+      const draft = await tenant.draft(mail, { body_text: "It arives." });
+      const { url, code } = pageOf(await draft.approvalMail());
+      const text = `It arrives, ${order}.`;
+      const shown = await preview(url, { ...edit, text });
+      const works = [() => send(url, shown.page, { code }), () => tenant.mail({ inReplyTo: mail })];
+      await Promise.all((order === "edit first" ? works : works.reverse()).map((work) => work()));
+      service.clock.advance(10_000);
+      await draft.becomes("stale");
+      await service.caughtUp();
+      expect((await service.outbox.newest(100)).filter(({ text: sent }) => sent.trim() === text)).to.deep.equal([]);
+    }
+  });
+
+  it("hostile words in an edit are shown as text, on the form, in the preview and afterwards", async () => {
+    const { draft, url, code } = await asked();
+    const hostile = `"></textarea><script>alert(1)</script>\u202e<img src=x onerror=alert(1)>`;
+    const shown = await preview(url, { subject: hostile, text: hostile });
+    const back = await post(url, { subject: hostile, text: hostile, act: "back" });
+    const done = await send(url, shown.page, { code });
+    expect(done.status, done.page).to.equal(200);
+    for (const { page } of [shown, back, done]) expect(page).not.to.match(/<script>alert|<img src=x/);
+    // Nobody sees this character, so an edit leaves it out.
+    expect(shown.page).not.to.include("[U+202E]");
+    expect((await sent(draft)).body_text).to.equal(hostile.replace("\u202e", ""));
+  });
+
+  it("characters that nobody sees are left out of an edit, and marked as removed", async () => {
+    const { draft, url, code } = await asked({ body_text: "It ari\u200bves tomorow." });
+    const page = await open(url);
+    const textarea = unescaped(/<textarea id="text"[^>]*>\n([^<]*)</.exec(page)?.[1] ?? "");
+    expect(textarea).to.include("[U+200B]");
+    const shown = await preview(url, { subject: draft.json.subject, text: textarea.replace("tomorow", "tomorrow") });
+    expect(shown.page).to.match(/<del>.*?\[U\+200B\].*?<\/del>/s);
+    await send(url, shown.page, { code });
+    expect((await sent(draft)).body_text).to.equal("It arives tomorrow.");
   });
 
   it("an edit and an approval at the same moment: one of them decides, and one mail is sent", async () => {

@@ -96,7 +96,8 @@ describe("npm run secrets", () => {
     const sealing = sourceFiles("src").filter((file) => textOf(file).includes("keyRing.seal("));
     const names = [
       "approvals/approvalChannels",
-      // Rows that live for a few days, outside the log: if the key is gone, the person who was asked for a reason has to press again.
+      // Rows that live for a few days, outside the log: if the key is gone, the person who was asked for a text has to press again.
+      "approvals/telegram/edits",
       "approvals/telegram/reasons",
       "domains/domains",
       "rules/ruleSecrets",

@@ -20,7 +20,10 @@ import { isOrdinary } from "./isOrdinary.ts";
 import { obstacleSentences } from "./obstacles.ts";
 import type { SelectedDraft, SelectedDraftOptions } from "./selectedDraft.ts";
 
-/** The selected draft as it happened: the message, the text that would be sent and why; then the decision, which stays in view. */
+/**
+ * The selected draft: the text that would be sent and why, the message it answers, and the decision, which stays in view. The text comes
+ * first, so that a phone's first screen shows it; wide screens show the message at its left.
+ */
 export function selectedDraftSection(
   context: PageContext,
   chosen: SelectedDraft,
@@ -60,11 +63,11 @@ ${approvals(context, view)}
 ${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> If it is not decided by ${when(context, card.escalation.at)}, another approver will be asked.</p>`}
 <p><a class="skip-link" href="#decision">Go to the decision</a></p>
 ${warningList("Before you decide", [...obstacles, ...about("draft")])}
-<div class="pair"><div>${answersSection(card, { warnings: warningList("About this message", about("message"), card.hints) })}
-${card.newer && newerSection(card.newer)}</div>
-<div>${card.changes && changesSection(card.changes)}
+<div class="pair"><div>${card.changes && changesSection(card.changes)}
 ${letterSection(card.letter, "The draft", { warnings: warningList("About this draft", about("letter")) })}
-${rationaleSection(card)}</div></div>
+${rationaleSection(card)}</div>
+<div class="answered">${answersSection(card, { warnings: warningList("About this message", about("message"), card.hints) })}
+${card.newer && newerSection(card.newer)}</div></div>
 <p class="small">${card.lead}</p>
 ${assigneePart(context, chosen, options)}
 <div class="small">Version ${card.version} ${remindForm(context, decision)}</div>

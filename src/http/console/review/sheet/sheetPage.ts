@@ -6,6 +6,7 @@ import { shortLine } from "#src/html/visible.ts";
 import {
   answersSection,
   changesSection,
+  draftHeadingId,
   letterSection,
   rationaleSection,
 } from "../../../approvalPages/draftSections.ts";
@@ -39,7 +40,7 @@ ${form(
 
 function item({ draftId, card }: CardedView, index: number): Markup {
   const n = index + 1;
-  return html`<section class="card" aria-labelledby="sheet-${n}"><h2 id="sheet-${n}"><bdi lang="">${card.threadSubject || "(no subject)"}</bdi></h2>
+  return html`<section class="card" aria-labelledby="${draftHeadingId(n)}"><h2 id="${draftHeadingId(n)}"><bdi lang="">${card.threadSubject || "(no subject)"}</bdi></h2>
 <p><label><input type="checkbox" name="draft" value="${tickOf(draftId, card)}" checked> Approve this draft (version ${card.version})</label>
 <a class="press" href="${reviewPath({ draft: draftId })}">Open it</a></p>
 <div class="pair"><div>${answersSection(card, { n })}</div>
