@@ -9,7 +9,7 @@ import type { Proof, Report } from "./proof.ts";
 /** Questions asked about each change of the history, on average. */
 const questionsPerChange = 4;
 /** Changes, at most. */
-const mostChanges = 1_500;
+const mostChanges = 300;
 
 export const past: Proof = {
   name: "past",
