@@ -25,13 +25,13 @@ ul.files,ul.links{margin:0 0 var(--space-m);padding-left:var(--space-l)}.files l
 .letter-frame{display:block;margin-bottom:var(--space-xs);width:100%;height:26rem;max-height:70vh;border:1px solid var(--line);border-radius:var(--radius-m);resize:vertical;background:var(--page)}
 details{margin:var(--space-s) 0}summary{cursor:pointer;min-height:var(--tap);padding:var(--space-s) 0;color:var(--link);font-weight:600}
 a{color:var(--link)}a:focus-visible,button:focus-visible,textarea:focus-visible,input:focus-visible,summary:focus-visible,iframe:focus-visible{outline:3px solid var(--link);outline-offset:3px;border-radius:var(--radius-s)}
-.skip{display:inline-block;min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}
+.skip{display:inline-block;min-width:var(--tap);min-height:var(--tap);padding:var(--space-s) 0;font-weight:600}
 .list{list-style:none;margin:0;padding:0}.list a{display:inline-block;min-height:var(--tap);padding:var(--space-xs) 0}
 form{margin:0 0 var(--space-l)}.choices form+form{border-top:1px solid var(--line);padding-top:var(--space-m)}.expiry{margin:0}
 button{display:block;width:100%;min-height:3.5rem;padding:var(--space-s) var(--space-l);border:2px solid var(--soft);border-radius:var(--radius-m);font:inherit;font-size:var(--text-l);font-weight:700;cursor:pointer;background:var(--card);color:var(--ink)}
 button.approve{border-color:var(--approve);color:var(--approve)}button.reject{border-color:var(--reject);color:var(--reject)}
 button.first{color:var(--on-button);min-height:4.25rem;font-size:var(--text-xl)}button.approve.first{background:var(--approve)}button.reject.first{background:var(--reject)}
-button{transition:filter var(--pace),background-color var(--pace)}button:hover{filter:brightness(1.08)}
+button{transition:filter var(--pace)}button:hover{filter:brightness(1.08)}
 label{display:block;margin-bottom:var(--space-xs);font-weight:600}label span{font-weight:400;color:var(--soft)}
 textarea{display:block;width:100%;min-height:5.5rem;margin-bottom:var(--space-s);padding:var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit;resize:vertical}
 #edit-form .field input{display:block;width:100%;min-height:3rem;margin-bottom:var(--space-s);padding:var(--space-xs) var(--space-s);border:1px solid var(--soft);border-radius:var(--radius-m);background:var(--card);color:inherit;font:inherit}#edit-form .error{color:var(--reject)}

@@ -26,4 +26,5 @@ const ofList = ({ token, next }: { token: string; next: NextOnList }): Markup =>
 <p><a class="press" href="../l/${token}">Back to the list</a></p>`;
 
 /** No link to another draft: the service stores only hashes of links, so nobody but the reader's mailbox has them. */
-const elsewhere = html`<p>Each other draft that waits for you has its own mail. Members of the workspace find them all in the console: <a class="press" href="/review">Review</a></p>`;
+const elsewhere = html`<p>Each other draft that waits for you has its own mail. Members of the workspace find them all in the console.</p>
+<p><a class="press" href="/review">Open the review queue</a></p>`;

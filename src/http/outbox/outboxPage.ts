@@ -1,7 +1,7 @@
 import { html, type Markup, trusted } from "#src/html/html.ts";
 import { readableTime } from "#src/html/times.ts";
 import { tokensSheet } from "#src/html/tokens.ts";
-import { visibleLine } from "#src/html/visible.ts";
+import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
 
 /** All caught mail, newest first. */
@@ -15,7 +15,7 @@ export const listPage = (mails: CaughtMail[]): Markup =>
 const listed = (mail: CaughtMail): Markup => html`<li><a href="/outbox/${mail.id}">
 <span class="subject">${subjectOf(mail)}</span>
 <span class="people">${visibleLine(mail.from.name || mail.from.address)} → ${mail.envelope.to.join(", ")}</span>
-<span class="excerpt">${visibleLine(mail.text).slice(0, 140)}</span>
+<span class="excerpt">${shortLine(mail.text, 140)}</span>
 <time datetime="${mail.at.toISOString()}">${readableTime(mail.at.toISOString())}</time></a></li>`;
 
 /** Renders a mail as its recipient would see it, with its envelope and headers. */
