@@ -1,7 +1,7 @@
 import { entriesAt, nodesOf, saltKeyOf } from "#projections/auditTree/queries.ts";
 import { writeProof } from "#src/audit/inclusionProof.ts";
 import { type Disclosure, disclosureText, entryOf } from "#src/audit/leaf.ts";
-import { proveInclusion } from "#src/audit/merkle.ts";
+import { proveInclusion, type ReadNodes, type TreeNode } from "#src/audit/merkle.ts";
 import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
 import { Behind } from "#src/eventStore/eventStore.ts";
 import type { SignedHead } from "#src/platform/audit/heads.ts";
@@ -48,14 +48,32 @@ export async function proverOf(deps: HeadDependencies, treeId: string, upTo: num
     verifierKey: await verifierKeyOf(deps, head),
     entriesOf,
     async prove(events) {
-      const proven: ProvenEntry[] = [];
-      for (const numbered of await entriesOf(events)) {
-        const hashes = await proveInclusion(read, { entry: numbered.entry, size: head.size });
-        proven.push({ ...numbered, hashes });
-      }
-      return proven;
+      const numbered = await entriesOf(events);
+      const proofs = await proveEach(
+        read,
+        numbered.map(({ entry }) => entry),
+        head.size,
+      );
+      return numbered.map((each, n) => ({ ...each, hashes: proofs[n]! }));
     },
   };
+}
+
+/** Proves several entries with one read: neighbours share most of their hashes. */
+async function proveEach(read: ReadNodes, entries: readonly number[], size: number): Promise<Buffer[][]> {
+  const keyOf = ({ level, number }: TreeNode): string => `${level}/${number}`;
+  const wanted = new Map<string, TreeNode>();
+  const known = new Map<string, Buffer>();
+  const proveAll = (readNodes: ReadNodes) =>
+    Promise.all(entries.map((entry) => proveInclusion(readNodes, { entry, size })));
+  // The first run only notes the nodes that the proofs need.
+  await proveAll(async (nodes) => {
+    for (const node of nodes) wanted.set(keyOf(node), node);
+    return nodes.map(() => Buffer.alloc(32));
+  });
+  const hashes = await read([...wanted.values()]);
+  for (const [n, key] of [...wanted.keys()].entries()) known.set(key, hashes[n]!);
+  return proveAll(async (nodes) => nodes.map((node) => known.get(keyOf(node))!));
 }
 
 async function numberedEntries(
