@@ -1,7 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { expect } from "chai";
+import { ZipFile } from "yazl";
 import { originNow, signerOf } from "#src/commands/audit/signHead.ts";
 import { runHere } from "#test/support/commandHere.ts";
 import type { InProcess } from "#test/support/inProcess.ts";
@@ -64,6 +66,32 @@ describe("npm run audit", () => {
     expect((await audit("verify", join(folder, "none"))).err).to.match(/cannot be read: ENOENT/);
     await writeFile(join(folder, "text"), "no archive");
     expect((await audit("verify", join(folder, "text"))).err).to.match(/cannot be unpacked: it is no ZIP archive/);
+  });
+
+  it("audit verify refuses an archive that another program could unpack to other files", async () => {
+    const archiveOf = async (...names: string[]): Promise<Buffer> => {
+      const zip = new ZipFile();
+      for (const name of names) zip.addBuffer(Buffer.from(name), name);
+      zip.end();
+      return buffer(zip.outputStream as NodeJS.ReadableStream);
+    };
+    const whole = await archiveOf("one", "two");
+    const escaping = Buffer.from(
+      (await archiveOf("aa/one")).toString("latin1").replaceAll("aa/one", "../one"),
+      "latin1",
+    );
+    const archives: [Buffer, RegExp][] = [
+      [await archiveOf("sent.eml", "SENT.EML"), /it has the name "SENT.EML" twice/],
+      [Buffer.concat([whole, Buffer.of(0)]), /it has more bytes than one archive/],
+      [Buffer.concat([await archiveOf("other"), whole]), /it has more bytes than one archive/],
+      [escaping, /the name "\.\.\/one" leads out of the folder/],
+    ];
+    for (const [bytes, expected] of archives) {
+      await writeFile(join(folder, "doubtful.zip"), bytes);
+      const { code, err } = await audit("verify", join(folder, "doubtful.zip"));
+      expect(code).to.equal(1);
+      expect(err).to.match(expected);
+    }
   });
 
   it("audit witness-lines prints origin and key of each audit tree, or of one workspace", async () => {
