@@ -122,9 +122,10 @@ function tileAt(params: object, { level, size }: { level: number; size: number }
 
 type TilePath = { number: number; width: number };
 
-/** Reads a tile's number, in groups of three digits, and its width if it is partial: `x001/234`, `067.p/112`. */
-function readTilePath(parts: readonly string[]): TilePath | undefined {
-  const [, groups = "", last = "", width] = /^((?:x\d{3}\/)*)(\d{3})(?:\.p\/(\d{1,3}))?$/.exec(parts.join("/")) ?? [];
+/** Reads a tile's number, in groups of three digits, and its width if it is partial: `x001/234`, `067.p/112`. Each has one form. */
+export function readTilePath(parts: readonly string[]): TilePath | undefined {
+  const [, groups = "", last = "", width] =
+    /^((?:(?!x000\/)x\d{3}\/(?:x\d{3}\/)*)?)(\d{3})(?:\.p\/(\d{1,3}))?$/.exec(parts.join("/")) ?? [];
   const wide = width === undefined ? hashesPerTile : Number(width);
   if (last === "" || wide < 1 || (width !== undefined && (wide >= hashesPerTile || String(wide) !== width)))
     return undefined;

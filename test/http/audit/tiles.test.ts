@@ -3,6 +3,7 @@ import { readCheckpoint } from "#src/audit/checkpoint.ts";
 import { foldHashes, hashEntry, rootOf } from "#src/audit/merkle.ts";
 import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
 import { signHead } from "#src/commands/audit/signHead.ts";
+import { readTilePath } from "#src/http/audit/tiles.ts";
 import type { InProcess, Workspace } from "#test/support/inProcess.ts";
 import { startInProcess } from "#test/support/inProcess.ts";
 
@@ -61,6 +62,14 @@ describe("http: audit trees", () => {
     );
     expect(computed.equals(root)).to.equal(true);
     expect(entries.map((entry) => JSON.parse(entry.toString()).type)).to.include("AssistantCreated");
+  });
+
+  it("a tile's number is written in groups of three digits, in one way", () => {
+    const numberIn = (path: string) => readTilePath(path.split("/"));
+    expect(numberIn("x001/x234/067")).to.deep.equal({ number: 1_234_067, width: 256 });
+    expect(numberIn("273.p/112")).to.deep.equal({ number: 273, width: 112 });
+    for (const wrong of ["x000/000", "x001/x234/x067", "001/234", "67", "x01/067", "067.p/0", "067.p/256", "067.p/017"])
+      expect(numberIn(wrong), wrong).to.equal(undefined);
   });
 
   it("the public keys are readable without a key, and hold the one that signed", async () => {
