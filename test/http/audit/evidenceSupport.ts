@@ -3,13 +3,37 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { expect } from "chai";
 import { writeCheckpoint } from "#src/audit/checkpoint.ts";
 import { writeProof } from "#src/audit/inclusionProof.ts";
 import { foldHashes, hashEntry, proveInclusion, type ReadNodes, rootOf } from "#src/audit/merkle.ts";
 import { noteSigner, signNote } from "#src/audit/signedNote.ts";
+import { until } from "#test/support/inProcess.ts";
+import type { StoryDraft } from "#test/support/story/draft.ts";
+import type { StoryTenant } from "#test/support/story/story.ts";
 import { unpackInto } from "../../../scripts/support/unpack.ts";
 
 export type Json = Record<string, any>;
+
+export const approver = "jane@customer.example";
+
+/** An identity whose drafts a person approves by mail. */
+export const approvedByMail = {
+  requireHumanApproval: true,
+  approvalChannel: { type: "email" as const, config: { to: approver } },
+};
+
+/** Makes a draft whose second version is approved by a link in a mail, sent and delivered. */
+export async function sentDraft(of: StoryTenant): Promise<StoryDraft> {
+  const made = await of.draft(await of.mail());
+  await made.edit({ body_text: "It arrives tomorrow." });
+  const asking = async () => made.approvalMail(approver);
+  await until(async () => (await asking()).text.includes("It arrives tomorrow."));
+  await (await asking()).press("approve");
+  await made.becomes("sent");
+  await until(async () => (await made.history()).some(({ type }) => type === "DeliveryDelivered"));
+  return made;
+}
 
 const verifier = fileURLToPath(import.meta.resolve("#src/audit/verify.mjs"));
 
@@ -47,8 +71,8 @@ export async function download(url: string, key: string): Promise<string> {
   return folder;
 }
 
-/** An entry and its disclosures, as JSON that a forger may change. */
-export type LooseEntry = { entry: number; event: Json; disclosures: string[] };
+/** An entry and its disclosures, as JSON that a forger may change. `text`: its bytes, if they are not the JSON of the event. */
+export type LooseEntry = { entry: number; event: Json; disclosures: string[]; text?: string };
 
 /** The files of a draft's evidence, to be read and forged. */
 export type Folder = Awaited<ReturnType<typeof openFolder>>;
@@ -119,9 +143,12 @@ export const anotherSigner = (origin = anotherOrigin) => noteSigner(origin, Buff
  * Replaces the entries of a folder by these, as the only ones of a tree that another key signs: what a service could sign that lies about
  * its history.
  */
-export async function signAnew({ folder, write }: Folder, entries: readonly LooseEntry[]): Promise<void> {
-  const signer = anotherSigner();
-  const bytes = entries.map(({ event }) => Buffer.from(JSON.stringify(event)));
+export async function signAnew(
+  { folder, write }: Folder,
+  entries: readonly LooseEntry[],
+  signer = anotherSigner(),
+): Promise<void> {
+  const bytes = entries.map(({ event, text }) => Buffer.from(text ?? JSON.stringify(event)));
   const hashes = bytes.map(hashEntry);
   const nodes: ReadNodes = async (wanted) =>
     wanted.map(({ level, number }) => foldHashes(hashes.slice(number * 2 ** level, (number + 1) * 2 ** level)));
@@ -143,4 +170,21 @@ export async function signAnew({ folder, write }: Folder, entries: readonly Loos
     await write(`entries/${entry}.json`, own);
     await write(`proofs/${entry}.tlog-proof`, writeProof({ entry, hashes: proof, checkpoint }));
   }
+}
+
+/** Replaces the head, in the checkpoint and in each proof. */
+export async function changeHead(folder: Folder, how: (checkpoint: string) => string): Promise<void> {
+  const before = await folder.read("checkpoint");
+  await folder.change("checkpoint", how);
+  const after = await folder.read("checkpoint");
+  for (const { entry } of await folder.entries())
+    await folder.change(`proofs/${entry}.tlog-proof`, (text) => text.replace(before, () => after));
+}
+
+/** Expects that `verify.mjs` refuses a folder, with a sentence for each fault and without a word of what is proven. */
+export async function isFound({ folder }: Folder, what = "", options: readonly string[] = []): Promise<void> {
+  const { code, wrong, said } = await verify(folder, ...options);
+  expect([code, said], what).to.deep.equal([1, ""]);
+  expect(wrong, what).not.to.have.length(0);
+  for (const sentence of wrong) expect(sentence, what).to.match(/^WRONG: .*\.$/);
 }
