@@ -118,25 +118,19 @@ describe("http: the evidence of a draft", () => {
   it("of several hand-overs of a draft, the evidence has the mail of each", async () => {
     const { store, blobs } = service.deps;
     const retried = await sentDraft(tenant);
-    const [first] = await store.read(
-      `delivery-${(await retried.history()).find(({ type }) => type === "DraftSent").data.attempt_id}`,
-    );
+    const replaces = (await retried.history()).find(({ type }) => type === "DraftSent").data.attempt_id;
+    const [first] = await store.read(`delivery-${replaces}`);
     const attemptId = "00000000-0000-7000-8000-00000000000a";
     const { metadata, schemaVersion } = first!;
     const mime = Buffer.from("Subject: again\r\n\r\nIt arrives tomorrow.\r\n");
+    const own = await store.readLast(`draft-${retried.id}`);
+    const requeued = { attemptId, replaces, tries: 1 };
+    await store.append(`draft-${retried.id}`, own!.revision, [
+      { id: attemptId.replace("a", "c"), type: "DraftRequeued", schemaVersion, metadata, data: requeued },
+    ]);
     const started = { ...first!.data, mimeSha256: await blobs.put(mime) };
     await store.append(`delivery-${attemptId}`, -1, [
       { id: attemptId.replace("a", "b"), type: "DeliveryStarted", schemaVersion, metadata, data: started },
-    ]);
-    const own = await store.readLast(`draft-${retried.id}`);
-    await store.append(`draft-${retried.id}`, own!.revision, [
-      {
-        id: attemptId.replace("a", "c"),
-        type: "LateEvidence",
-        schemaVersion,
-        metadata,
-        data: { attemptId, outcome: "refused" },
-      },
     ]);
     const folder = await download(urlOf(retried), tenant.key);
     const { wrong, said } = await verify(folder);
