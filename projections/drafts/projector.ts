@@ -6,6 +6,7 @@ import { moveRowsToSurvivors } from "../merges.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 import { draftTypes } from "./draftTypes.ts";
+import { writePeople } from "./people.ts";
 import { requestsOf, writeRequests } from "./requests.ts";
 import { applyToDraft, type DraftRow, draftColumns } from "./row.ts";
 
@@ -64,7 +65,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 16,
+  version: 17,
   tables: [
     "drafts",
     "draft_counts",
@@ -72,6 +73,7 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
     "approval_tokens",
     "approval_requests",
     "approval_lists",
+    "draft_people",
     "draft_thread_merges",
   ],
   handles: [...draftTypes, "ThreadAbsorbed"],
@@ -104,6 +106,7 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
     upsertRows(tx, tokenTable, [...tokens.values()]);
     upsertRows(tx, listTable, lists);
     writeRequests(tx, requests, { events: ofDrafts, drafts: rows });
+    writePeople(tx, ofDrafts, rows);
     // The row of an earlier draft already has the surviving thread.
     const begun = ofDrafts.filter(({ type }) => type === "DraftSubmitted").map(({ stream }) => idOf(stream));
     moveRowsToSurvivors(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: begun });

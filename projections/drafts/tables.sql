@@ -83,6 +83,13 @@ create table approval_tokens (
   draft_id uuid not null,
   workspace_id uuid not null
 );
+-- People of a draft: recipients, and who decided about it. `person`: an address, its domain, or a name from one of its words on, folded.
+create table draft_people (
+  workspace_id uuid not null,
+  person text collate "C" not null,
+  draft_id uuid not null,
+  primary key (workspace_id, person, draft_id)
+);
 create table draft_thread_merges (
   absorbed_id uuid primary key,
   survivor_id uuid not null

@@ -17,8 +17,14 @@ export function matchingWordsSql(column: string, text: string): Condition[] {
 
 /** Returns conditions for threads with a message from a sender whose name or address contains each of these parts. */
 export function matchingSenderSql(column: string, text: string): Condition[] {
+  const terms = senderTerms(text);
+  return terms.length === 0 ? nothing : [among(column, "@", terms)];
+}
+
+/** Returns what a sender's name or address has to contain; empty if the text has no word. */
+export function senderTerms(text: string): SearchTerm[] {
   const { having }: SearchQuery = parseQuery(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
-  return wordsOf(text).length === 0 ? nothing : [among(column, "@", having)];
+  return wordsOf(text).length === 0 ? [] : having;
 }
 
 /** SQL condition with an array: the function is called once, and each of its threads is looked up by its key. */

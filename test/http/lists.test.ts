@@ -28,7 +28,7 @@ const lineOf = ({ method, path }: Route): string => `${method} ${path}`;
 const filters: Record<string, string[]> = {
   "GET /v1/threads": ["q=order", "q=order&sort=priority", "contact=customer", "status=open", "from_date=2026-01-01"],
   "GET /v1/contacts": ["q=customer", "domain=customer.example"],
-  "GET /v1/drafts": ["status=pending", "q=order", "from_date=2026-01-01&to_date=2099-01-01"],
+  "GET /v1/drafts": ["status=pending", "q=order", "person=customer", "from_date=2026-01-01&to_date=2099-01-01"],
 };
 
 describe("lists by pagination cursor [d0 lists]", () => {

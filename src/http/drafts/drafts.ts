@@ -80,7 +80,7 @@ export const draftRoutes = (deps: HttpDependencies) => [
       cursors: deps.cursors,
     },
     async ({ workspaceId, query: { from_date, to_date, ...query } }) => {
-      if (query.q !== undefined) deps.requireReadable(["search"]);
+      if (query.q !== undefined || query.person !== undefined) deps.requireReadable(["search"]);
       const thread = query.thread_id && (await findThread(deps, workspaceId, query.thread_id));
       const filter = {
         ...query,

@@ -15,6 +15,13 @@ export const DraftQuery = ListQuery({
       description: "Only drafts of threads that have these words, as in GET /v1/threads.",
     }),
   ),
+  person: Type.Optional(
+    Text(kilobyte, {
+      minLength: 1,
+      description:
+        "Only drafts with this person: a recipient or somebody who decided, by the beginning of an address, a domain or a word of a name; or a sender on the thread, as `contact` in GET /v1/threads. Recipients of a draft over 16 KB are not searched.",
+    }),
+  ),
   from_date: Type.Optional(DateOrTime),
   to_date: Type.Optional(DateOrTime),
 });

@@ -51,6 +51,26 @@ describe("the console's pages for auditors", () => {
     expect(await found("?from_date=2099-01-01")).to.deep.equal([]);
   });
 
+  it("the audit page finds drafts by the person who decided, who wrote or whom they were sent to", async () => {
+    const jane = await deskOf(service, tenant.id, {
+      role: "approver",
+      name: "Jane van Doe",
+      email: "jane@people.example",
+    });
+    const refund = await tenant.draft(await tenant.mail({ subject: "A refund", from: "carl@third.example" }));
+    await service.caughtUp();
+    await jane.get(`/review?draft=${refund.id}`);
+    const { version, content_sha256 } = refund.json;
+    await jane.post(`/review/${refund.id}/reject`, { version: `${version}`, content_sha256, reason: "No" });
+    await refund.becomes("rejected");
+    for (const person of ["Jane", "doe", "VAN%20DOE", "jane@people", "people.example", "carl@", "third.example"])
+      expect(await found(`?person=${person}`), person).to.deep.equal([refund.id]);
+    expect(await found("?person=ann@customer.example")).to.deep.equal([parcel.id]);
+    expect(await found("?person=nobody@customer.example")).to.deep.equal([]);
+    expect(await found("?person=%25")).to.deep.equal([]);
+    expect(await found("?person=Jane&q=parcel")).to.deep.equal([]);
+  });
+
   it("the audit page shows a refused filter at its field, as it was typed", async () => {
     const { status, text } = await auditor.get("/audit?from_date=yesterday");
     expect(status).to.equal(422);

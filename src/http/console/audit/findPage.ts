@@ -16,7 +16,7 @@ import { type PageLinks, pages } from "../framework/pageLinks.ts";
 type FoundDraft = ListItem<"GET /v1/drafts">;
 
 /** Names of the form's fields, which are filters of GET /v1/drafts. */
-export const filterNames = ["q", "from_date", "to_date"] as const;
+export const filterNames = ["person", "q", "from_date", "to_date"] as const;
 
 export type Filters = Partial<Record<(typeof filterNames)[number], string>>;
 
@@ -37,8 +37,12 @@ ${view.found && foundSection(reader, view, view.found)}`;
 const filterForm = ({ filters, refused }: FindView): Markup =>
   html`<form method="get" action="/audit" class="filters" role="search" aria-label="Which drafts">
 ${field({
-  ...{ name: "q", label: "Subject, words or sender", type: "search", value: filters.q, error: errorAt(refused, "q") },
-  hint: "Words of the conversation. “In quotes” for a phrase.",
+  ...{ name: "person", label: "Person or address", value: filters.person, error: errorAt(refused, "person") },
+  hint: "Who decided, wrote or was written to",
+})}
+${field({
+  ...{ name: "q", label: "Subject or words", type: "search", value: filters.q, error: errorAt(refused, "q") },
+  hint: "“In quotes” for a phrase",
 })}
 ${day({ name: "from_date", label: "Submitted from", value: filters.from_date, error: errorAt(refused, "from_date") })}
 ${day({ name: "to_date", label: "Until", value: filters.to_date, error: errorAt(refused, "to_date") })}
