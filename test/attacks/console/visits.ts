@@ -16,7 +16,7 @@ export const doors: readonly string[] = [
 ].map(([, path = ""]) => path.replace(":token", "x".repeat(43)));
 
 /** True if a page's path is a download. */
-export const isFile = (path: string): boolean => /\/(raw|evidence|attachments\/:\w+)$/.test(path);
+export const isFile = (path: string): boolean => /\/(raw|evidence|file|attachments\/:\w+)$/.test(path);
 
 export const isHtml = ({ headers }: DeskPage): boolean => (headers.get("content-type") ?? "").startsWith("text/html");
 

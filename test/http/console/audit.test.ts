@@ -92,7 +92,13 @@ describe("the console's pages for auditors", () => {
       expect((await desk.get("/audit/heads")).status, role).to.equal(200);
     }
     const approver = await deskOf(service, tenant.id, { role: "approver" });
-    for (const path of ["/audit", "/audit/heads", `/drafts/${parcel.id}/evidence`])
+    for (const path of [
+      "/audit",
+      "/audit/heads",
+      "/audit/export",
+      "/audit/export/file",
+      `/drafts/${parcel.id}/evidence`,
+    ])
       expect((await approver.get(path)).status, path).to.equal(403);
     expect((await approver.get("/drafts")).text).not.to.include('href="/audit"');
   });
@@ -151,6 +157,29 @@ describe("the console's pages for auditors", () => {
     const roots = (await tenant.ask("GET /v1/audit/heads")).json.data.map(({ root }: any) => root);
     const { json } = await other.ask("GET /v1/audit/heads");
     expect(json.data.filter(({ root }: any) => roots.includes(root))).to.deep.equal([]);
+  });
+
+  it("the export page counts the events of a person, then offers an archive with as many entries", async () => {
+    expect((await auditor.get("/audit/export")).text).not.to.include("/audit/export/file");
+    for (let turn = 0; turn < 4; turn += 1) {
+      const { text, page } = await auditor.get("/audit/export?count=1&contact=ann%40customer.example&from=&to=");
+      const [, entries] = /([\d,]+) events/.exec(page)!;
+      const [, path = ""] = /href="(\/audit\/export\/file[^"]*)"/.exec(text)!;
+      const file = await auditor.get(path.replaceAll("&amp;", "&"));
+      expect([file.status, file.headers.get("content-type")]).to.deep.equal([200, "application/zip"]);
+      expect(file.headers.get("audit-entries")).to.equal(entries);
+      expect(file.text).to.include("verify.mjs");
+    }
+  });
+
+  it("the export page takes days, says at most how many events a period has, and shows a refused one at its field", async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const query = `count=1&thread=${parcel.threadId}&from=${today}&to=${today}`;
+    expect((await auditor.get(`/audit/export?${query}`)).page).to.match(/Of one conversation.*At most \d+ events/);
+    const { page } = await auditor.get("/audit/export?count=1&contact=nobody%40nowhere.example");
+    expect(page).to.include("There is nothing to export");
+    const refused = await auditor.get("/audit/export?count=1&from=yesterday");
+    expect([refused.status, refused.text.includes('id="from-error"')]).to.deep.equal([422, true]);
   });
 
   it("where the events contradict a signed head, the pages say that nothing is proven, and no evidence is served", async () => {

@@ -1,7 +1,7 @@
 import { actorInWords } from "#src/commands/drafts/life/people.ts";
 import { blankSlate } from "#src/html/blankSlate.ts";
 import { counted } from "#src/html/counted.ts";
-import { button, errorAt, type FieldOptions, field, withErrorSummary } from "#src/html/forms.ts";
+import { button, errorAt, field, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -12,6 +12,7 @@ import { statusWords } from "../drafts/statusWords.ts";
 import { actorOf } from "../drafts/wire.ts";
 import type { PageRefusal } from "../framework/pageContext.ts";
 import { type PageLinks, pages } from "../framework/pageLinks.ts";
+import { dayField } from "./dayField.ts";
 
 type FoundDraft = ListItem<"GET /v1/drafts">;
 
@@ -30,7 +31,7 @@ export type FindView = {
 
 /** The first page of auditors: finds drafts, each of which leads to its history. */
 export const findPage = (reader: { zone: string }, view: FindView): Markup => html`<h1>Audit</h1>
-<p>Find a draft to see who decided what about it, what was sent, and to download what proves it. <a href="/audit/heads">Signed heads</a> · <a href="/docs/prove">How a history is proved</a></p>
+<p>Find a draft to see who decided what about it, what was sent, and to download what proves it. <a href="/audit/heads">Signed heads</a> · <a href="/audit/export">Export proven events</a> · <a href="/docs/prove">How a history is proved</a></p>
 ${withErrorSummary(view.refused, filterForm(view))}
 ${view.found && foundSection(reader, view, view.found)}`;
 
@@ -44,13 +45,9 @@ ${field({
   ...{ name: "q", label: "Subject or words", type: "search", value: filters.q, error: errorAt(refused, "q") },
   hint: "“In quotes” for a phrase",
 })}
-${day({ name: "from_date", label: "Submitted from", value: filters.from_date, error: errorAt(refused, "from_date") })}
-${day({ name: "to_date", label: "Until", value: filters.to_date, error: errorAt(refused, "to_date") })}
+${dayField({ name: "from_date", label: "Submitted from", value: filters.from_date, error: errorAt(refused, "from_date") })}
+${dayField({ name: "to_date", label: "Until", value: filters.to_date, error: errorAt(refused, "to_date") })}
 <div class="buttons">${button("Find")}<a class="press" href="/audit">Show all</a></div></form>`;
-
-/** A day that is wrong is shown again as it was typed, which a date input would drop. */
-const day = (options: FieldOptions): Markup =>
-  field({ ...options, type: options.error === undefined ? "date" : "text", hint: "A day in UTC" });
 
 const foundSection = (
   reader: { zone: string },

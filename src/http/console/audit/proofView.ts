@@ -7,11 +7,11 @@ import type { ProofState } from "./proofState.ts";
 export const proofSection = (
   reader: { zone: string },
   state: ProofState,
-  draftId: string,
+  draft: { id: string; thread_id: string },
 ): Markup => html`<section aria-labelledby="proof">
 <h2 id="proof">Can it be proved to an outsider?</h2>
 ${proofSentence(reader, state)}
-${state.is !== "contradicted" && evidenceLink(draftId)}
+${state.is !== "contradicted" && evidenceLink(draft)}
 </section>`;
 
 /** How far a draft's history is proven, in one paragraph. */
@@ -28,6 +28,6 @@ export function proofSentence(reader: { zone: string }, state: ProofState): Mark
 
 const nextHead = "A head is signed within an hour of a new event, and when evidence is downloaded.";
 
-const evidenceLink = (draftId: string): Markup =>
-  html`<p class="screen"><a class="button" href="/drafts/${draftId}/evidence" download>Download the evidence</a></p>
-<p class="meta screen">A ZIP archive with the history to read offline, the mails, a proof for each event, and a program that checks all of it without this service. <a href="/docs/prove">How to check it</a> · <a href="/audit/heads">Signed heads</a></p>`;
+const evidenceLink = ({ id, thread_id }: { id: string; thread_id: string }): Markup =>
+  html`<p class="screen"><a class="button" href="/drafts/${id}/evidence" download>Download the evidence</a></p>
+<p class="meta screen">A ZIP archive with the history to read offline, the mails, a proof for each event, and a program that checks all of it without this service. <a href="/docs/prove">How to check it</a> · <a href="/audit/heads">Signed heads</a> · <a href="/audit/export?thread=${thread_id}">Export the whole conversation</a></p>`;

@@ -2,13 +2,15 @@ import { auditTreeOf } from "#projections/auditTree/queries.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Answers } from "../../routes.ts";
 import type { ConsoleDependencies } from "../dependencies.ts";
-import { type ConsoleRoute, consolePage, shown } from "../framework/page.ts";
+import { type ConsoleRoute, consolePage, download, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/pageContext.ts";
 import { pageLinksFrom } from "../framework/pageLinks.ts";
+import { exportPage } from "./exportPage.ts";
+import { exportFile, exportView } from "./exports.ts";
 import { type Filters, type FindView, filterNames, findPage } from "./findPage.ts";
 import { type HeadsView, headsPage } from "./headsPage.ts";
 
-/** Pages for auditors: find a draft's history; the signed heads that prove it. */
+/** Pages for auditors: find a draft's history; the signed heads that prove it; exports. */
 export const auditPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /audit", async (context) => {
     requireAudit(context);
@@ -19,6 +21,16 @@ export const auditPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /audit/heads", async (context) => {
     requireAudit(context);
     return shown({ title: "Signed heads", main: headsPage(context, await headsView(deps, context)) });
+  }),
+  consolePage("GET /audit/export", async (context) => {
+    requireAudit(context);
+    const view = await exportView(context);
+    const status = view.refused && { status: view.refused.status };
+    return shown({ title: "Export proven events", main: exportPage(view), ...status });
+  }),
+  consolePage("GET /audit/export/file", async (context) => {
+    requireAudit(context);
+    return download(await exportFile(context));
   }),
 ];
 

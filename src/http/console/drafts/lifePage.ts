@@ -56,7 +56,7 @@ ${moving(
 ${decisionLink(reader, draft)}
 <p><a href="/drafts/${draft.id}/print">Print or save</a></p>
 ${isWhole && hashView(reader, steps, { draftId: draft.id })}
-${proofSection(reader, proof, draft.id)}
+${proofSection(reader, proof, draft)}
 ${letter}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
 <p class="meta">Each step has its own page, which shows the draft as it was then.</p>
