@@ -39,7 +39,7 @@ describe("the console's pages for auditors", () => {
     expect(await found("")).to.deep.equal([invoice.id, parcel.id]);
     const { page } = await auditor.get("/audit");
     expect(page).to.match(/Where is my parcel.*ann@customer\.example Sent approved by the API key/);
-    expect(page).to.match(/The invoice of May.*ben@other\.example Waiting for a decision none/);
+    expect(page).to.match(/The invoice of May.*ben@other\.example Waiting for a decision no decision/);
   });
 
   it("the audit page finds drafts by words of the subject and by the day of their submission", async () => {

@@ -83,6 +83,6 @@ function decisionOf(reader: { zone: string }, { decided_by: by, approvals }: Fou
   const people = approvals.given.map((each) => phraseMarkup(reader, actorInWords(actorOf(each.by))));
   if (by?.decision === "reject") return html`rejected by ${phraseMarkup(reader, actorInWords(actorOf(by)))}`;
   if (by !== null && people.length <= 1) return html`approved by ${phraseMarkup(reader, actorInWords(actorOf(by)))}`;
-  if (people.length === 0) return "none";
+  if (people.length === 0) return "no decision";
   return html`${by === null && `${people.length} of ${approvals.required}: `}approved by ${people.map((one, index) => html`${index > 0 && "; "}${one}`)}`;
 }

@@ -45,7 +45,7 @@ function newestSection(
 <dt>Verifier key</dt><dd><bdi class="code">${verifier_key}</bdi></dd>
 <dt>Public keys</dt><dd><a href="/.well-known/countersign-audit-keys"><bdi class="code">${publicUrl}/.well-known/countersign-audit-keys</bdi></a></dd>
 <dt>Checkpoint</dt><dd><bdi class="code">${tree}/checkpoint</bdi></dd>
-<dt>Tiles</dt><dd><bdi class="code">${tree}/tile/…</bdi>, for programs that read C2SP tlog-tiles with an API key that has <code>read:audit</code></dd>
+<dt>Tiles</dt><dd><bdi class="code">${tree}/tile/…</bdi> For programs that read C2SP tlog-tiles, with an API key that has <code>read:audit</code></dd>
 <dt>Witnesses</dt><dd>${witnessNames(witnesses)}</dd>
 </dl>
 <details><summary>The signed text</summary><pre class="source" tabindex="0" aria-label="The newest checkpoint" dir="ltr" lang="">
