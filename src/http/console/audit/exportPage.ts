@@ -7,10 +7,10 @@ import { dayField } from "./dayField.ts";
 /** Names of the form's fields, which are filters of GET /v1/audit/export. */
 export const scopeNames = ["thread", "contact", "from", "to"] as const;
 
-export type ExportScope = Partial<Record<(typeof scopeNames)[number], string>>;
+export type ExportChoice = Partial<Record<(typeof scopeNames)[number], string>>;
 
 /** `entries`: number of entries in the export, with a period the most; undefined until it is asked. */
-export type ExportView = { scope: ExportScope; entries: number | undefined; refused: PageRefusal | undefined };
+export type ExportView = { scope: ExportChoice; entries: number | undefined; refused: PageRefusal | undefined };
 
 /** Counts an export, and leads to its download. */
 export const exportPage = (view: ExportView): Markup => html`<h1>Export proven events</h1>
@@ -34,7 +34,7 @@ ${dayField({ name: "from", label: "From", value: scope.from, error: errorAt(refu
 ${dayField({ name: "to", label: "Until", value: scope.to, error: errorAt(refused, "to") })}
 <div class="buttons">${button("Count the events")}<a class="press" href="/audit/export">Start again</a></div></form>`;
 
-const readySection = (scope: ExportScope, entries: number): Markup =>
+const readySection = (scope: ExportChoice, entries: number): Markup =>
   entries === 0
     ? html`<section aria-labelledby="ready"><h2 id="ready">There is nothing to export</h2><p>No event is about this. Try another address or a longer time.</p></section>`
     : html`<section aria-labelledby="ready"><h2 id="ready">${scope.from || scope.to ? "At most " : ""}${counted(entries, "event")}</h2>

@@ -1,11 +1,11 @@
 import type { Reply } from "../../framework/reply.ts";
 import { endOf, startOf } from "../../framework/validation/days.ts";
 import type { PageContext } from "../framework/pageContext.ts";
-import { type ExportScope, type ExportView, scopeNames } from "./exportPage.ts";
+import { type ExportChoice, type ExportView, scopeNames } from "./exportPage.ts";
 
 /** Reads which export the URL asks for, and counts its entries if it asks for that. */
 export async function exportView(context: PageContext): Promise<ExportView> {
-  const scope = scopeIn(context.query);
+  const scope = choiceIn(context.query);
   if (context.query.get("count") === null) return { scope, entries: undefined, refused: undefined };
   let entries: number | undefined;
   const refused = await context.attempt(async () => {
@@ -17,14 +17,14 @@ export async function exportView(context: PageContext): Promise<ExportView> {
 }
 
 /** The export that the URL asks for, as a download. */
-export const exportFile = (context: PageContext): Promise<Reply> => askExport(context, scopeIn(context.query));
+export const exportFile = (context: PageContext): Promise<Reply> => askExport(context, choiceIn(context.query));
 
-const scopeIn = (query: URLSearchParams): ExportScope =>
+const choiceIn = (query: URLSearchParams): ExportChoice =>
   Object.fromEntries(
     scopeNames.map((name) => [name, query.get(name)?.trim() ?? ""]).filter(([, value]) => value !== ""),
   );
 
-const askExport = (context: PageContext, { from, to, ...about }: ExportScope): Promise<Reply> =>
+const askExport = (context: PageContext, { from, to, ...about }: ExportChoice): Promise<Reply> =>
   context.askRaw("GET /v1/audit/export", {
     query: { ...about, from: momentOf(from, startOf), to: momentOf(to, endOf) },
   });
