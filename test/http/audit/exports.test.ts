@@ -53,6 +53,21 @@ describe("http: audit exports", () => {
   const streamsIn = async (folder: string): Promise<Set<string>> =>
     new Set((await eventsIn(folder)).map(({ stream }) => stream));
 
+  it("an export discloses no stored secret, sealed or hashed", async () => {
+    const channel = { type: "telegram", config: { bot_token: "123456:hidden-in-the-log", chat_id: "-100777" } };
+    await tenant.ask(`PATCH /v1/identities/${tenant.identity.id}`, { json: { approval_channel: channel } });
+    await tenant.ask("POST /v1/webhooks", { json: { url: "https://hooks.example/in", events: ["draft.rejected"] } });
+    await tenant.ask("POST /v1/domains", { json: { domain_name: "sealed.example" } });
+    await service.caughtUp();
+    const paths = (await readFile(join(await exported(), "disclosures.jsonl"), "utf8"))
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(JSON.parse(line).disclosure)[1] as string);
+    expect(paths).to.include("/data/url").and.to.include("/data/mailDomain");
+    const secret = /(config|secrets?|privateKey|hash|actions|confirmCode)$/;
+    expect(paths.filter((path) => secret.test(path))).to.deep.equal([]);
+  });
+
   it("an export of the workspace has each of its events, in the order of the tree, and is proven by verify.mjs", async () => {
     const folder = await exported();
     const { wrong, said } = await verify(folder);
