@@ -6,6 +6,7 @@ import { splitNote } from "#src/audit/signedNote.ts";
 import { announceHeads } from "#src/commands/audit/announceHeads.ts";
 import { originNow, signerOf, signHead } from "#src/commands/audit/signHead.ts";
 import { httpWitnesses } from "#src/platform/audit/httpWitnesses.ts";
+import { deskOf } from "#test/support/desk.ts";
 import type { InProcess } from "#test/support/inProcess.ts";
 import { startLoopbackWitness } from "#test/support/loopbackWitness.ts";
 import { type StoryTenant, startStory } from "#test/support/story/story.ts";
@@ -27,7 +28,7 @@ describe("http: evidence by a head that witnesses have cosigned", () => {
     await removeFolders();
   });
 
-  it("evidence has the cosignatures of its head and the keys of the witnesses, and verify.mjs accepts it", async () => {
+  it("evidence has the cosignatures of its head and the keys of the witnesses, verify.mjs accepts it, and lists of heads name the witnesses", async () => {
     const { deps } = service;
     const draft = await tenant.draft(await tenant.mail());
     await service.caughtUp();
@@ -55,5 +56,9 @@ describe("http: evidence by a head that witnesses have cosigned", () => {
       "",
     ]);
     expect((await verify(folder)).wrong).to.deep.equal([]);
+    const [newest] = (await tenant.ask("GET /v1/audit/heads")).json.data;
+    expect(newest.witnesses).to.deep.equal([witness.name]);
+    const auditor = await deskOf(service, tenant.id, { role: "auditor" });
+    expect((await auditor.get("/audit/heads")).page).to.include(`Witnesses ${witness.name}`);
   });
 });

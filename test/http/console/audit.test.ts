@@ -126,6 +126,7 @@ describe("the console's pages for auditors", () => {
     const { page } = await auditor.get(`/drafts/${parcel.id}`);
     expect(page).to.include(`Proved to head of ${size} entries , signed `);
     expect(page).not.to.include("not under a signed head yet");
+    expect((await auditor.get(`/drafts/${parcel.id}/print`)).page).to.include(`Proved to head of ${size} entries`);
   });
 
   it("a draft's page says that its newest events are not under a signed head yet", async () => {

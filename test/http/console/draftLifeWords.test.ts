@@ -235,7 +235,11 @@ describe("the words of a draft's history", () => {
         lifePage(reader, walk, { letter, proof }),
         lifePage(reader, { ...walk, isWhole: false }, { letter, proof }),
         stepPage(reader, walk, { step: last, letter, handedOver }),
-        printPage(walk, printed, { letter: await letterSection(read, last.version, { frames: false }), handedOver }),
+        printPage(walk, printed, {
+          letter: await letterSection(read, last.version, { frames: false }),
+          handedOver,
+          proof,
+        }),
         draftPage(reader, draft, letter),
         listPage(reader, { drafts, filter, refused }),
       ].map(({ markup }) => markup);

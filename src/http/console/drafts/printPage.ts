@@ -1,6 +1,8 @@
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { visibleLine } from "#src/html/visible.ts";
+import type { ProofState } from "../audit/proofState.ts";
+import { proofSection } from "../audit/proofView.ts";
 import { hashView } from "./hashView.ts";
 import { answerView, titleOf } from "./lifePage.ts";
 import { type HandedOver, mimeView } from "./mimeView.ts";
@@ -12,11 +14,14 @@ import { lifeOfDraft } from "./wire.ts";
 /** Facts about the printed page itself. `at`: an ISO time. */
 export type Printed = { workspace: { id: string; name: string }; at: string; by: string; url: string; zone: string };
 
-/** A draft's complete history, unfolded and text only, for printing or saving. `letter`: the section about its newest version. */
+/**
+ * A draft's complete history, unfolded and text only, for printing or saving. `letter`: the section about its newest version. `proof`: how
+ * far it is proven.
+ */
 export function printPage(
   walk: DraftSteps,
   printed: Printed,
-  { letter, handedOver }: { letter: Markup; handedOver: HandedOver | undefined },
+  { letter, handedOver, proof }: { letter: Markup; handedOver: HandedOver | undefined; proof: ProofState },
 ): Markup {
   const { draft, steps, isWhole } = walk;
   const last = steps.at(-1) as Step;
@@ -29,6 +34,7 @@ export function printPage(
 <p class="screen"><a href="/drafts/${draft.id}">Back to the draft</a>. Print this page with your browser, or save it as a file.</p>
 ${answerView(printed, isWhole ? last.life : lifeOfDraft(draft))}
 ${isWhole && hashView(printed, steps, { draftId: draft.id, opened: true })}
+${proofSection(printed, proof, draft)}
 ${letter}
 <section aria-labelledby="walk"><h2 id="walk">What happened</h2>
 <ol class="walk">${steps.map((step) => stepItem(printed, step, { draftId: draft.id, opened: true }))}</ol>

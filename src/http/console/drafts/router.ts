@@ -79,8 +79,12 @@ export const draftPages = (deps: Deps): ConsoleRoute[] => [
       url: `${deps.settings.publicUrl.replace(/\/$/, "")}/drafts/${walk.draft.id}`,
       zone: context.zone,
     };
-    const letter = await letterSection(reading(deps, context), newest(walk), { frames: false });
-    const main = printPage(walk, printed, { letter, handedOver: await readHandedOver(deps, context, walk.steps) });
+    const [letter, handedOver, proof] = await Promise.all([
+      letterSection(reading(deps, context), newest(walk), { frames: false }),
+      readHandedOver(deps, context, walk.steps),
+      readProofState(deps, context, positionsOf(walk)),
+    ]);
+    const main = printPage(walk, printed, { letter, handedOver, proof });
     return shown({ title: `The life of a draft: ${titleOf(walk.draft)}`, main });
   }),
 ];
