@@ -10,7 +10,10 @@ export type FrontPageOptions = {
   readiness: readonly ReadinessCheck[];
   /** True if this installation catches its mail at /outbox and the caller could see it. */
   hasOutbox: (request: Request) => boolean;
-  /** True if the browser has a session cookie, valid or not: it is then redirected to the console, which handles both. */
+  /**
+   * True if the browser has a session cookie, valid or not: it is then redirected to the sign-in page, which leads people with a session to
+   * their first page.
+   */
   hasSession: (request: Request) => boolean;
 };
 
@@ -18,7 +21,7 @@ export type FrontPageOptions = {
 export function frontPage({ readiness, hasOutbox, hasSession }: FrontPageOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/", async (request, response) => {
-    if (hasSession(request)) return void response.redirect(303, "/review");
+    if (hasSession(request)) return void response.redirect(303, "/sign-in");
     const bytes = Buffer.from(shown(await brokenParts(readiness), hasOutbox(request)));
     await send(response, reply({ bytes, headers: pageHeaders }));
   });

@@ -110,6 +110,7 @@ describe("the console's pages for auditors", () => {
       ["owner", "/review"],
     ] as const) {
       const desk = await deskOf(service, tenant.id, { role });
+      expect((await desk.get("/")).location, role).to.equal("/sign-in");
       expect((await desk.get("/sign-in")).location, role).to.equal(first);
       expect((await desk.get("/settings")).text, role).to.include(`<p class="brand"><a href="${first}">`);
     }
