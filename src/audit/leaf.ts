@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { AuditField } from "#streams/auditFields.ts";
 import { auditFieldsByCategory } from "#streams/auditFieldsByCategory.ts";
@@ -10,7 +10,7 @@ export type Disclosure = [salt: string, path: string, value: unknown];
 /** An audit entry: its bytes (RFC 8785 canonical JSON), and the values behind its digests. */
 export type AuditEntry = { bytes: Buffer; disclosures: Disclosure[] };
 
-/** Version of the form of an entry. Stored vectors (test/audit/entries.json) hold it. */
+/** Version of the form of an entry. Stored vectors (test/audit/entries.jsonl) hold it. */
 const formVersion = 1;
 
 /** Maximum bytes of an entry: an entry bundle gives each length in 16 bits. */
@@ -41,8 +41,7 @@ export const disclosureText = (disclosure: Disclosure): string => canonicalJson(
 export const encodeDisclosure = (disclosure: Disclosure): string =>
   Buffer.from(disclosureText(disclosure)).toString("base64url");
 
-export const digestOf = (disclosure: Disclosure): string =>
-  createHash("sha256").update(encodeDisclosure(disclosure)).digest("base64url");
+export const digestOf = (disclosure: Disclosure): string => hash("sha256", encodeDisclosure(disclosure), "base64url");
 
 /**
  * Makes the audit entry of a stored event: what names nobody is shown, every other value is replaced with a salted digest. The same event

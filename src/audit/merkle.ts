@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /**
  * The hash tree of RFC 6962 (RFC 9162, section 2.1). A node is named by its level and its number on that level; node (0, 5) is the sixth
@@ -16,11 +16,7 @@ type Range = { start: number; end: number };
 export const levelsPerTile = 8;
 export const hashesPerTile = 2 ** levelsPerTile;
 
-const sha256 = (...parts: readonly Buffer[]): Buffer => {
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-};
+const sha256 = (...parts: readonly Buffer[]): Buffer => hash("sha256", Buffer.concat(parts), "buffer");
 
 const leafPrefix = Buffer.from([0]);
 const nodePrefix = Buffer.from([1]);
