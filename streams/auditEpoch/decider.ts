@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
 import { type AuditEpochEvent, auditEpochStream, type LastHead } from "./events.ts";
 
 /** The epoch of an audit tree, from 1. A new one begins when the log no longer continues a signed head, as after a restore. */
@@ -8,10 +9,14 @@ export type AuditEpoch = { epoch: number };
 /** `known`: the newest epoch that a signed head names, which may be newer than a log that was put back. */
 export type AuditEpochCommand = { type: "BeginEpoch"; known: number; last: LastHead; reason: string };
 
+function evolve(_: AuditEpoch, event: AuditEpochEvent): AuditEpoch {
+  return event.type === "AuditEpochBegun" ? { epoch: event.data.epoch } : unreachable(event.type);
+}
+
 export const auditEpochDecider: Decider<AuditEpoch, AuditEpochCommand, AuditEpochEvent> = {
   category: "auditEpoch",
   initial: { epoch: 1 },
-  evolve: (_, { data }) => ({ epoch: data.epoch }),
+  evolve,
   decide: ({ known, last, reason }, { epoch }) => [
     { type: "AuditEpochBegun", data: { epoch: Math.max(epoch, known) + 1, last, reason } },
   ],

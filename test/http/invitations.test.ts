@@ -86,7 +86,7 @@ describe("acceptance of an invitation [4 /auth/*]", () => {
     expect((await owner.form("/auth/invitations/accept", { token })).status).to.equal(403);
     const formToken = /name="form_token" value="([^"]+)"/.exec(text)![1]!;
     const accepted = await owner.form("/auth/invitations/accept", { token, form_token: formToken });
-    expect([accepted.status, accepted.location]).to.deep.equal([303, "/review"]);
+    expect([accepted.status, accepted.location]).to.deep.equal([303, "/audit"]);
     const { body: session } = await owner.get("/auth/session");
     expect([session.workspace_id, session.workspaces.length]).to.deep.equal([elsewhere.id, 2]);
     expect((await door().json("/auth/sign-in", { email, password: "another long phrase of mine" })).status).to.equal(
