@@ -126,7 +126,7 @@ describe("a stop while the service starts", () => {
       expectStopped(stopped);
       const place = await prepareDirectories(own);
       expect(await readPostmaster(place)).to.equal(undefined);
-      await rm(place.directory, { recursive: true });
+      await rm(place.directory, { recursive: true, maxRetries: 10 });
     });
 });
 
