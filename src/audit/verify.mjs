@@ -3,7 +3,6 @@
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 
 const options = { expect: { type: "string" }, key: { type: "string" } };
@@ -17,7 +16,16 @@ const has = (name) => existsSync(pathOf(name));
 const textOf = (name) => readFileSync(open(name), "utf8");
 const listOf = (name) => readdirSync(open(name));
 const isExport = has("entries.jsonl");
-const linesOf = (name) => createInterface({ input: createReadStream(open(name)) });
+/** Yields the lines of a file. Only a line feed ends one: newer versions of Node's own reader end lines at other characters too. */
+async function* linesOf(name) {
+  let rest = "";
+  for await (const chunk of createReadStream(open(name), "utf8")) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop();
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
 const hexOf = (...parts) => sha256(...parts).toString("hex");
 const isHash = (text) => /^[A-Za-z0-9+/]{43}=$/.test(text);
