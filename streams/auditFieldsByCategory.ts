@@ -29,6 +29,15 @@ import { userEmailFields } from "./userEmail/auditFields.ts";
 import { webhookFields } from "./webhook/auditFields.ts";
 import { workspaceFields } from "./workspace/auditFields.ts";
 
+/** Categories whose streams are named by what can be computed from an address or a domain: an entry shows a digest instead. */
+export const concealedStreams: ReadonlySet<string> = new Set([
+  "contact",
+  "domainName",
+  "emailAddress",
+  "serviceMail",
+  "userEmail",
+]);
+
 /** The audit fields of every category of streams. */
 export const auditFieldsByCategory: { readonly [category: string]: { readonly [name: string]: AuditField } } = {
   apiKey: apiKeyFields,

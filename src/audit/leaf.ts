@@ -1,7 +1,7 @@
 import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { AuditField } from "#streams/auditFields.ts";
-import { auditFieldsByCategory } from "#streams/auditFieldsByCategory.ts";
+import { auditFieldsByCategory, concealedStreams } from "#streams/auditFieldsByCategory.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 
 /** A value that an entry replaced with a salted digest: salt (base64url), JSON pointer into the event, and the value (RFC 9901, 4.2). */
@@ -38,14 +38,14 @@ const wellFormed = (value: unknown): unknown =>
 export const disclosureText = (disclosure: Disclosure): string => canonicalJson(disclosure);
 
 /** Returns the disclosure's text in base64url, whose digest is in the entry. */
-export const encodeDisclosure = (disclosure: Disclosure): string =>
+const encodeDisclosure = (disclosure: Disclosure): string =>
   Buffer.from(disclosureText(disclosure)).toString("base64url");
 
 export const digestOf = (disclosure: Disclosure): string => hash("sha256", encodeDisclosure(disclosure), "base64url");
 
 /**
- * Makes the audit entry of a stored event: what names nobody is shown, every other value is replaced with a salted digest. The same event
- * and key always give the same entry. `saltKey`: the key of the workspace, 32 bytes.
+ * Makes the audit entry of a stored event. Fields declared `open` are copied; every other value is replaced with a salted digest. The same
+ * event and key always give the same entry. `saltKey`: the key of the workspace, 32 bytes.
  */
 export function entryOf(event: Recorded, saltKey: Buffer): AuditEntry {
   const { id, stream, revision, metadata } = event;
@@ -57,12 +57,22 @@ export function entryOf(event: Recorded, saltKey: Buffer): AuditEntry {
   };
   const { kind, ...person } = metadata.actor;
   conceal("/actor", person);
-  const shown = showOpen(data, auditFieldsByCategory[categoryOf(stream)] ?? {}, { path: "/data", conceal });
+  const category = categoryOf(stream);
+  if (concealedStreams.has(category)) conceal("/stream_name", stream);
+  const shown = showOpen(data, auditFieldsByCategory[category] ?? {}, { path: "/data", conceal });
   const write = (): Buffer =>
     Buffer.from(
       canonicalJson({
         v: formVersion,
-        ...{ id, stream, revision, type, schema_version: schemaVersion, at: metadata.at, actor: { kind } },
+        ...{
+          id,
+          stream: shownStream(stream, saltKey),
+          revision,
+          type,
+          schema_version: schemaVersion,
+          at: metadata.at,
+          actor: { kind },
+        },
         ...{ causation_id: metadata.causationId, correlation_id: metadata.correlationId },
         ...{ data: shown, _sd: disclosures.map(digestOf).sort() },
       }),
@@ -70,6 +80,13 @@ export function entryOf(event: Recorded, saltKey: Buffer): AuditEntry {
   let bytes = write();
   while (bytes.length > maxBytes && concealLongest(shown, conceal)) bytes = write();
   return { bytes, disclosures };
+}
+
+/** Returns the name of a stream as entries show it. One that can be computed from an address is keyed: equal names stay equal. */
+function shownStream(stream: string, saltKey: Buffer): string {
+  const category = categoryOf(stream);
+  if (!concealedStreams.has(category)) return stream;
+  return `${category}-${createHmac("sha256", saltKey).update(stream).digest("hex")}`;
 }
 
 type Concealing = { path: string; conceal(path: string, value: unknown): void };

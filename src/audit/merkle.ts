@@ -66,7 +66,7 @@ export async function rootOf(read: ReadNodes, size: number): Promise<Buffer> {
   return root!;
 }
 
-/** Returns the proof that an entry is in the tree of this size: the hashes beside its path, from the entry to the root. */
+/** Returns the inclusion proof of an entry: the sibling hashes on the path from the entry to the root of a tree of this size. */
 export function proveInclusion(read: ReadNodes, { entry, size }: { entry: number; size: number }): Promise<Buffer[]> {
   const beside: Range[] = [];
   for (let range: Range = { start: 0, end: size }; range.end - range.start > 1; ) {

@@ -20,9 +20,9 @@ type Window = { from: string; to: string };
 type Payload = Window & { userId: string; draftMail: DraftMailReader["draftMail"]; position: number; tries: number };
 
 /**
- * Mails members who chose it that drafts wait for a decision. One mail covers a window, so 60 drafts cause one mail, and a version is in one
- * window only. A draft that a colleague takes care of is no news; one that was handed over to the member is. Whether a member still gets the mail, and which drafts still wait, is judged when it is sent. The mail has no approval link:
- * the member signs in.
+ * Mails members who chose it that drafts wait for a decision. One mail covers a window, so 60 drafts cause one mail, and a version is in
+ * one window only. Drafts assigned to another member are not counted; drafts handed over to this member are. Membership and waiting drafts
+ * are checked when the mail is sent. The mail has no approval link: the member signs in.
  */
 export function mailMembers(deps: Dependencies, provider: MailProvider): Process {
   async function onWaiting(event: Recorded, { timers }: ProcessContext): Promise<void> {

@@ -7,7 +7,7 @@ export const auditSettings = {
     Directory({
       otherwise: "the directory DATA_DIR",
       description:
-        "The directory of copies of the newest signed audit heads; one on another disk than the database shows a database that was put back.",
+        "The directory of copies of the newest signed audit heads; one on another disk than the database shows that a database was restored.",
     }),
   ),
   AUDIT_WITNESSES: Type.Optional(

@@ -3,7 +3,6 @@ import type { Classification } from "../inbox/events.ts";
 
 export type ThreadStatus = "open" | "waiting" | "draft_pending" | "closed";
 export type Priority = "low" | "normal" | "high" | "urgent";
-/** A draft's state, as far as its thread needs it. */
 /** Noted status of a draft. It does not change while the draft is being sent: its claim shows that. */
 export type NotedDraftStatus = "pending" | "approved" | "closed" | "sent";
 /** `revision`: the draft's own at that time; an older note changes nothing. */

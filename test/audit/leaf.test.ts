@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import { digestOf, entryOf } from "#src/audit/leaf.ts";
-import { auditFieldsByCategory } from "#streams/auditFieldsByCategory.ts";
+import { auditFieldsByCategory, concealedStreams } from "#streams/auditFieldsByCategory.ts";
 import type { Recorded } from "#streams/event.ts";
 
 type Sample = Pick<Recorded, "type" | "schemaVersion" | "data" | "metadata">;
@@ -41,8 +41,8 @@ const stored = new Map(
     .split("\n")
     .filter(Boolean)
     .map((line): [string, string] => {
-      const { id, stream } = JSON.parse(line);
-      return [`${stream} ${id}`, line];
+      const { id, type } = JSON.parse(line);
+      return [`${type} ${id}`, line];
     }),
 );
 
@@ -53,7 +53,7 @@ describe("audit entries", () => {
         const event = recorded(category, sample);
         const line = entryOf(event, key).bytes.toString();
         expect(line, "add this line to test/audit/entries.jsonl if the sample is new").to.equal(
-          stored.get(`${event.stream} ${event.id}`),
+          stored.get(`${event.type} ${event.id}`),
         );
       }
     });
@@ -79,6 +79,17 @@ describe("audit entries", () => {
         const shown = JSON.stringify(JSON.parse(bytes.toString()).data);
         for (const text of textsOf(disclosures.map(([, , value]) => value)))
           expect(shown, `${sample.type}: ${text}`).not.to.include(text);
+      }
+  });
+
+  it("an entry has a digest in place of a stream's name that can be computed from an address", () => {
+    for (const category of concealedStreams)
+      for (const sample of samplesOf(category)) {
+        const event = recorded(category, sample);
+        const { bytes, disclosures } = entryOf(event, key);
+        expect(bytes.toString(), sample.type).not.to.include(event.stream);
+        expect(JSON.parse(bytes.toString()).stream).to.match(new RegExp(`^${category}-[0-9a-f]{64}$`));
+        expect(disclosures.find(([, path]) => path === "/stream_name")?.[2]).to.equal(event.stream);
       }
   });
 

@@ -8,7 +8,7 @@ import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { EvidenceFile } from "./draftEvidence.ts";
 import { type ExportedEvents, type ExportScope, eventsInScope } from "./exportScope.ts";
-import { disclosureLines, policyOf, proverOf } from "./proofs.ts";
+import { disclosureLines, type NumberedEntry, policyOf, proverOf } from "./proofs.ts";
 
 type ExportQuery = {
   workspaceId: string;
@@ -43,9 +43,15 @@ export async function auditExport(deps: Dependencies, query: ExportQuery): Promi
       yield linesOf(lines);
     }
   }
+  /** A received mail's own headers may hold approval links, which are removed only from its thread's copy. */
+  const readable = (entry: NumberedEntry): NumberedEntry =>
+    query.mayReadLinks
+      ? entry
+      : { ...entry, disclosures: entry.disclosures.filter(([, path]) => path !== "/data/headers") };
+
   async function* disclosures(): AsyncGenerator<Buffer> {
     for await (const events of read())
-      yield Buffer.from((await prover.entriesOf(events)).map(disclosureLines).join(""));
+      yield Buffer.from((await prover.entriesOf(events)).map((entry) => disclosureLines(readable(entry))).join(""));
   }
 
   async function* files(): AsyncGenerator<EvidenceFile> {

@@ -5,7 +5,7 @@ import { copiedHead, type HeadDependencies, originNow, signHead } from "./signHe
 
 /**
  * Begins a new epoch of an audit tree, and signs its first head. The event that begins it names the newest head of the epoch before, so
- * that an auditor who has that head sees where the history was put back, and why. Returns undefined if the event is not in the tree yet:
+ * that an auditor who has that head sees where the history was restored, and why. Returns undefined if the event is not in the tree yet:
  * then the head is signed as any other.
  */
 export async function beginEpoch(

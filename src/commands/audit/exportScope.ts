@@ -20,8 +20,8 @@ type Covered = { workspaceId: string; upTo: number; size: number };
 type ExportedStreams = Map<string, "whole" | Set<number>>;
 
 /**
- * The events of an export. `read`: reads them from the log, batch by batch; each call reads them again. `atMost`: there are not more; exact
- * without a period.
+ * The events of an export. `read`: reads them from the log, batch by batch; each call reads them again. `atMost`: there are not more; some may
+ * be newer than the head, or outside the period.
  */
 export type ExportedEvents = { read: () => AsyncIterable<Recorded[]>; atMost: number };
 

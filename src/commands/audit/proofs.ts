@@ -2,7 +2,6 @@ import { entriesAt, nodesOf, saltKeyOf } from "#projections/auditTree/queries.ts
 import { writeProof } from "#src/audit/inclusionProof.ts";
 import { type Disclosure, disclosureText, entryOf } from "#src/audit/leaf.ts";
 import { proveInclusion, type ReadNodes, type TreeNode } from "#src/audit/merkle.ts";
-import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
 import { Behind } from "#src/eventStore/eventStore.ts";
 import type { SignedHead } from "#src/platform/audit/heads.ts";
 import type { NamedWitness } from "#src/platform/audit/witnesses.ts";
@@ -43,11 +42,13 @@ export async function proverOf(deps: HeadDependencies, treeId: string, upTo: num
   const head = await signHead(deps, treeId, upTo);
   const saltKey = await saltKeyOf(deps.reads, treeId);
   if (!saltKey) throw new Error(`the audit tree ${treeId} has no salt key`);
+  const verifierKey = await deps.auditHeads.verifierKeyOf(head);
+  if (!verifierKey) throw new Error(`no public key is recorded for the newest head of the audit tree ${treeId}`);
   const entriesOf = (events: readonly Recorded[]) => numberedEntries(deps, { treeId, saltKey }, events);
   const read = nodesOf(deps.reads, treeId);
   return {
     head,
-    verifierKey: await verifierKeyOf(deps, head),
+    verifierKey,
     entriesOf,
     async prove(events) {
       const numbered = await entriesOf(events);
@@ -93,16 +94,6 @@ async function numberedEntries(
       const { bytes, disclosures } = entryOf(event, saltKey);
       return { entry, event, bytes, disclosures: disclosures.filter(isDisclosed) };
     });
-}
-
-/** Returns the public key that verifies a head: the one of today, or an older one. */
-async function verifierKeyOf(
-  { auditHeads }: Pick<Dependencies, "auditHeads">,
-  { checkpoint, treeId }: SignedHead,
-): Promise<string> {
-  for (const { verifierKey } of await auditHeads.verifierKeys())
-    if (openNote(checkpoint, [readVerifierKey(verifierKey)]) !== undefined) return verifierKey;
-  throw new Error(`no recorded public key verifies the newest head of the audit tree ${treeId}`);
 }
 
 /**

@@ -21,7 +21,7 @@ export async function signGrownTrees(deps: GrownTreesDependencies, handlers: Han
 }
 
 /**
- * Finds trees that do not continue the copies of their heads: the database was put back. To be done once after a start, because a tree that
+ * Finds trees that do not continue the copies of their heads: the database was restored. To be done once after a start, because a tree that
  * does not grow is not signed. Returns false if the trees have not read the log yet, so that it has to be done again.
  */
 export async function checkCopies(deps: GrownTreesDependencies, handlers: Handlers): Promise<boolean> {

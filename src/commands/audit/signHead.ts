@@ -11,12 +11,12 @@ export type HeadDependencies = Pick<
   "reads" | "auditEpochs" | "auditHeads" | "keyRing" | "settings" | "clock" | "projected"
 >;
 
-/** Thrown if a tree is not the continuation of a head that was signed: the log was changed or put back. Nothing is signed. */
+/** Thrown if a tree does not extend a signed head: events were changed, or the database was restored from a backup. Nothing is signed. */
 export class HeadContradicted extends Rejected {
   constructor(treeId: string, head: string) {
     super(
       "unavailable",
-      `The audit tree ${treeId} does not continue the signed head ${head}: events before it were changed, or the database was put back. ` +
+      `The audit tree ${treeId} does not continue the signed head ${head}: events before it were changed, or the database was restored. ` +
         `Nothing is signed until the operator runs: npm run audit -- new-epoch --tree ${treeId} --reason TEXT`,
     );
   }
@@ -55,12 +55,14 @@ export async function signHead(deps: HeadDependencies, treeId: string, upTo?: nu
     const { origin, epoch } = await originNow(deps, treeId);
     if (last?.contradictedAt && last.epoch === epoch) throw new HeadContradicted(treeId, `of ${last.size} entries`);
     if (last?.epoch === epoch && upTo !== undefined && last.position >= upTo) return last;
+    // The copy is read before the tree: a copy that another instance writes meanwhile may be of a larger tree than the one read here.
+    const copy = await deps.auditHeads.copies.read(treeId);
     const tree = await auditTreeOf(deps.reads, treeId);
     if (!tree) throw new EmptyTree();
     if (last?.epoch === epoch && last.size === tree.size) return last;
     const { size, position } = tree;
     const root = await rootOf(nodesOf(deps.reads, treeId), size);
-    await requireContinued(deps, { treeId, origin, epoch }, { head: { size, root }, last });
+    await requireContinued(deps, { treeId, origin, epoch }, { head: { size, root }, last, copy });
     const signer = signerOf(deps, origin);
     const checkpoint = signNote(writeCheckpoint({ origin, size, root }), signer);
     const head = { treeId, epoch, size, root, position, checkpoint, signedAt: deps.clock.now() };
@@ -74,17 +76,18 @@ export async function signHead(deps: HeadDependencies, treeId: string, upTo?: nu
 
 /**
  * Checks a tree against the copy of its newest head outside the database, if that one is newer than the recorded head: the database was
- * put back. Throws HeadContradicted if the tree does not continue the copy. The read model must have read the whole log.
+ * restored. Throws HeadContradicted if the tree does not continue the copy. The read model must have read the whole log.
  */
 export async function checkCopy(deps: HeadDependencies, treeId: string): Promise<void> {
-  const copied = await copiedHead(deps, treeId);
+  const copy = await deps.auditHeads.copies.read(treeId);
+  const copied = headIn(copy);
   const last = await deps.auditHeads.newest(treeId);
   const { origin, epoch } = await originNow(deps, treeId);
   if (!copied || copied.epoch < epoch) return;
   if (last?.epoch === copied.epoch && last.size >= copied.size) return;
   const { size } = (await auditTreeOf(deps.reads, treeId)) ?? { size: 0 };
   const root = await rootOf(nodesOf(deps.reads, treeId), size);
-  await requireContinued(deps, { treeId, origin, epoch }, { head: { size, root }, last });
+  await requireContinued(deps, { treeId, origin, epoch }, { head: { size, root }, last, copy });
 }
 
 /** Returns the newest head outside the database, and its epoch. */
@@ -92,7 +95,11 @@ export async function copiedHead(
   { auditHeads }: Pick<Dependencies, "auditHeads">,
   treeId: string,
 ): Promise<(LogCheckpoint & { epoch: number }) | undefined> {
-  const copied = readCheckpoint((await auditHeads.copies.read(treeId)) ?? "");
+  return headIn(await auditHeads.copies.read(treeId));
+}
+
+function headIn(copy: string | undefined): (LogCheckpoint & { epoch: number }) | undefined {
+  const copied = readCheckpoint(copy ?? "");
   return copied && { ...copied, epoch: epochOf(copied.origin) };
 }
 
@@ -102,13 +109,12 @@ type Log = { treeId: string; origin: string; epoch: number };
 async function requireContinued(
   deps: HeadDependencies,
   log: Log,
-  { head, last }: { head: TreeHead; last: SignedHead | undefined },
+  { head, last, copy }: { head: TreeHead; last: SignedHead | undefined; copy: string | undefined },
 ): Promise<void> {
-  const copy = await deps.auditHeads.copies.read(log.treeId);
-  const copied = copy === undefined ? undefined : readCheckpoint(copy);
+  const copied = headIn(copy);
   const signed = [
     last?.epoch === log.epoch ? last : undefined,
-    copied && epochOf(copied.origin) >= log.epoch ? copied : undefined,
+    copied && copied.epoch >= log.epoch ? copied : undefined,
   ];
   for (const older of signed.filter((each) => each !== undefined)) {
     const isSameEpoch = !("origin" in older) || older.origin === log.origin;

@@ -13,7 +13,7 @@ export async function whenContradicted<T>(work: Promise<T>): Promise<T> {
     if (!(error instanceof HeadContradicted)) throw error;
     throw invalidRequest(
       "id",
-      "the events of this workspace do not continue a head that was signed: they were changed, or the database was put back from a backup. Nothing is proven until the operator has found out why and runs npm run audit -- new-epoch",
+      "the events of this workspace do not continue a head that was signed: they were changed, or the database was restored from a backup. No evidence is issued until the operator has found out why and runs npm run audit -- new-epoch",
       { conflict: true },
     );
   }

@@ -35,7 +35,7 @@ export function exportRoutes(deps: HttpDependencies) {
         limit: "read",
         summary: "Export proven events with their mails",
         description:
-          "A ZIP archive of the events of a thread, of everything about a person, or of the whole workspace, in a period if one is given: entries with proofs, the values behind their digests, contents of drafts, mails (mboxrd), counts, errors, checksums, and `verify.mjs`, which checks them without this service. It is made while it is read. The header Audit-Entries has the number of its entries; with a period, there may be fewer. A workspace has at most two exports at a time.",
+          "A ZIP archive of the events of a thread, of everything about a person, or of the whole workspace, in a period if one is given: entries with proofs, the values behind their digests, contents of drafts, mails (mboxrd), counts, errors, checksums, and `verify.mjs`, which checks them without this service. It is made while it is read. The header Audit-Entries has the greatest possible number of its entries. A workspace has at most two exports at a time.",
         query: ExportQuery,
         answers: { mediaType: "application/zip", description: "The export" },
         conflict: contradictionConflict,

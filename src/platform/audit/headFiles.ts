@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { HeadCopies } from "./heads.ts";
@@ -16,7 +17,7 @@ export function headFiles(folder: string): HeadCopies {
     },
     async write(treeId, checkpoint) {
       await mkdir(folder, { recursive: true });
-      const made = `${fileOf(treeId)}.${process.pid}`;
+      const made = `${fileOf(treeId)}.${randomUUID()}`;
       await writeFile(made, checkpoint);
       await rename(made, fileOf(treeId));
     },

@@ -37,13 +37,15 @@ export type AuditHeads = {
   cosign(head: HeadName, signatures: readonly { name: string; line: string }[]): Promise<string>;
   /** Records that a head was announced. */
   announce(head: HeadName, at: Date): Promise<void>;
+  /** Returns the public key that signed a head; undefined if that head was never recorded. */
+  verifierKeyOf(head: Pick<SignedHead, "treeId" | "epoch" | "size">): Promise<string | undefined>;
   /** Returns the public keys that have signed heads, and when each first did. */
   verifierKeys(): Promise<{ verifierKey: string; since: Date }[]>;
   /** The newest checkpoints outside the database. */
   readonly copies: HeadCopies;
 };
 
-/** Copies of the newest checkpoints outside the database, so that a database that was put back contradicts them. */
+/** Copies of the newest checkpoints outside the database, so that a restored database contradicts them. */
 export type HeadCopies = {
   read(treeId: string): Promise<string | undefined>;
   write(treeId: string, checkpoint: string): Promise<void>;

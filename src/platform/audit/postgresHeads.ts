@@ -97,6 +97,13 @@ export const postgresHeads = (database: Pick<Database, "query" | "transaction">,
       [treeId, epoch, size, at],
     );
   },
+  async verifierKeyOf({ treeId, epoch, size }) {
+    const { rows } = await database.query<{ verifierKey: string }>(
+      `select verifier_key as "verifierKey" from work.audit_signed_heads where tree_id = $1 and epoch = $2 and size = $3`,
+      [treeId, epoch, size],
+    );
+    return rows[0]?.verifierKey;
+  },
   async verifierKeys() {
     const { rows } = await database.query<{ verifierKey: string; since: Date }>(
       `select verifier_key as "verifierKey", min(signed_at) as since from work.audit_signed_heads

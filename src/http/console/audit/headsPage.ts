@@ -25,7 +25,7 @@ export const headsPage = (reader: { zone: string }, view: HeadsView): Markup => 
 ${view.contradicted && contradiction}
 ${view.newest === undefined ? nothing : html`${newestSection(reader, view, view.newest)}${keepSection}${listSection(reader, view)}`}`;
 
-const contradiction = html`<p class="alert card" role="alert"><strong>The events of this workspace do not continue the newest head.</strong> They were changed, or the database was put back from a backup. Nothing is signed until the operator has found out why: ask them, and keep the heads below.</p>`;
+const contradiction = html`<p class="alert card" role="alert"><strong>The events of this workspace do not continue the newest head.</strong> They were changed, or the database was restored from a backup. Nothing is signed until the operator has found out why: ask them, and keep the heads below.</p>`;
 
 const nothing = blankSlate("No head is signed yet", {
   text: "The first one is signed within an hour of the first event, or when somebody downloads the evidence of a draft.",

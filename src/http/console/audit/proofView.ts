@@ -18,7 +18,7 @@ ${state.is !== "contradicted" && evidenceLink(draft)}
 export function proofSentence(reader: { zone: string }, state: ProofState): Markup {
   switch (state.is) {
     case "contradicted":
-      return html`<p class="alert card" role="alert"><strong>No: the events of this workspace do not continue a head that was signed.</strong> They were changed, or the database was put back from a backup. Nothing is proven until the operator has found out why. <a href="/audit/heads">Signed heads</a></p>`;
+      return html`<p class="alert card" role="alert"><strong>No: the events of this workspace do not continue a head that was signed.</strong> They were changed, or the database was restored from a backup. Nothing is proven until the operator has found out why. <a href="/audit/heads">Signed heads</a></p>`;
     case "unsigned":
       return html`<p><strong>Not yet:</strong> no signed head includes its events. ${nextHead}</p>`;
     case "proved":

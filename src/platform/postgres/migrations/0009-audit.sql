@@ -1,4 +1,4 @@
--- What proves the log to an outsider and no replay can make again: keys of salts, and the heads that were signed.
+-- Salt keys and signed heads of the audit trees. They cannot be rebuilt from the log.
 
 -- The key of the salted digests of each tree (a workspace's, or the nil UUID). If it is lost, a rebuilt tree has another root.
 create table work.audit_salts (
