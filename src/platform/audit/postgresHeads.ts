@@ -32,6 +32,10 @@ export const postgresHeads = (database: Pick<Database, "query" | "transaction">,
          values ($1, $2, $3, $4, $5, $6)`,
         [treeId, epoch, size, checkpoint, verifierKey, signedAt],
       );
+      await tx.query("insert into work.audit_keys (verifier_key, since) values ($1, $2) on conflict do nothing", [
+        verifierKey,
+        signedAt,
+      ]);
       return true;
     }),
   async contradict({ treeId, epoch, size, root, checkpoint, at }) {
@@ -106,8 +110,7 @@ export const postgresHeads = (database: Pick<Database, "query" | "transaction">,
   },
   async verifierKeys() {
     const { rows } = await database.query<{ verifierKey: string; since: Date }>(
-      `select verifier_key as "verifierKey", min(signed_at) as since from work.audit_signed_heads
-       group by verifier_key order by since`,
+      `select verifier_key as "verifierKey", since from work.audit_keys order by since, verifier_key`,
     );
     return rows;
   },

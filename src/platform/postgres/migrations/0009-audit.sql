@@ -33,6 +33,12 @@ create table work.audit_signed_heads (
 create index on work.audit_signed_heads (signed_at);
 create index on work.audit_signed_heads (tree_id, announced_at) where announced_at is not null;
 
-grant select, insert on work.audit_salts to :service;
+-- The public keys that have signed heads.
+create table work.audit_keys (
+  verifier_key text primary key,
+  since timestamptz not null
+);
+
+grant select, insert on work.audit_salts, work.audit_keys to :service;
 grant select, insert, update, delete on work.audit_heads to :service;
 grant select, insert, update on work.audit_signed_heads to :service;
