@@ -40,7 +40,7 @@ const within = (folder: string) => new RegExp(`^${folder}/`);
 const belowHttp = [
   /^streams\/decider\.ts$/,
   /^streams\/\w+\/decider\.ts$/,
-  /^streams\/member\/(roles|draftMail)\.ts$/,
+  /^streams\/member\/(roles|draftMail|headMail)\.ts$/,
   // The limits of a plan are shown as they are.
   /^streams\/workspace\/planLimits\.ts$/,
   streamContracts,

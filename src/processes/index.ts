@@ -18,6 +18,7 @@ import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { followSubscriptions } from "./followSubscriptions.ts";
+import { mailHeads } from "./mailHeads.ts";
 import { mailInvitations } from "./mailInvitations.ts";
 import { mailMembers } from "./mailMembers.ts";
 import { mailStopLinks } from "./mailStopLinks.ts";
@@ -97,6 +98,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   mailInvitations(deps, settings.provider),
   tellOwners(deps, settings.provider),
   mailMembers(deps, settings.provider),
+  mailHeads(deps, settings.provider),
   testChannels(deps, settings),
   queueWebhooks(deps, settings.webhooks),
   deliverWebhooks(deps, { ...settings.webhooks, retrySeconds: settings.webhookRetrySeconds }),

@@ -6,6 +6,7 @@ export const memberFields: AuditFields<MemberEvent> = {
   userId: "open",
   role: "open",
   draftMail: "open",
+  headMail: "open",
   expiresAt: "open",
   email: "salted",
 };

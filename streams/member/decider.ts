@@ -3,6 +3,7 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import type { DraftMail } from "./draftMail.ts";
 import { type MemberEvent, memberStream } from "./events.ts";
+import type { HeadMail } from "./headMail.ts";
 import type { Role } from "./roles.ts";
 
 /** `userId` is null and `expiresAt` a time while the member is only invited. `email`: the address of the invitation or of joining. */
@@ -15,6 +16,8 @@ export type Member = {
   expiresAt: string | null;
   /** Absent: off. */
   draftMail?: DraftMail;
+  /** Absent: off. */
+  headMail?: HeadMail;
 };
 
 /** Current members; a removed member is deleted from it. */
@@ -48,6 +51,7 @@ export type MemberCommand =
   | { type: "ChangeRole"; memberId: string; role: Role; by: Asker; disabled?: DisabledUsers }
   /** Members choose for themselves. */
   | { type: "ChooseDraftMail"; userId: string; draftMail: DraftMail }
+  | { type: "ChooseHeadMail"; userId: string; headMail: HeadMail }
   | { type: "RemoveMember"; memberId: string; by: Asker; disabled?: DisabledUsers };
 
 /** Owners whom the operator has disabled. An owner who cannot sign in does not count as remaining. */
@@ -100,6 +104,13 @@ function decide(command: MemberCommand, state: Members): MemberEvent[] {
       if (member === undefined) throw noSuchMember();
       if ((member.draftMail ?? "off") === draftMail) return [];
       return [{ type: "DraftMailChosen", data: { memberId: member.memberId, draftMail } }];
+    }
+    case "ChooseHeadMail": {
+      const { userId, headMail } = command;
+      const member = activeMember(state, userId);
+      if (member === undefined) throw noSuchMember();
+      if ((member.headMail ?? "off") === headMail) return [];
+      return [{ type: "HeadMailChosen", data: { memberId: member.memberId, headMail } }];
     }
     case "RemoveMember": {
       const { memberId, by } = command;
@@ -244,6 +255,8 @@ function evolve(state: Members, event: MemberEvent): Members {
     }
     case "DraftMailChosen":
       return change({ draftMail: event.data.draftMail });
+    case "HeadMailChosen":
+      return change({ headMail: event.data.headMail });
     case "MemberRoleChanged":
       return change({ role: event.data.role });
     case "MemberRemoved":

@@ -1,5 +1,6 @@
 import type { Event } from "../event.ts";
 import type { DraftMail } from "./draftMail.ts";
+import type { HeadMail } from "./headMail.ts";
 import type { Role } from "./roles.ts";
 
 /**
@@ -16,6 +17,8 @@ export type MemberEvent =
   | Event<"MemberJoined", { memberId: string; userId: string; email: string; role: Role }>
   /** A member chose how they are mailed about drafts that wait for a decision. */
   | Event<"DraftMailChosen", { memberId: string; draftMail: DraftMail }>
+  /** A member chose whether signed heads of the audit tree are mailed to them. */
+  | Event<"HeadMailChosen", { memberId: string; headMail: HeadMail }>
   | Event<"MemberRoleChanged", { memberId: string; role: Role }>
   /** A member was removed, or an invitation withdrawn. */
   | Event<"MemberRemoved", { memberId: string }>;

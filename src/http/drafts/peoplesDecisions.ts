@@ -4,7 +4,9 @@ import { decidingMembers } from "#projections/members/queries.ts";
 import { approveByPerson, editAndApprove, undoApproval } from "#src/commands/drafts/signedInDecisions.ts";
 import { replyEmail } from "#src/commands/emails/emails.ts";
 import { chooseDraftMail, draftMailOf } from "#src/commands/members/draftMail.ts";
+import { chooseHeadMail, headMailOf } from "#src/commands/members/headMail.ts";
 import { draftMails } from "#streams/member/draftMail.ts";
+import { headMails } from "#streams/member/headMail.ts";
 import { type HttpDependencies, routesAnsweredFrom } from "../dependencies.ts";
 import { letterOf, refusals } from "../emails.ts";
 import { route } from "../framework/route.ts";
@@ -25,6 +27,9 @@ const Assignees = Strict({ data: Type.Array(Strict({ user_id: Uuid, name: Type.S
 
 /** Settings of a member that concern nobody else. */
 const OwnSettings = Strict({ draft_mail: Type.Enum([...draftMails]) });
+
+/** Another setting of a member, for roles that read the audit tree. */
+const OwnHeadMail = Strict({ head_mail: Type.Enum([...headMails]) });
 
 const ApproveOnSheet = Strict({
   content_sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
@@ -164,6 +169,32 @@ const peoplesDraftRoutes = (deps: HttpDependencies) => [
     },
     async ({ workspaceId, body, cause }) => {
       await chooseDraftMail(deps, { workspaceId, draftMail: body.draft_mail }, cause);
+      return body;
+    },
+  ),
+  route(
+    "GET /v1/members/me/head-mail",
+    {
+      scope: "read:audit",
+      limit: "read",
+      summary: "Read whether signed heads of the audit tree are mailed to you",
+      answers: OwnHeadMail,
+    },
+    async ({ workspaceId, cause }) => ({
+      head_mail: await headMailOf(deps, { workspaceId, userId: cause.actor.id }),
+    }),
+  ),
+  route(
+    "PATCH /v1/members/me/head-mail",
+    {
+      scope: "read:audit",
+      limit: "write",
+      summary: "Choose whether signed heads of the audit tree are mailed to you",
+      body: OwnHeadMail,
+      answers: OwnHeadMail,
+    },
+    async ({ workspaceId, body, cause }) => {
+      await chooseHeadMail(deps, { workspaceId, headMail: body.head_mail }, cause);
       return body;
     },
   ),

@@ -45,7 +45,11 @@ const ofWorkspace: readonly SettingsLink[] = [
 ];
 
 const own: readonly SettingsLink[] = [
-  { path: "/settings/profile", name: "Your profile", about: "Your name, address, password, and mail about drafts." },
+  {
+    path: "/settings/profile",
+    name: "Your profile",
+    about: "Your name, address, password, and mail about drafts and signed heads.",
+  },
   { path: "/settings/sessions", name: "Where you are signed in", about: "Devices you are signed in on." },
   { path: "/workspaces", name: "Your workspaces", about: "Open another workspace, or create one." },
 ];
