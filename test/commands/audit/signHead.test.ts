@@ -148,6 +148,28 @@ describe("signing the head of an audit tree", () => {
     expect(await deps.auditHeads.list(workspaceId, 10)).to.have.length(1);
   });
 
+  it("a head that another instance signs of a grown tree, while one is being signed, contradicts nothing", async () => {
+    const { rename, deps } = await world();
+    await rename("one");
+    await signHead(deps, workspaceId);
+    await rename("two");
+    let hasGrown = false;
+    const copies = {
+      ...deps.auditHeads.copies,
+      async read(treeId: string) {
+        if (!hasGrown) {
+          hasGrown = true;
+          await rename("three");
+          await signHead(deps, treeId);
+        }
+        return deps.auditHeads.copies.read(treeId);
+      },
+    };
+    const head = await signHead({ ...deps, auditHeads: { ...deps.auditHeads, copies } }, workspaceId);
+    expect(head.size).to.equal(3);
+    expect(await deps.auditHeads.contradicted()).not.to.include(workspaceId);
+  });
+
   const contradiction = async (sign: () => Promise<unknown>): Promise<void> => {
     await sign().then(
       () => expect.fail("signed"),
