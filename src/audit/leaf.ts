@@ -7,8 +7,8 @@ import { categoryOf, type Recorded } from "#streams/event.ts";
 /** A value that an entry replaced with a salted digest: salt (base64url), JSON pointer into the event, and the value (RFC 9901, 4.2). */
 export type Disclosure = [salt: string, path: string, value: unknown];
 
-/** An audit entry: its bytes (RFC 8785 canonical JSON), and the values behind its digests. */
-export type AuditEntry = { bytes: Buffer; disclosures: Disclosure[] };
+/** An audit entry: its bytes (RFC 8785 canonical JSON), the values behind its digests, and the paths of those that no evidence discloses. */
+export type AuditEntry = { bytes: Buffer; disclosures: Disclosure[]; secrets: ReadonlySet<string> };
 
 /** Version of the form of an entry. Stored vectors (test/audit/entries.jsonl) hold it. */
 const formVersion = 1;
@@ -51,45 +51,36 @@ export function entryOf(event: Recorded, saltKey: Buffer): AuditEntry {
   const { id, stream, revision, metadata } = event;
   const { type, schemaVersion, data } = event.stored ?? event;
   const disclosures: Disclosure[] = [];
-  const conceal = (path: string, value: unknown): void => {
-    const salt = createHmac("sha256", saltKey).update(`${id}\0${path}`).digest().subarray(0, saltBytes);
+  const secrets = new Set<string>();
+  const keyed = (text: string): Buffer => createHmac("sha256", saltKey).update(text).digest();
+  const conceal = (path: string, value: unknown, isSecret = false): void => {
+    const salt = keyed(`${id}\0${path}`).subarray(0, saltBytes);
+    if (isSecret) secrets.add(path);
     disclosures.push([salt.toString("base64url"), path, value]);
   };
   const { kind, ...person } = metadata.actor;
   conceal("/actor", person);
   const category = categoryOf(stream);
-  if (concealedStreams.has(category)) conceal("/stream_name", stream);
+  // Equal names stay equal: a stream that can be computed from an address is named by a keyed hash.
+  const isConcealed = concealedStreams.has(category);
+  if (isConcealed) conceal("/stream_name", stream);
+  const shownStream = isConcealed ? `${category}-${keyed(stream).toString("hex")}` : stream;
   const shown = showOpen(data, auditFieldsByCategory[category] ?? {}, { path: "/data", conceal });
   const write = (): Buffer =>
     Buffer.from(
       canonicalJson({
         v: formVersion,
-        ...{
-          id,
-          stream: shownStream(stream, saltKey),
-          revision,
-          type,
-          schema_version: schemaVersion,
-          at: metadata.at,
-          actor: { kind },
-        },
-        ...{ causation_id: metadata.causationId, correlation_id: metadata.correlationId },
-        ...{ data: shown, _sd: disclosures.map(digestOf).sort() },
+        ...{ id, stream: shownStream, revision, type, schema_version: schemaVersion },
+        ...{ at: metadata.at, actor: { kind }, causation_id: metadata.causationId },
+        ...{ correlation_id: metadata.correlationId, data: shown, _sd: disclosures.map(digestOf).sort() },
       }),
     );
   let bytes = write();
   while (bytes.length > maxBytes && concealLongest(shown, conceal)) bytes = write();
-  return { bytes, disclosures };
+  return { bytes, disclosures, secrets };
 }
 
-/** Returns the name of a stream as entries show it. One that can be computed from an address is keyed: equal names stay equal. */
-function shownStream(stream: string, saltKey: Buffer): string {
-  const category = categoryOf(stream);
-  if (!concealedStreams.has(category)) return stream;
-  return `${category}-${createHmac("sha256", saltKey).update(stream).digest("hex")}`;
-}
-
-type Concealing = { path: string; conceal(path: string, value: unknown): void };
+type Concealing = { path: string; conceal(path: string, value: unknown, isSecret?: boolean): void };
 
 /** Returns the open part of an object; conceals the rest. */
 function showOpen(
@@ -106,7 +97,7 @@ function showOpen(
       shown[name] = value;
     else if (typeof field === "object" && typeof value === "object" && !Array.isArray(value))
       shown[name] = showOpen(value as Record<string, unknown>, field, { path: own, conceal });
-    else conceal(own, value);
+    else conceal(own, value, field === "secret");
   }
   return shown;
 }

@@ -5,6 +5,6 @@ export const apiKeyFields: AuditFields<ApiKeyEvent> = {
   workspaceId: "open",
   name: "salted",
   prefix: "salted",
-  hash: "salted",
+  hash: "secret",
   scopes: "open",
 };

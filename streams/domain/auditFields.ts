@@ -14,7 +14,7 @@ export const domainFields: AuditFields<DomainEvent> = {
   domainName: "salted",
   token: "salted",
   sendingToken: "salted",
-  privateKey: "salted",
+  privateKey: "secret",
   providerId: "salted",
   records: "salted",
   recommendedSubdomain: "salted",

@@ -56,6 +56,6 @@ export const draftFields: AuditFields<DraftEvent> = {
   reason: "salted",
   message: "salted",
   error: "salted",
-  confirmCode: "salted",
+  confirmCode: "secret",
   rfcMessageId: "salted",
 };

@@ -1,7 +1,7 @@
 import type { AuditFields } from "../auditFields.ts";
 import type { IdentityEvent } from "./events.ts";
 
-const channel = { type: "open", config: "salted" } as const;
+const channel = { type: "open", config: "secret" } as const;
 
 const settings = {
   assistantId: "open",

@@ -8,7 +8,7 @@ const settings = {
   assistantId: "open",
   name: "salted",
   conditions: "salted",
-  actions: "salted",
+  actions: "secret",
 } as const;
 
 export const ruleFields: AuditFields<RuleEvent> = { ...settings, workspaceId: "open", changes: settings };

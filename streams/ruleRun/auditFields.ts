@@ -9,7 +9,7 @@ export const ruleRunFields: AuditFields<RuleRunEvent> = {
   ruleId: "open",
   draftId: "open",
   outcome: "open",
-  results: "salted",
+  results: "secret",
   facts: "salted",
   reason: "salted",
   suppressed: "salted",

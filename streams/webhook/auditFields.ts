@@ -14,7 +14,7 @@ export const webhookFields: AuditFields<WebhookEvent> = {
   workspaceId: "open",
   previousUntil: "open",
   because: "salted",
-  secret: "salted",
-  secrets: "salted",
+  secret: "secret",
+  secrets: "secret",
   changes: settings,
 };

@@ -26,14 +26,6 @@ export type Prover = {
 };
 
 /**
- * Names of values that no evidence discloses: secrets, which are stored sealed, and what a secret could be found from. The HMAC of a confirm
- * code has the code's 10,000 possible inputs, so whoever learned its key could find the code.
- */
-const neverDisclosed = ["confirmCode", "hash", "privateKey", "secret", "secrets", "config", "actions"];
-
-const isDisclosed = ([, path]: Disclosure): boolean => !neverDisclosed.includes(path.slice(path.lastIndexOf("/") + 1));
-
-/**
  * Returns a prover whose signed head includes the event at `upTo`, a position in the log. Throws Behind if the tree does not reach it in
  * time, HeadContradicted, or EmptyTree.
  */
@@ -91,8 +83,8 @@ async function numberedEntries(
     .map((event) => {
       const entry = entries.get(event.position);
       if (entry === undefined) throw new Error(`the event ${event.id} is not in the audit tree ${treeId}`);
-      const { bytes, disclosures } = entryOf(event, saltKey);
-      return { entry, event, bytes, disclosures: disclosures.filter(isDisclosed) };
+      const { bytes, disclosures, secrets } = entryOf(event, saltKey);
+      return { entry, event, bytes, disclosures: disclosures.filter(([, path]) => !secrets.has(path)) };
     });
 }
 

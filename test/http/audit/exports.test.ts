@@ -58,8 +58,15 @@ describe("http: audit exports", () => {
     await tenant.ask(`PATCH /v1/identities/${tenant.identity.id}`, { json: { approval_channel: channel } });
     await tenant.ask("POST /v1/webhooks", { json: { url: "https://hooks.example/in", events: ["draft.rejected"] } });
     await tenant.ask("POST /v1/domains", { json: { domain_name: "sealed.example" } });
+    const slack = { webhook_url: "https://hooks.slack.com/services/T0/B0/hidden" };
+    const action = { type: "notify_channel", channel: "slack", config: slack };
+    const rule = { name: "Tell us", trigger_event: "draft.created", status: "inactive", actions: [action] };
+    const made = await tenant.ask("POST /v1/rules", { json: rule });
+    expect(made.json.id, made.text).to.be.a("string");
     await service.caughtUp();
-    const paths = (await readFile(join(await exported(), "disclosures.jsonl"), "utf8"))
+    const disclosed = await readFile(join(await exported(), "disclosures.jsonl"), "utf8");
+    expect(disclosed, "sealed by the key ring").not.to.match(/[\w-]{1,32}\.[\w-]{16}\.[\w-]+\.[\w-]{22}\b/);
+    const paths = disclosed
       .split("\n")
       .slice(0, -1)
       .map((line) => JSON.parse(JSON.parse(line).disclosure)[1] as string);
