@@ -9,7 +9,7 @@ import { unpackInto } from "./unpack.ts";
 
 const verifier = fileURLToPath(import.meta.resolve("#src/audit/verify.mjs"));
 
-/** What the auditor already had: the file of a checkpoint, the public key. */
+/** Things that the auditor had before: the file of a checkpoint, the public key. */
 type Known = { expect?: string | undefined; key?: string | undefined };
 
 /**

@@ -98,24 +98,6 @@ export function proveConsistency(read: ReadNodes, { from, to }: { from: number; 
   return hashRanges(read, proof);
 }
 
-/** Returns the root that a proof of inclusion leads to; undefined if the proof has not the length that entry and size require. */
-export function rootByInclusion(
-  hash: Buffer,
-  { entry, size, proof }: { entry: number; size: number; proof: readonly Buffer[] },
-): Buffer | undefined {
-  if (entry < 0 || entry >= size) return undefined;
-  let [at, last, root] = [entry, size - 1, hash];
-  for (const beside of proof) {
-    if (last === 0) return undefined;
-    const isRight = at % 2 === 1 || at === last;
-    root = isRight ? hashChildren(beside, root) : hashChildren(root, beside);
-    // The last node of a level without a right neighbour moves up unchanged until it has one on its left.
-    while (isRight && at % 2 === 0 && at > 0) [at, last] = [at / 2, Math.floor(last / 2)];
-    [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
-  }
-  return last === 0 ? root : undefined;
-}
-
 /** A tree's size and root. */
 export type TreeHead = { size: number; root: Buffer };
 

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 
 /** Text and its Ed25519 signatures, in the form of C2SP signed-note. A key is named, and known by the first four bytes of a hash. */
 export type NoteSigner = { name: string; privateKey: KeyObject; verifierKey: string };
@@ -76,19 +76,3 @@ export const isOf =
   ({ name, id }: NoteVerifier) =>
   (signature: NoteSignature): boolean =>
     signature.name === name && signature.id.equals(id);
-
-/**
- * Returns the text of a note that one of these keys has signed; undefined if none has, or a signature of one of them is wrong. Signatures
- * of other keys are ignored, as the format demands.
- */
-export function openNote(note: string, verifiers: readonly NoteVerifier[]): string | undefined {
-  const { text, signatures } = splitNote(note) ?? { text: "", signatures: [] };
-  let isSigned = false;
-  for (const each of signatures) {
-    const known = verifiers.find((verifier) => isOf(verifier)(each));
-    if (!known) continue;
-    if (!verify(null, Buffer.from(text), known.publicKey, each.signature)) return undefined;
-    isSigned = true;
-  }
-  return isSigned ? text : undefined;
-}

@@ -19,7 +19,7 @@ export type LinkedApproval = CardedView & {
   inChatOnly?: true;
   /** ISO time until which the approval that this link gave can be undone; null or absent if there is nothing to undo. */
   undoUntil?: string | null;
-  /** Where the approver can edit the draft: on the link's page, or only in the console; absent: nowhere. */
+  /** Place in which the approver can edit the draft: the link's page, or only the console; absent: none. */
   editing?: "here" | "console";
   /** Set if the draft's newest version was edited and approved by this link: nothing more can be decided with it. */
   ownEdit?: true;

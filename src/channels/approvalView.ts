@@ -164,8 +164,8 @@ export type ApprovalView = {
 };
 
 /**
- * Where an approver in a chat can edit a draft: in the chat, if it is plain text of at most `most` UTF-16 units, else on its page; null if
- * approvers may not edit.
+ * Returns the place in which an approver in a chat can edit a draft: the chat, if it is plain text of at most `most` UTF-16 units, else its
+ * page; null if approvers may not edit.
  */
 export function editPlace(
   { editByChannel, content }: Pick<ApprovalView, "editByChannel" | "content">,

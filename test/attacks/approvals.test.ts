@@ -148,7 +148,7 @@ describe("attacks on approvals", () => {
       expect([own.nonce === "", (await draftNow(id)).undo_until === null]).to.deep.equal([false, false]);
       const stored = async () => (await service.store.read(`draft-${id}`)).map(({ type }) => type);
       const before = await stored();
-      // What a scanner does: it follows every link of the page, and opens its address with all fields of its form.
+      // A scanner follows every link of the page, and opens its address with all fields of its form.
       const hrefs = [...page.matchAll(/href="([^"]*)"/g)].map(([, href]) => new URL(href!, links.approve));
       const url = new URL(links.approve);
       for (const each of [...hrefs, new URL(`?${new URLSearchParams(own)}`, url)])

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { readCheckpoint, writeCheckpoint } from "#src/audit/checkpoint.ts";
-import { readProof } from "#src/audit/inclusionProof.ts";
-import { noteSigner, openNote, readVerifierKey, signNote, splitNote } from "#src/audit/signedNote.ts";
+import { noteSigner, readVerifierKey, signNote, splitNote } from "#src/audit/signedNote.ts";
+import { openNote, readProof } from "#test/support/auditReading.ts";
 
 /** A key that Go's module sumdb/note is tested with, and its seed. */
 const goKey = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";

@@ -8,9 +8,9 @@ import {
   proveConsistency,
   proveInclusion,
   type ReadNodes,
-  rootByInclusion,
   rootOf,
 } from "#src/audit/merkle.ts";
+import { rootByInclusion } from "#test/support/auditReading.ts";
 
 const hex = (text: string): Buffer => Buffer.from(text, "hex");
 

@@ -39,7 +39,7 @@ export function cardSpans(card: ReviewCard): StyledSpan[] {
   return apart(parts);
 }
 
-/** What an approver is shown of their own edit before the last press: its warnings, its changes and the whole letter. */
+/** Preview of an approver's own edit: its warnings, its changes and the complete mail. */
 export function editSpans(card: ReviewCard): StyledSpan[] {
   const parts = [
     lines(card.warnings, "⚠️ "),

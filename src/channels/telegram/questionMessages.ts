@@ -20,7 +20,7 @@ export type QuestionInput = {
   link: string | null;
   /** Only these users, by id, may decide; null: everyone in the chat. */
   allowedUsers: readonly string[] | null;
-  /** Where approvers can edit the draft; null or absent: nowhere. */
+  /** Place in which approvers can edit the draft; null or absent: none. */
   edit?: "chat" | "page" | null;
 };
 

@@ -13,7 +13,6 @@ import { changeDraft } from "../drafts/changeDraft.ts";
 import { requireWords } from "../drafts/changesRequests.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
-import { checkDraftSendable, endStale, newerMessageIn } from "../sends/sendChecks.ts";
 import { resolveToken } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
 import { withCard } from "./cards.ts";
@@ -25,11 +24,11 @@ import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 import {
   afterApproval,
   decidedAlready,
+  endIfStale,
   type LinkDependencies,
   type RequireReadable,
   requireShown,
   shown,
-  stale,
   voteCounted,
   waitingForChanges,
 } from "./linkOutcomes.ts";
@@ -130,12 +129,8 @@ async function decide(deps: LinkDependencies, request: DecideRequest): Promise<D
 
 async function approve(deps: LinkDependencies, press: CodedPress, cause: Cause): Promise<DecisionResult> {
   const { draftId, draft, asked, tokenSha256, codeMacs, isWrongCode } = press;
-  const { no } = await checkDraftSendable(deps, { moment: "approved", draftId, draft }, cause);
-  if (no && !isWrongCode) {
-    const newMessageId = newerMessageIn(no);
-    await endStale(deps, { draftId, draft, newMessageId }, cause);
-    return stale(deps, draft, newMessageId);
-  }
+  const ended = await endIfStale(deps, press, cause);
+  if (ended) return ended;
   const approval = { draftId, identityId: draft.identityId, actor: cause.actor, channel: asked.channel };
   const { identity, voting, unlessMoved } = await countedApproval(deps, approval);
   const { version: ifVersion, contentSha256 } = asked;

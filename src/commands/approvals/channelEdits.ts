@@ -15,13 +15,12 @@ import { loadContent, storeContent } from "../drafts/draftContents.ts";
 import { type DraftChanges, unstoredEdit } from "../drafts/drafts.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
-import { checkDraftSendable, endStale, newerMessageIn } from "../sends/sendChecks.ts";
 import { resolveToken } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
 import { withCard } from "./cards.ts";
 import { countedApproval } from "./countApproval.ts";
 import { whyNoEdit } from "./editByChannel.ts";
-import { afterApproval, type LinkDependencies, requireShown, shown, stale, voteCounted } from "./linkOutcomes.ts";
+import { afterApproval, endIfStale, type LinkDependencies, requireShown, shown, voteCounted } from "./linkOutcomes.ts";
 import { type CodedPress, mayPress, oncePerStream, refuseCode } from "./linkPresses.ts";
 import { undoWindow } from "./undoWindow.ts";
 
@@ -82,12 +81,8 @@ export async function editAndApprove(
   cause: Cause,
 ): Promise<DecisionResult> {
   const { draftId, draft, asked, tokenSha256, codeMacs, isWrongCode } = press;
-  const { no } = await checkDraftSendable(deps, { moment: "approved", draftId, draft }, cause);
-  if (no && !isWrongCode) {
-    const newMessageId = newerMessageIn(no);
-    await endStale(deps, { draftId, draft, newMessageId }, cause);
-    return stale(deps, draft, newMessageId);
-  }
+  const ended = await endIfStale(deps, press, cause);
+  if (ended) return ended;
   const approval = { draftId, identityId: draft.identityId, actor: cause.actor, channel: asked.channel };
   const { identity, voting, unlessMoved } = await countedApproval(deps, approval);
   const why = whyNoEdit({ identity, asked, isInChat, hasHtml: await hasHtml(deps, draft) });

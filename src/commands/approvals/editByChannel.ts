@@ -37,7 +37,7 @@ export function whyNoEdit({ identity, asked, isInChat, hasHtml }: EditToJudge): 
   return isInChat && hasHtml ? "This draft has formatted text, which cannot be edited in a chat." : null;
 }
 
-/** Where the holder of a link can edit the draft: on its page if that asks for a code, else in the console; null: nowhere. */
+/** Returns the place in which the holder of a link can edit the draft: its page if that asks for a code, else the console; null: none. */
 export const editingByLink = (
   { editByChannel }: Pick<IdentitySettings, "editByChannel">,
   { confirmCode }: Pick<ApprovalRequest, "confirmCode">,

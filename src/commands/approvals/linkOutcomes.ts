@@ -9,9 +9,10 @@ import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { ChangedDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
+import type { Cause } from "../handle.ts";
 import { requireProjected } from "../readModels.ts";
 import { newerMessageOf } from "../sends/newerMessage.ts";
-import { checkSenderAllowed } from "../sends/sendChecks.ts";
+import { checkDraftSendable, checkSenderAllowed, endStale, newerMessageIn } from "../sends/sendChecks.ts";
 import type { LinkedDraft } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { withCard } from "./cards.ts";
@@ -95,7 +96,7 @@ const heldBy = (code: string): HeldBy =>
   code === "sending_paused" || code === "plan_limit_reached" ? code : "identity_disabled";
 
 /** Returns the result of a decision on a draft whose customer wrote again. */
-export async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
+async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
   if (newMessageId === null) return { kind: "stale", newer: null };
   const held = await heldById(deps.reads, draft.workspaceId, newMessageId);
   if (held) return { kind: "stale", newer: heldMessage(held) };
@@ -105,6 +106,22 @@ export async function stale(deps: Dependencies, draft: Draft, newMessageId: stri
   const receivedAt = (message.received_at ?? message.created_at).toISOString();
   const newText = body_text ?? "";
   return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
+}
+
+/**
+ * Ends a draft whose customer wrote again, at a press that would approve it, and returns the result of the press; undefined if it is not
+ * stale. A press with a wrong code ends nothing: it is refused for its code.
+ */
+export async function endIfStale(
+  deps: Dependencies,
+  { draftId, draft, isWrongCode }: { draftId: string; draft: Draft; isWrongCode: boolean },
+  cause: Cause,
+): Promise<DecisionResult | undefined> {
+  const { no } = await checkDraftSendable(deps, { moment: "approved", draftId, draft }, cause);
+  if (!no || isWrongCode) return undefined;
+  const newMessageId = newerMessageIn(no);
+  await endStale(deps, { draftId, draft, newMessageId }, cause);
+  return stale(deps, draft, newMessageId);
 }
 
 /** Returns the result of a press on a draft that was decided before. */

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { messageById } from "#projections/messages/queries.ts";
 import { mboxOf } from "#src/audit/mbox.ts";
 import { contentJson } from "#src/mail/out/content.ts";
 import { BlobCorrupt } from "#src/platform/blobs/blobs.ts";
@@ -8,6 +7,7 @@ import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { EvidenceFile } from "./draftEvidence.ts";
 import { type ExportedEvents, type ExportScope, eventsInScope } from "./exportScope.ts";
+import { mayReadMail } from "./mayReadMail.ts";
 import { disclosureLines, type NumberedEntry, policyOf, proverOf } from "./proofs.ts";
 
 type ExportQuery = {
@@ -19,8 +19,8 @@ type ExportQuery = {
   verifier: Buffer;
 };
 
-/** An export of many events. `entries`: their number; with a period, their greatest possible number. */
-export type AuditExport = { signedAt: Date; entries: number; files: AsyncIterable<EvidenceFile> };
+/** An export of many events. `maxEntries`: their greatest possible number. */
+export type AuditExport = { signedAt: Date; maxEntries: number; files: AsyncIterable<EvidenceFile> };
 
 /**
  * Exports the events of a scope as proven entries, with their values and mails. Each file is read from the log while it is written, so that
@@ -66,7 +66,7 @@ export async function auditExport(deps: Dependencies, query: ExportQuery): Promi
     yield { name: "counts.csv", bytes: csvOf([["type", "entries"], ...[...counts].sort()]) };
     yield { name: "errors.csv", bytes: csvOf([["event", "sha256", "error"], ...missing]) };
   }
-  return { signedAt: head.signedAt, entries: atMost, files: withSums(files()) };
+  return { signedAt: head.signedAt, maxEntries: atMost, files: withSums(files()) };
 }
 
 /** A part that an export should have and has not: the id of its event, its SHA-256, and why. */
@@ -116,7 +116,7 @@ async function* mailbox(
     for (const event of events) {
       const sha256 = mailOf(event);
       if (sha256 === undefined || written.has(sha256)) continue;
-      const mail = (await mayRead(deps, query, event)) ? await storedBytes(deps, sha256) : needsScope;
+      const mail = (await mayReadMail(deps, query, event)) ? await storedBytes(deps, sha256) : needsScope;
       if (typeof mail === "string") missing.push([event.id, sha256, mail]);
       else yield mboxOf(mail, event.metadata.at);
       written.add(sha256);
@@ -126,15 +126,6 @@ async function* mailbox(
 function mailOf({ type, data }: Recorded): string | undefined {
   if (type === "MessageReceived") return data.rawSha256 as string;
   return type === "DeliveryStarted" ? (data.mimeSha256 as string) : undefined;
-}
-
-async function mayRead(
-  { reads }: Dependencies,
-  { workspaceId, mayReadLinks }: ExportQuery,
-  { type, data }: Recorded,
-): Promise<boolean> {
-  if (mayReadLinks || type !== "MessageReceived") return true;
-  return (await messageById(reads, workspaceId, data.messageId as string))?.approval_links === null;
 }
 
 /** Adds the file SHA256SUMS, which `sha256sum -c` checks. */

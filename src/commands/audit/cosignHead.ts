@@ -9,7 +9,7 @@ import type { HeadDependencies } from "./signHead.ts";
 type CosignDependencies = Pick<HeadDependencies, "reads" | "auditHeads">;
 
 export type WitnessHandlers = {
-  /** Witnesses that have not answered a moment ago, and are not asked. Those that do not answer now are added. */
+  /** Witnesses that did not answer in this round; they are skipped. `cosignHead` adds to it. */
   away: Set<Witness>;
   /** Called with the reason why a witness has not cosigned a head. */
   onRefusal(reason: string, named: { witness: string; treeId: string }): void;

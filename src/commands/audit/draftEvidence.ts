@@ -1,4 +1,3 @@
-import { messageById } from "#projections/messages/queries.ts";
 import { contentJson } from "#src/mail/out/content.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
@@ -8,6 +7,7 @@ import { draftHistory, versionContent } from "../drafts/draftHistories.ts";
 import { explainFromLog } from "../drafts/life/explainFromLog.ts";
 import { toPlainText } from "../drafts/life/phrases.ts";
 import { evidencePage, type ShownVersion } from "./evidencePage.ts";
+import { mayReadMail } from "./mayReadMail.ts";
 import { disclosureLines, type ProvenEntry, policyOf, proofFile, proverOf } from "./proofs.ts";
 
 /** A file of an archive: its bytes, or its parts as they are made. */
@@ -90,16 +90,7 @@ async function* mailsOf(
     if (bytes) yield { name, bytes };
   }
   const received = entries.find(({ event }) => event.type === "MessageReceived")?.event;
-  if (!received || !(await mayRead(deps, query, received.data.messageId as string))) return;
+  if (!received || !(await mayReadMail(deps, query, received))) return;
   const bytes = await deps.blobs.get(received.data.rawSha256 as string);
   if (bytes) yield { name: "answered.eml", bytes };
-}
-
-async function mayRead(
-  { reads }: Dependencies,
-  { workspaceId, mayReadLinks }: EvidenceQuery,
-  messageId: string,
-): Promise<boolean> {
-  const message = await messageById(reads, workspaceId, messageId);
-  return message !== undefined && (mayReadLinks || message.approval_links === null);
 }

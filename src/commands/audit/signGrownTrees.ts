@@ -30,7 +30,7 @@ export async function checkCopies(deps: GrownTreesDependencies, handlers: Handle
   return true;
 }
 
-/** True if the trees have all events of the log. Those that are made anew would be too short until then. */
+/** True if the audit trees have processed the whole log. A tree that is being rebuilt is shorter until then. */
 export const haveReadLog = async ({ store, projected }: GrownTreesDependencies): Promise<boolean> =>
   projected(await store.head(), { of: ["auditTree"] });
 

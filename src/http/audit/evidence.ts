@@ -6,7 +6,7 @@ import { archiveReply } from "./archive.ts";
 import { contradictionConflict, whenContradicted } from "./contradicted.ts";
 import { verifier } from "./verifier.ts";
 
-/** Routes for what proves the history to an outsider. */
+/** Routes that return the evidence of a draft. */
 export const evidenceRoutes = (deps: HttpDependencies) => [
   route(
     "GET /v1/drafts/:id/evidence",

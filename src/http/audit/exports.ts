@@ -24,7 +24,7 @@ const ExportQuery = Strict({
 /** Maximum number of exports that an instance makes for a workspace at a time: each reads much of the log, several times. */
 const mostExports = 2;
 
-/** Routes that export what proves the history of many drafts, or of a person. */
+/** Routes that export proven events of many drafts, or about a person. */
 export function exportRoutes(deps: HttpDependencies) {
   const places = createLongRequestLimit("exports", deps);
   return [
@@ -54,7 +54,7 @@ export function exportRoutes(deps: HttpDependencies) {
           files: made.files,
           filename: `audit-${made.signedAt.toISOString().slice(0, 10)}.zip`,
           mtime: made.signedAt,
-          headers: { "Audit-Entries": String(made.entries) },
+          headers: { "Audit-Entries": String(made.maxEntries) },
         });
       },
     ),

@@ -156,7 +156,7 @@ const text = (content: string): Reply =>
 const bytes = (content: Buffer): Reply =>
   reply({ bytes: content, headers: { "Content-Type": "application/octet-stream" } });
 
-/** Verifier keys differ by the tree that they are for; what they share is the key. */
+/** Removes the log's name and id from verifier keys: all logs are signed by the same key. */
 function keyLines(keys: readonly { verifierKey: string; since: Date }[]): string {
   const since = new Map<string, Date>();
   for (const { verifierKey, since: at } of keys) {

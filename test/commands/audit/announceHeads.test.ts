@@ -36,7 +36,7 @@ describe("announcing heads of audit trees to webhooks", () => {
     onRefusal,
     stopping: new AbortController().signal,
   };
-  /** What the clock of heads does each minute. */
+  /** Does the work of a minute of the clock of heads. */
   const tick = async (
     changed: Partial<AnnounceDependencies> = {},
     options: Parameters<typeof announceHeads>[1] = passing,

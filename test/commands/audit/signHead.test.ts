@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { auditTree } from "#projections/auditTree/projector.ts";
 import { readCheckpoint } from "#src/audit/checkpoint.ts";
-import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
+import { readVerifierKey } from "#src/audit/signedNote.ts";
 import { beginEpoch } from "#src/commands/audit/beginEpoch.ts";
 import { checkCopies, type GrownTreesDependencies, signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
 import { EmptyTree, HeadContradicted, signHead } from "#src/commands/audit/signHead.ts";
@@ -16,6 +16,7 @@ import { systemClock, systemIds } from "#src/platform/clock.ts";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { seeEveryWorkspace } from "#src/platform/postgres/reads.ts";
 import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
+import { openNote } from "#test/support/auditReading.ts";
 import { operator } from "#test/support/cause.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -170,6 +171,14 @@ describe("signing the head of an audit tree", () => {
     expect(await deps.auditHeads.contradicted()).not.to.include(workspaceId);
   });
 
+  /** Makes a history of two events, and signs it. Returns its head. */
+  async function signedHistory() {
+    const { rename, sign } = await world();
+    await rename("one");
+    await rename("two");
+    return sign();
+  }
+
   const contradiction = async (sign: () => Promise<unknown>): Promise<void> => {
     await sign().then(
       () => expect.fail("signed"),
@@ -178,10 +187,7 @@ describe("signing the head of an audit tree", () => {
   };
 
   it("a history whose events were changed is not signed, and stays unsigned until a new epoch names the old head", async () => {
-    const before = await world();
-    await before.rename("one");
-    await before.rename("two");
-    const old = await before.sign();
+    const old = await signedHistory();
     const changed = await world();
     await changed.rename("one");
     await changed.rename("another");
@@ -205,20 +211,14 @@ describe("signing the head of an audit tree", () => {
   });
 
   it("a history whose end was cut is not signed", async () => {
-    const before = await world();
-    await before.rename("one");
-    await before.rename("two");
-    await before.sign();
+    await signedHistory();
     const cut = await world();
     await cut.rename("one");
     await contradiction(cut.sign);
   });
 
   it("a database that was put back with its heads contradicts the copy outside it", async () => {
-    const before = await world();
-    await before.rename("one");
-    await before.rename("two");
-    await before.sign();
+    await signedHistory();
     await database.owner.query("delete from work.audit_heads where tree_id = $1", [workspaceId]);
     await database.owner.query("delete from work.audit_signed_heads where tree_id = $1", [workspaceId]);
     const restored = await world();
@@ -240,10 +240,7 @@ describe("signing the head of an audit tree", () => {
   const isContradiction = (error: unknown) => error instanceof HeadContradicted;
 
   it("a tree that is shorter than its head is found by the clock of heads, though it has not grown", async () => {
-    const before = await world();
-    await before.rename("one");
-    await before.rename("two");
-    await before.sign();
+    await signedHistory();
     const cut = await world();
     await cut.rename("one");
     expect(

@@ -37,7 +37,7 @@ export async function sentDraft(of: StoryTenant): Promise<StoryDraft> {
 
 const verifier = fileURLToPath(import.meta.resolve("#src/audit/verify.mjs"));
 
-/** What `verify.mjs` says about a folder, run as a process of its own. `wrong`: a sentence for each fault. */
+/** Runs `verify.mjs` on a folder, as a separate process, and returns its output. `wrong`: a sentence for each fault. */
 export type Verdict = { code: number; said: string; wrong: string[] };
 
 /** Runs `verify.mjs` on a folder. */

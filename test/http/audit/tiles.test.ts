@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { readCheckpoint } from "#src/audit/checkpoint.ts";
 import { foldHashes, hashEntry, rootOf } from "#src/audit/merkle.ts";
-import { openNote, readVerifierKey } from "#src/audit/signedNote.ts";
+import { readVerifierKey } from "#src/audit/signedNote.ts";
 import { signHead } from "#src/commands/audit/signHead.ts";
 import { readTilePath } from "#src/http/audit/tiles.ts";
+import { openNote } from "#test/support/auditReading.ts";
 import type { InProcess, Workspace } from "#test/support/inProcess.ts";
 import { startInProcess } from "#test/support/inProcess.ts";
 

@@ -78,7 +78,7 @@ const table = (reader: { zone: string }, data: readonly FoundDraft[]): Markup =>
 <td>${decisionOf(reader, draft)}</td></tr>`,
   )}</tbody></table></div>`;
 
-/** Who decided about the version that the draft has now. */
+/** Names the people who decided about the current version. */
 function decisionOf(reader: { zone: string }, { decided_by: by, approvals }: FoundDraft): Markup | string {
   const people = approvals.given.map((each) => phraseMarkup(reader, actorInWords(actorOf(each.by))));
   if (by?.decision === "reject") return html`rejected by ${phraseMarkup(reader, actorInWords(actorOf(by)))}`;

@@ -7,7 +7,7 @@ import { emptyForm, isOn } from "./readForm.ts";
 /** Fields that have a default for everybody: they are folded below those that have to be filled in. */
 type Fold = {
   title: string;
-  /** What holds while none of its fields is set. */
+  /** Summary shown while all fields have their defaults. */
   usual: string;
   fields: readonly string[];
   /** Folded on the form of a new identity alone. */
