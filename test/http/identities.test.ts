@@ -8,6 +8,7 @@ import { defaultSettings } from "#streams/identity/defaults.ts";
 import { reservedLocalParts } from "#streams/identity/reservedNames.ts";
 import { operator } from "#test/support/cause.ts";
 import { inFull, sized } from "#test/support/full.ts";
+import { until } from "#test/support/inProcess.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
@@ -248,7 +249,7 @@ describe("identities over HTTP", () => {
       const domainId = sandboxDomainId(workspaceId);
       const identity = { ...defaultSettings, workspaceId, domainId, localPart, emailAddress, displayName: "Old" };
       const made = await service.deps.identities.handle(identityId, { type: "CreateIdentity", identity }, operator());
-      await service.deps.projected(made.position);
+      await until(() => service.deps.projected(made.position));
       const { status, json } = await patch(identityId, { display_name: "New" });
       expect([status, json.display_name, json.email_address]).to.deep.equal([200, "New", emailAddress]);
       expect((await patch(identityId, { local_part: "abuse" })).outcome).to.equal("422 invalid_request");

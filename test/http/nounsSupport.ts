@@ -24,6 +24,7 @@ import { createProjectionRunner } from "#src/runtime/projections/projectionRunne
 import { createWaitFor } from "#src/runtime/projections/waitFor.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import { operator } from "#test/support/cause.ts";
+import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { serveRoutes } from "./framework/support.ts";
 
@@ -98,7 +99,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
     } = {}) {
       const { workspaceId } = await createWorkspace(deps, { name: "Test", plan, betaOverride: beta }, operator());
       const { id, key, position } = await createApiKey(deps, { workspaceId, name: "test key", scopes }, operator());
-      await deps.projected(position);
+      await until(() => deps.projected(position));
       const ask: typeof service.ask = (line, options = {}) => service.ask(line, { key, ...options });
       return { workspaceId, keyId: id, key, ask };
     },

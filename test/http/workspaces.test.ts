@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { countInbound, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/plans/quotas.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { operator } from "#test/support/cause.ts";
+import { until } from "#test/support/inProcess.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
 describe("workspaces/me over HTTP", () => {
@@ -103,7 +104,7 @@ describe("workspaces/me over HTTP", () => {
     await releaseQuota(deps, reservations[0]!, operator());
     expect(await sent()).to.include({ emails_sent_this_period: 1 });
     const { position } = await setPlan(deps, { workspaceId, plan: "pro" }, operator());
-    await deps.projected(position);
+    await until(() => deps.projected(position));
     expect(await sent()).to.include({ plan: "pro", emails_sent_this_period: 0 });
   });
 
@@ -125,7 +126,7 @@ describe("workspaces/me over HTTP", () => {
     const times = { ...period("2026-01-02", "2026-02-02"), trialEndsAt: "2026-02-01T00:00:00.000Z" };
     const set = { workspaceId, plan: "pro", planStatus: "trialing", ...times } as const;
     const { position } = await setPlan(service.deps, set, operator());
-    await service.deps.projected(position);
+    await until(() => service.deps.projected(position));
     const { json } = await ask("GET /v1/workspaces/me");
     expect(json).to.include({
       plan: "pro",
@@ -147,7 +148,7 @@ describe("workspaces/me over HTTP", () => {
     await setPlan(deps, { workspaceId, ...period("2026-01-02", "2026-02-02") }, operator());
     for (let n = 0; n < 9; n++) await reserve(`period ${n}`);
     const { position } = await setPlan(deps, { workspaceId, planStatus: "canceled" }, operator());
-    await deps.projected(position);
+    await until(() => deps.projected(position));
     expect((await ask("GET /v1/workspaces/me")).json).to.include({
       plan: "builder_pack",
       plan_status: "canceled",

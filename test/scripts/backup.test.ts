@@ -189,7 +189,7 @@ const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's program
       });
     const grow = async ({ url, deps }: typeof first, name: string) => {
       expect((await assist(url, name)).status).to.equal(200);
-      await deps.projected(await deps.store.head(), { of: ["auditTree"] });
+      await until("the audit tree", async () => deps.projected(await deps.store.head(), { of: ["auditTree"] }));
     };
     await grow(first, "before");
     const { rows } = await first.deps.reads.ofAll.query<{ id: string }>("select id from workspaces");
@@ -213,7 +213,9 @@ const title = `npm run backup${installed ? "" : " (skipped: PostgreSQL's program
     try {
       const readiness = async () => (await fetch(`${again.url}/readyz`)).text();
       await until("the service to be ready", async () => (await readiness()).includes('"ready"'));
-      await again.deps.projected(await again.deps.store.head(), { of: ["auditTree"] });
+      await until("the audit tree", async () =>
+        again.deps.projected(await again.deps.store.head(), { of: ["auditTree"] }),
+      );
       const refused: unknown[] = [];
       const handlers = { onError: (error: unknown) => refused.push(error), stopping: new AbortController().signal };
       expect(await checkCopies(again.deps, handlers)).to.equal(true);

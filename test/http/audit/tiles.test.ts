@@ -6,7 +6,7 @@ import { signHead } from "#src/commands/audit/signHead.ts";
 import { readTilePath } from "#src/http/audit/tiles.ts";
 import { openNote } from "#test/support/auditReading.ts";
 import type { InProcess, Workspace } from "#test/support/inProcess.ts";
-import { startInProcess } from "#test/support/inProcess.ts";
+import { startInProcess, until } from "#test/support/inProcess.ts";
 
 describe("http: audit trees", () => {
   let service: InProcess;
@@ -21,7 +21,7 @@ describe("http: audit trees", () => {
     workspace = await service.workspace();
     other = await service.workspace();
     for (let n = 0; n < 300; n += 1) await workspace.ask("POST /v1/assistants", { json: { name: `Assistant ${n}` } });
-    await service.deps.projected(await service.deps.store.head(), { of: ["auditTree"] });
+    await until(async () => service.deps.projected(await service.deps.store.head(), { of: ["auditTree"] }));
     await signHead(service.deps, workspace.id);
   });
   after(() => service.stop());

@@ -171,7 +171,7 @@ describe("/readyz", () => {
         { workspaceId: id, email: contact.email, changes: changed.json },
         operator(id),
       );
-      expect(await deps.projected(position.position, { of: ["threads"] })).to.equal(true);
+      await until(() => deps.projected(position.position, { of: ["threads"] }));
       const renamed = await ask("PATCH /v1/workspaces/me", { json: { name: "Goes on" } });
       expect([renamed.status, renamed.json.name]).to.deep.equal([200, "Goes on"]);
       await until(async () => (await ask("GET /v1/contacts")).status === 503);

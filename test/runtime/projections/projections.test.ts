@@ -476,7 +476,7 @@ describe("the projection runner", () => {
     expect(await rows("select * from type_counts")).to.deep.equal([]);
     expect(await waitFor.projected(await store.head(), { of: ["counts"], timeoutMs: 20 })).to.equal(false);
     letGo();
-    expect(await waitFor.projected(await store.head(), { of: ["counts"] })).to.equal(true);
+    expect(await waitFor.projected(await store.head(), { of: ["counts"], ...patiently })).to.equal(true);
     expect(batches).to.deep.equal([1, 4]);
     expect(runner.trouble()).to.equal(undefined);
     await expectExact(slow);

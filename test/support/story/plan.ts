@@ -7,7 +7,7 @@ import type { Plan } from "#streams/workspace/events.ts";
 import { asking } from "../asking.ts";
 import { operator } from "../cause.ts";
 import { workspaceCreated } from "../examples/index.ts";
-import type { InProcess } from "../inProcess.ts";
+import { type InProcess, until } from "../inProcess.ts";
 import { tenantOf } from "./story.ts";
 
 /** Makes a workspace on this plan, with an identity. `createdAt`: ISO time, in the past for periods that began earlier. */
@@ -35,7 +35,7 @@ export async function openTenantOn(
     /** Changes the given fields of the plan, and waits until readers see it. */
     async changePlan(changes: Omit<Parameters<typeof setPlan>[1], "workspaceId">) {
       const { position } = await setPlan(deps, { workspaceId, ...changes }, cause);
-      await deps.projected(position);
+      await until(() => deps.projected(position));
     },
   };
 }
