@@ -7,6 +7,7 @@ import type { ThreadEvent } from "#streams/thread/events.ts";
 import { isFirstMergePart } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
+import { countChanges } from "./counts.ts";
 
 const columns = [
   "id",
@@ -67,8 +68,8 @@ const dispositions = {
 /** Ledger of all received mail: one row per delivery, whatever its outcome. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 6,
-  tables: ["inbound"],
+  version: 7,
+  tables: ["inbound", "inbound_counts"],
   handles: [
     "MailReceived",
     "ApprovalReplyReceived",
@@ -125,9 +126,12 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
         filed.set(data.deliveryId, { delivery_id: data.deliveryId, ...place });
       }
     }
-    upsertRows(tx, { table: "inbound", columns }, received);
-    if (decided.size > 0) tx.write(decidedSql, [jsonRows([...decided.values()])]);
-    if (quarantined.size > 0) tx.write(quarantinedSql, [jsonRows([...quarantined.values()])]);
+    const changed = [...new Set([...received.map(({ id }) => id), ...decided.keys(), ...quarantined.keys()])];
+    countChanges(tx, changed as string[], () => {
+      upsertRows(tx, { table: "inbound", columns }, received);
+      if (decided.size > 0) tx.write(decidedSql, [jsonRows([...decided.values()])]);
+      if (quarantined.size > 0) tx.write(quarantinedSql, [jsonRows([...quarantined.values()])]);
+    });
     if (expired.size > 0) tx.write(expiredSql, [jsonRows([...expired.values()])]);
     if (filed.size > 0) tx.write(filedSql, [jsonRows([...filed.values()])]);
     noteAnswers(tx, events);

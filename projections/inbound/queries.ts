@@ -1,6 +1,7 @@
 import { conditions, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
+import { countsOfIdentity } from "./counts.ts";
 
 /** A delivery in the inbound ledger, in the contract's names. */
 export type InboundRow = {
@@ -29,15 +30,16 @@ export type InboundFilter = Window & { identity_id?: string; disposition?: strin
 
 /** Lists deliveries, newest first. */
 export function listInbound(reads: Reads, workspaceId: string, filter: InboundFilter) {
-  const { where, values } = conditions(workspaceId, [
-    ["identity_id = {n}", filter.identity_id],
-    ["disposition = {n}", filter.disposition],
-  ]);
+  const withIdentity = (identity: string) =>
+    conditions(workspaceId, [
+      [identity, filter.identity_id],
+      ["disposition = {n}", filter.disposition],
+    ]);
   return readPage<InboundRow>(reads.of(workspaceId), {
     select: columns,
     from: "inbound",
-    where,
-    values,
+    ...withIdentity("identity_id = {n}"),
+    counts: { table: "inbound_counts", ...withIdentity(countsOfIdentity) },
     order: { columns: ["position"], direction: "desc" },
     window: filter,
   });

@@ -37,3 +37,12 @@ create index on inbound (thread_id) where not answered;
 -- The rows that work.unanswered_mail sums up, read from the index alone.
 create index on inbound (workspace_id) include (size_bytes)
   where not answered and expired_after_days is null and disposition not in ('approval_reply', 'unknown_recipient');
+
+create table inbound_counts (
+  workspace_id uuid not null,
+  -- Zeros for mail to an address of no identity.
+  identity_id uuid not null,
+  disposition text not null,
+  count int not null,
+  primary key (workspace_id, identity_id, disposition)
+);

@@ -1,7 +1,9 @@
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { RuleRunEvent } from "#streams/ruleRun/events.ts";
+import { updateCounts } from "../counts.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { upsertRows } from "../rows.ts";
+import { evaluationCounts } from "./counts.ts";
 
 type RunEvent<Type extends RuleRunEvent["type"]> = Extract<RuleRunEvent, { type: Type }>;
 
@@ -87,12 +89,13 @@ async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<stri
 
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
-  version: 2,
+  version: 3,
   independent: true,
-  tables: ["rule_runs", "rule_evaluations"],
+  tables: ["rule_runs", "rule_evaluations", "rule_evaluation_counts"],
   handles: ["RulesEvaluated", "RuleActionTaken", "ApprovalModeUsed"],
   async project(tx, events) {
     const rows = await rowsBefore(tx, events);
+    const before = [...rows.values()];
     const runs = new Map<string, Record<string, unknown>>();
     for (const event of events) {
       const change = event as Recorded & RuleRunEvent;
@@ -108,5 +111,6 @@ export const ruleEvaluations: Projection = {
     }
     upsertRows(tx, { table: "rule_runs", columns: runColumns }, [...runs.values()]);
     upsertRows(tx, { table: "rule_evaluations", key: ["run_id", "rule_id"], columns }, [...rows.values()]);
+    updateCounts(tx, evaluationCounts, { before, after: [...rows.values()] });
   },
 };

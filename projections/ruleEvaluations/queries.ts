@@ -1,5 +1,6 @@
 import { conditions, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { evaluationCounts } from "./counts.ts";
 
 /** One evaluation of one rule, with the outcomes of its actions. */
 export type EvaluationRow = {
@@ -35,6 +36,7 @@ export async function listEvaluations(
     from: "rule_evaluations",
     where,
     values,
+    counts: { table: evaluationCounts.table, where, values },
     order: { columns: ["evaluated_at", "run_id"], direction: "desc" },
     window: filter,
   });

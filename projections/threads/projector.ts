@@ -2,6 +2,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { type Counts, updateCounts } from "../counts.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
+import { threadDays, withDays } from "./dayCounts.ts";
 import { applyToThreads, type StoredThread, type ThreadsEvent, threadColumns, threadOf, threadTypes } from "./row.ts";
 
 const threadTable = { table: "threads", columns: threadColumns };
@@ -16,17 +17,19 @@ const isListed = (row: StoredThread): boolean => row.merged_into === null && row
 
 export const threads: Projection<ThreadsEvent> = {
   name: "threads",
-  version: 5,
-  tables: ["threads", "thread_counts"],
+  version: 6,
+  tables: ["threads", "thread_counts", "thread_days"],
   handles: threadTypes,
   async project(tx, events) {
     const absorbed = events.flatMap((event) => (event.type === "ThreadAbsorbed" ? [event.data.absorbedId] : []));
     const ids = [...events.map(threadOf), ...absorbed];
     const rows = await rowsById<StoredThread>(tx, threadTable, ids);
-    const before = [...rows.values()];
+    const before = [...rows.values()].filter(isListed);
     for (const event of events) applyToThreads(rows, event);
     upsertRows(tx, threadTable, [...rows.values()]);
-    updateCounts(tx, threadCounts, { before: before.filter(isListed), after: [...rows.values()].filter(isListed) });
+    const after = [...rows.values()].filter(isListed);
+    updateCounts(tx, threadCounts, { before, after });
+    updateCounts(tx, threadDays, { before: withDays(before), after: withDays(after) });
     followMerges(tx, events);
   },
 };

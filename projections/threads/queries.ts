@@ -2,6 +2,7 @@ import { conditions, type Order, readPage, readPageByIds, type Window } from "..
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { matchingSenderSql, matchingWordsSql } from "../search/queries.ts";
+import { countThreadsOf } from "./dayCounts.ts";
 
 /** Thread as in the API, without its messages and drafts. */
 export type ThreadRow = {
@@ -43,7 +44,7 @@ const orders: Record<NonNullable<ThreadFilter["sort"]>, Order> = {
 };
 
 /** Lists surviving threads, last message first; without threads opened by a mail of ours that was never sent. */
-export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
+export async function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
   const counted = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
     ["status = {n}", filter.status],
@@ -71,8 +72,9 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
   };
   const sql = reads.of(workspaceId);
   if (filter.q !== undefined || filter.contact !== undefined) return readPageByIds<ThreadRow>(sql, list);
-  const hasTimes = filter.from !== undefined || filter.to !== undefined;
-  return readPage<ThreadRow>(sql, hasTimes ? list : { ...list, counts: { table: "thread_counts", ...counted } });
+  if (filter.from === undefined && filter.to === undefined)
+    return readPage<ThreadRow>(sql, { ...list, counts: { table: "thread_counts", ...counted } });
+  return readPage<ThreadRow>(sql, { ...list, total: await countThreadsOf(sql, counted, filter) });
 }
 
 /** Returns a thread, merged or not. */

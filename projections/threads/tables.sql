@@ -38,3 +38,16 @@ create table thread_counts (
   count int not null,
   primary key (workspace_id, identity_id, status, needs_review, priority)
 );
+
+-- Only threads with a message.
+create table thread_days (
+  workspace_id uuid not null,
+  -- Day of the last message, in UTC: days since 1970-01-01.
+  day int not null,
+  identity_id uuid not null,
+  status text not null,
+  needs_review boolean not null,
+  priority text not null,
+  count int not null,
+  primary key (workspace_id, day, identity_id, status, needs_review, priority)
+);

@@ -36,6 +36,14 @@ describe("the inbound ledger over HTTP", () => {
     expect(thread.messages.map(({ id }: any) => id)).to.deep.equal([first.message_id]);
     const { json: duplicates } = await workspace.ask("GET /v1/inbound?disposition=duplicate");
     expect(duplicates.data).to.deep.equal([second]);
+    for (const [query, total] of [
+      [`identity_id=${identity.id}`, 2],
+      [`identity_id=${identity.id.toUpperCase()}&disposition=duplicate`, 1],
+      ["disposition=duplicate", 1],
+      ["disposition=received", 0],
+      [`identity_id=${systemIds.uuid()}`, 0],
+    ])
+      expect((await workspace.ask(`GET /v1/inbound?${query}`)).json.total, String(query)).to.equal(total);
     expect((await workspace.ask(`GET /v1/inbound/${first.id}`)).json).to.deep.equal(first);
   });
 

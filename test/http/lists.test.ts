@@ -24,11 +24,22 @@ const answerOf = ({ options }: Route): Json => (options.answers as Json).propert
 const lists = realRoutes().filter((route) => route.method === "GET" && answerOf(route).data && answerOf(route).total);
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`;
 
+const period = "from_date=2026-01-01&to_date=2099-01-01";
+
 /** Filters that are tested besides the plain list. Every value of a `sort` parameter is tested anyway. */
 const filters: Record<string, string[]> = {
-  "GET /v1/threads": ["q=order", "q=order&sort=priority", "contact=customer", "status=open", "from_date=2026-01-01"],
+  "GET /v1/threads": [
+    "q=order",
+    "q=order&sort=priority",
+    "contact=customer",
+    "status=open",
+    "from_date=2026-01-01",
+    period,
+  ],
   "GET /v1/contacts": ["q=customer", "domain=customer.example"],
-  "GET /v1/drafts": ["status=pending", "q=order", "person=customer", "from_date=2026-01-01&to_date=2099-01-01"],
+  "GET /v1/drafts": ["status=pending", "q=order", "person=customer", period],
+  "GET /v1/inbound": ["disposition=threaded"],
+  "GET /v1/rules/:id/evaluations": ["matched=true"],
 };
 
 describe("lists by pagination cursor [d0 lists]", () => {
