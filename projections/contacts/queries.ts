@@ -73,7 +73,8 @@ async function contactsWith(sql: Tx, pattern: string): Promise<string[]> {
 
 const othersOf = ({ status, tag, domain }: ContactFilter) =>
   [
-    ["status = {n}", status],
+    // Names the condition of the index of contacts whose status is known.
+    [status === "unknown" ? "status = {n}" : "status <> 'unknown' and status = {n}", status],
     [tagged, tag],
     ["domain = {n}", domain],
   ] as const;

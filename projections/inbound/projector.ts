@@ -68,7 +68,7 @@ const dispositions = {
 /** Ledger of all received mail: one row per delivery, whatever its outcome. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 7,
+  version: 8,
   tables: ["inbound", "inbound_counts"],
   handles: [
     "MailReceived",

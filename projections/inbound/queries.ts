@@ -33,7 +33,11 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
   const withIdentity = (identity: string) =>
     conditions(workspaceId, [
       [identity, filter.identity_id],
-      ["disposition = {n}", filter.disposition],
+      // Names the condition of an index: most mail is threaded, and any other disposition would be sought in the whole ledger.
+      [
+        filter.disposition === "threaded" ? "disposition = {n}" : "disposition <> 'threaded' and disposition = {n}",
+        filter.disposition,
+      ],
     ]);
   return readPage<InboundRow>(reads.of(workspaceId), {
     select: columns,

@@ -27,7 +27,8 @@ create table inbound (
   expired_after_days int
 );
 create index on inbound (workspace_id, position desc);
-create index on inbound (identity_id, filing_number);
+create index on inbound (identity_id, position desc);
+create index on inbound (workspace_id, disposition, position desc) where disposition <> 'threaded';
 create index on inbound (workspace_id, identity_id) 
   where disposition in ('held_over_quota', 'held_identity_disabled') and expired_after_days is null;
 create index on inbound (identity_id, filing_number) where disposition = 'quarantined' and expired_after_days is null;

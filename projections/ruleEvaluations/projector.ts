@@ -89,7 +89,7 @@ async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<stri
 
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
-  version: 3,
+  version: 4,
   independent: true,
   tables: ["rule_runs", "rule_evaluations", "rule_evaluation_counts"],
   handles: ["RulesEvaluated", "RuleActionTaken", "ApprovalModeUsed"],

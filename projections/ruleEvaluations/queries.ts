@@ -28,7 +28,8 @@ export async function listEvaluations(
 ) {
   const { where, values } = conditions(workspaceId, [
     ["rule_id = {n}", ruleId],
-    ["matched = {n}", filter.matched],
+    // A separate condition, so that the planner uses the index of evaluations that matched.
+    [filter.matched ? "matched and {n}" : "matched = {n}", filter.matched],
   ]);
   type Walk = Pick<EvaluationRow, "id" | "rule_id" | "rule_version" | "matched" | "actions" | "evaluated_at">;
   const walks = await readPage<Walk>(reads.of(workspaceId), {

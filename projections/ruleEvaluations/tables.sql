@@ -22,6 +22,7 @@ create table rule_evaluations (
   primary key (run_id, rule_id)
 );
 create index on rule_evaluations (rule_id, evaluated_at desc, run_id);
+create index on rule_evaluations (rule_id, evaluated_at desc, run_id) where matched;
 create table rule_evaluation_counts (
   workspace_id uuid not null,
   rule_id uuid not null,
