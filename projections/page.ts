@@ -6,8 +6,18 @@ export type Cursor = readonly (string | number)[];
 /** Part of a list: the rows after a cursor, or else after the first `offset` rows. */
 export type Window = { limit: number; offset: number; after?: Cursor | undefined };
 
-/** Part of a list, the number of rows of the whole list, and the cursor of the next part (null at the end). */
-export type Page<Row> = { data: Row[]; total: number; limit: number; offset: number; next: Cursor | null };
+/**
+ * Part of a list, the number of rows of the whole list, and the cursor of the next part (null at the end). `total_capped`: there are more
+ * rows than `total`.
+ */
+export type Page<Row> = {
+  data: Row[];
+  total: number;
+  total_capped?: true;
+  limit: number;
+  offset: number;
+  next: Cursor | null;
+};
 
 /**
  * A total order: columns without nulls, the last of them unique. All have one direction, so that one row comparison finds the rows after a
@@ -31,6 +41,8 @@ export type PageQuery = {
   counts?: { table: string; where: readonly string[]; values: readonly unknown[] };
   /** Total number of rows, if known. */
   total?: number | undefined;
+  /** Number up to which rows are counted. */
+  countedTo?: number;
 };
 
 /** Reads one page and the total: one query, unless the page is beyond the end. */
@@ -63,7 +75,7 @@ export async function readPageByIds<Row extends Record<string, unknown>>(
        select * from found where ${["true", ...part.where].join(" and ")} ${part.rest}
      )
      select ${select}, json_build_array(${keys.join(", ")}) as place, (select count(*)::int from found) as total_of_all
-     from part join ${from} on id = found_id order by ${inOrder(keys, order)}`,
+     from part join ${from} on id = found_id order by ${inOrder({ ...order, columns: keys })}`,
     [...values, ...part.values],
   );
   return pageOf(sql, query, rows);
@@ -72,7 +84,8 @@ export async function readPageByIds<Row extends Record<string, unknown>>(
 /** Additional columns of each row. */
 type AddedColumns = { place: Cursor; total_of_all: number };
 
-const inOrder = (columns: readonly string[], { direction }: Order): string =>
+/** Returns an order for ORDER BY. */
+export const inOrder = ({ columns, direction }: Order): string =>
   columns.map((column) => `${column} ${direction}`).join(", ");
 
 /**
@@ -86,7 +99,7 @@ function partOf({ order, window }: PageQuery, columns: readonly string[], first:
   const comesAfter = `(${columns.join(", ")}) ${order.direction === "asc" ? ">" : "<"} (${place})`;
   return {
     where: after.length > 0 ? [comesAfter] : [],
-    rest: `order by ${inOrder(columns, order)} limit $${next + 1} offset $${next + 2}`,
+    rest: `order by ${inOrder({ ...order, columns })} limit $${next + 1} offset $${next + 2}`,
     values: [...after, limit + 1, offset],
   };
 }
@@ -98,10 +111,16 @@ async function pageOf<Row extends Record<string, unknown>>(
 ): Promise<Page<Row>> {
   const { limit, offset } = query.window;
   const shown = rows.slice(0, limit);
-  const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
+  const counted = rows[0]?.total_of_all ?? (await countAlone(sql, query));
   const next = rows.length > limit ? (shown.at(-1)?.place ?? null) : null;
-  return { data: shown.map(withoutBeside<Row>), total, limit, offset, next };
+  return { data: shown.map(withoutBeside<Row>), ...totalOf(counted, query), limit, offset, next };
 }
+
+const totalOf = (
+  counted: number,
+  { countedTo = Infinity }: PageQuery,
+): Pick<Page<unknown>, "total" | "total_capped"> =>
+  counted > countedTo ? { total: countedTo, total_capped: true } : { total: counted };
 
 // Removes the added columns; the cast is needed because the compiler cannot infer the result.
 const withoutBeside = <Row>({ place: _, total_of_all: __, ...row }: Row & AddedColumns): Row => row as unknown as Row;
@@ -115,11 +134,15 @@ async function countAlone(sql: Tx, query: PageQuery): Promise<number> {
 
 /** Returns SQL for the total as a scalar; its own parameters, if any, follow the existing ones. */
 function countSql(
-  { from, where, counts, total }: PageQuery,
+  { from, where, counts, total, countedTo }: PageQuery,
   after: number,
 ): { sql: string; values: readonly unknown[] } {
   if (total !== undefined) return { sql: `$${after + 1}::int`, values: [total] };
-  if (!counts) return { sql: `select count(*)::int from ${from} where ${where.join(" and ")}`, values: [] };
+  if (!counts) {
+    const counted = `select from ${from} where ${where.join(" and ")}`;
+    const limited = countedTo === undefined ? counted : `${counted} limit ${countedTo + 1}`;
+    return { sql: `select count(*)::int from (${limited}) counted`, values: [] };
+  }
   const condition = counts.where.join(" and ").replaceAll(/\$(\d+)/g, (_, n) => `$${Number(n) + after}`);
   return { sql: `select coalesce(sum(count), 0)::int from ${counts.table} where ${condition}`, values: counts.values };
 }

@@ -33,7 +33,7 @@ const outbound = (content: DraftContent | null) =>
 /** Full-text index of threads by the words of their messages. */
 export const search: Projection<DraftEvent | ThreadEvent> = {
   name: "search",
-  version: 1,
+  version: 2,
   independent: true,
   tables: ["message_words", "search_words", "search_thread_merges"],
   hasLateIndexes: true,
@@ -86,17 +86,13 @@ function writeRows(tx: ProjectorTx, rows: readonly Row[]): void {
 }
 
 /**
- * Adds words to the vocabulary, only those long enough to be searched by parts. Nearly all are known: each is looked up by its key, not
- * written again, and never compared with all of the vocabulary.
+ * Adds words to the vocabulary, only those long enough to be searched by parts. Nearly all are known: each is looked up by its key, and a
+ * known one is not written again.
  */
 function learn(tx: ProjectorTx, vocabulary: ReadonlyMap<string, ReadonlySet<string>>): void {
   for (const [workspaceId, words] of vocabulary) {
     tx.write(
-      `insert into search_words (workspace_id, word)
-       select $1, word from (
-         select word collate "C" from unnest($2::text[]) as new (word)
-         except select word from search_words where workspace_id = $1 and word = any($2::text[])
-       ) as unknown (word)`,
+      "insert into search_words (workspace_id, word) select $1, unnest($2::text[]) on conflict (workspace_id, word) do nothing",
       [workspaceId, [...words].filter((word) => word.length >= shortestPart)],
     );
   }

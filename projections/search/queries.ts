@@ -1,37 +1,93 @@
-import { json } from "../projection.ts";
-import { parseQuery, type SearchQuery, type SearchTerm } from "./parseQuery.ts";
+import { json, type Tx } from "../projection.ts";
+import { parseQuery, type SearchTerm } from "./parseQuery.ts";
 import { wordsOf } from "./words.ts";
 
 /** SQL condition on a column of thread ids, with its one value in place of {n}. */
-type Condition = readonly [sql: string, value: string | boolean];
+export type Condition = readonly [sql: string, value: string | boolean];
 
-/** Returns conditions for threads in which one message has all words wanted, and no message has an excluded one. */
-export function matchingWordsSql(column: string, text: string): Condition[] {
-  const { having, without } = parseQuery(text);
-  if (having.length + without.length === 0) return nothing;
-  return [
-    ...(having.length > 0 ? [among(column, "", having)] : []),
-    ...without.map((term): Condition => [`${column} not in (select work.threads_with('', {n}))`, json([term])]),
-  ];
+/** Kind of the words that are searched: of messages, or (their prefix in the index) of names and addresses of senders. */
+type WordClass = "" | "@";
+
+/** What a message must have, and what no message of its thread may have. */
+type Wanted = { words: WordClass; having: SearchTerm[]; without: SearchTerm[] };
+
+/**
+ * Conditions for the threads that a search finds, in two forms. `walk` looks at the messages of one thread after the other: fast if so many
+ * threads match that a list in its order is soon full. `lookUp` finds all matching threads by the index of words: fast if they are few.
+ */
+export type SearchConditions = { walk: Condition[]; lookUp: Condition[] };
+
+/** Search for threads in which one message has all words wanted, no message has an excluded one, and one is from such a sender. */
+export type SearchTexts = {
+  q?: string | undefined;
+  /** Parts of the sender's name or address. */
+  contact?: string | undefined;
+};
+
+/** Prepares a search on a column of thread ids. Undefined if it finds nothing: it has no word, or a part that is in no word. */
+export async function prepareSearch(
+  sql: Tx,
+  column: string,
+  texts: SearchTexts,
+): Promise<SearchConditions | undefined> {
+  const wanted = wantedBy(texts);
+  if (wanted.some(hasNoWord)) return undefined;
+  const walk: Condition[] = [];
+  for (const { words, having, without } of wanted) {
+    if (having.length > 0) {
+      const query = await wordsQuery(sql, words, having);
+      if (query === null) return undefined;
+      walk.push([hasMessage(column), query]);
+    }
+    for (const term of without) {
+      const query = await wordsQuery(sql, words, [term]);
+      if (query !== null) walk.push([`${hasMessage(column)} is null`, query]);
+    }
+  }
+  return { walk, lookUp: wanted.flatMap((each) => lookUp(column, each)) };
 }
 
-/** Returns conditions for threads with a message from a sender whose name or address contains each of these parts. */
-export function matchingSenderSql(column: string, text: string): Condition[] {
-  const terms = senderTerms(text);
-  return terms.length === 0 ? nothing : [among(column, "@", terms)];
+const wantedBy = ({ q, contact }: SearchTexts): Wanted[] => [
+  ...(q === undefined ? [] : [{ words: "" as const, ...parseQuery(q) }]),
+  ...(contact === undefined ? [] : [{ words: "@" as const, having: senderTerms(contact), without: [] }]),
+];
+
+const hasNoWord = ({ having, without }: Wanted): boolean => having.length + without.length === 0;
+
+async function wordsQuery(sql: Tx, words: WordClass, terms: readonly SearchTerm[]): Promise<string | null> {
+  const { rows } = await sql.query<{ query: string | null }>("select work.words_query($1, $2)::text as query", [
+    words,
+    json(terms),
+  ]);
+  return rows[0]?.query ?? null;
 }
 
-/** Returns what a sender's name or address has to contain; empty if the text has no word. */
-export function senderTerms(text: string): SearchTerm[] {
-  const { having }: SearchQuery = parseQuery(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
-  return wordsOf(text).length === 0 ? [] : having;
-}
+/** True or null. As a scalar with a limit, the planner cannot turn it into a join with all matching messages. */
+const hasMessage = (column: string): string =>
+  `(select true from message_words m where m.thread_id = ${column} and m.words @@ {n}::tsquery limit 1)`;
 
-/** SQL condition with an array: the function is called once, and each of its threads is looked up by its key. */
-const among = (column: string, words: "" | "@", terms: readonly SearchTerm[]): Condition => [
+/** The function is called once for each condition, and each of its threads is looked up by its key. */
+const lookUp = (column: string, { words, having, without }: Wanted): Condition[] => [
+  ...(having.length > 0 ? [lookedUp(column, words, having)] : []),
+  ...without.map((term): Condition => [`${column} not in (select work.threads_with('${words}', {n}))`, json([term])]),
+];
+
+const lookedUp = (column: string, words: WordClass, terms: readonly SearchTerm[]): Condition => [
   `${column} = any(array(select work.threads_with('${words}', {n})))`,
   json(terms),
 ];
 
+/** Returns the conditions of a search, by look-up alone. */
+export function matchingWordsSql(column: string, q: string): Condition[] {
+  const wanted = wantedBy({ q });
+  return wanted.some(hasNoWord) ? nothing : wanted.flatMap((each) => lookUp(column, each));
+}
+
+/** Returns what a sender's name or address has to contain; empty if the text has no word. */
+export function senderTerms(text: string): SearchTerm[] {
+  const { having } = parseQuery(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
+  return wordsOf(text).length === 0 ? [] : having;
+}
+
 /** Condition for a search without words, which finds nothing. */
-const nothing: Condition[] = [["{n}::boolean", false]];
+export const nothing: Condition[] = [["{n}::boolean", false]];

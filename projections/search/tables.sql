@@ -1,12 +1,11 @@
--- Words of every message, folded (words.ts); a sender's begin with @. Stored outside the row, so that many hits are few pages.
+-- Words of every message, folded (words.ts); a sender's begin with @.
 create table message_words (
   id uuid primary key,
   workspace_id uuid not null,
   thread_id uuid not null,
   draft_id uuid,
   words tsvector not null
-) with (toast_tuple_target = 128);
-alter table message_words alter column words set storage external;
+);
 create index on message_words (thread_id);
 create index on message_words (draft_id) where draft_id is not null;
 
@@ -22,6 +21,6 @@ create table search_thread_merges (
   survivor_id uuid not null
 );
 
--- For work.threads_with, which runs as the owner.
+-- For the functions of 0003-search.sql, which run as the owner.
 create policy owner_searches on message_words for select to current_user using (true);
 create policy owner_searches on search_words for select to current_user using (true);

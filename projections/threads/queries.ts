@@ -1,8 +1,8 @@
-import { conditions, type Order, readPage, readPageByIds, type Window } from "../page.ts";
+import { conditions, type Order, type Page, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
-import { matchingSenderSql, matchingWordsSql } from "../search/queries.ts";
 import { countThreadsOf } from "./dayCounts.ts";
+import { searchThreads } from "./searchThreads.ts";
 
 /** Thread as in the API, without its messages and drafts. */
 export type ThreadRow = {
@@ -44,37 +44,32 @@ const orders: Record<NonNullable<ThreadFilter["sort"]>, Order> = {
 };
 
 /** Lists surviving threads, last message first; without threads opened by a mail of ours that was never sent. */
-export async function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
+export async function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter): Promise<Page<ThreadRow>> {
+  const { q, contact, from, to } = filter;
+  const filters = [
+    ["identity_id = {n}", filter.identity_id],
+    ["status = {n}", filter.status],
+    // A separate condition, so that the planner uses the index of threads that need review.
+    [filter.needs_review ? "needs_review and {n}" : "needs_review = {n}", filter.needs_review],
+    ["urgency = array_position(array['low', 'normal', 'high', 'urgent'], {n})", filter.priority],
+    ["sorted_at >= {n}", from],
+    ["sorted_at <= {n} and last_message_at is not null", to],
+    ["in_lists and {n}", true],
+  ] as const;
+  const list = { select: columns, order: orders[filter.sort ?? "last_message_at"], window: filter };
+  if (q !== undefined || contact !== undefined)
+    return searchThreads<ThreadRow>(reads, workspaceId, { ...list, filters, texts: { q, contact } });
   const counted = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
     ["status = {n}", filter.status],
     ["needs_review = {n}", filter.needs_review],
     ["priority = {n}", filter.priority],
   ]);
-  const searched = conditions(workspaceId, [
-    ["identity_id = {n}", filter.identity_id],
-    ["status = {n}", filter.status],
-    // A separate condition, so that the planner uses the index of threads that need review.
-    [filter.needs_review ? "needs_review and {n}" : "needs_review = {n}", filter.needs_review],
-    ["urgency = array_position(array['low', 'normal', 'high', 'urgent'], {n})", filter.priority],
-    ...(filter.q === undefined ? [] : matchingWordsSql("id", filter.q)),
-    ...(filter.contact === undefined ? [] : matchingSenderSql("id", filter.contact)),
-    ["sorted_at >= {n}", filter.from],
-    ["sorted_at <= {n} and last_message_at is not null", filter.to],
-  ]);
-  const list = {
-    select: columns,
-    from: "threads",
-    where: [...searched.where, "in_lists"],
-    values: searched.values,
-    order: orders[filter.sort ?? "last_message_at"],
-    window: filter,
-  };
   const sql = reads.of(workspaceId);
-  if (filter.q !== undefined || filter.contact !== undefined) return readPageByIds<ThreadRow>(sql, list);
-  if (filter.from === undefined && filter.to === undefined)
-    return readPage<ThreadRow>(sql, { ...list, counts: { table: "thread_counts", ...counted } });
-  return readPage<ThreadRow>(sql, { ...list, total: await countThreadsOf(sql, counted, filter) });
+  const plain = { ...list, from: "threads", ...conditions(workspaceId, filters) };
+  if (from === undefined && to === undefined)
+    return readPage<ThreadRow>(sql, { ...plain, counts: { table: "thread_counts", ...counted } });
+  return readPage<ThreadRow>(sql, { ...plain, total: await countThreadsOf(sql, counted, filter) });
 }
 
 /** Returns a thread, merged or not. */

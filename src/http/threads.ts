@@ -72,6 +72,15 @@ const presentContent = async ({ blobs }: HttpDependencies, { thread, messages, t
   drafts: await presentDrafts(blobs, drafts),
 });
 
+/** Milliseconds for which a search waits for the newest mail; then it answers without it. */
+const longestSearchWaitMs = 1_000;
+
+/** Waits until searches find what is in the log now, for a limited time. Throws NotReadable while the search is being filled. */
+async function searchable(deps: HttpDependencies): Promise<void> {
+  deps.requireReadable(["search"]);
+  await deps.projected(await deps.store.head(), { of: ["search"], timeoutMs: longestSearchWaitMs });
+}
+
 export const threadRoutes = (deps: HttpDependencies) => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     findThread(deps, workspaceId, params.id);
@@ -88,7 +97,7 @@ export const threadRoutes = (deps: HttpDependencies) => {
         cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
-        if (query.q !== undefined || query.contact !== undefined) deps.requireReadable(["search"]);
+        if (query.q !== undefined || query.contact !== undefined) await searchable(deps);
         const threads = await listThreads(deps.reads, workspaceId, filterOf(query));
         return { ...threads, data: threads.data.map(presentThread) };
       },

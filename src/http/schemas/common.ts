@@ -81,15 +81,27 @@ export const ListQuery = <P extends TProperties>(filters: P) => Strict({ ...filt
 
 export const Paging = ListQuery({});
 
+const envelope = <S extends TSchema>(item: S) => ({
+  data: Type.Array(item),
+  total: Type.Integer({ minimum: 0 }),
+  limit: Type.Integer({ minimum: 1 }),
+  offset: Type.Integer({ minimum: 0 }),
+  next_cursor: Nullable(
+    Type.String({ description: "Pass it as `cursor` to get the next page; null on the last one." }),
+  ),
+});
+
 /** The answer of a list. */
-export const Envelope = <S extends TSchema>(item: S) =>
+export const Envelope = <S extends TSchema>(item: S) => Strict(envelope(item));
+
+/** The answer of a list whose search counts only so many items. */
+export const SearchEnvelope = <S extends TSchema>(item: S) =>
   Strict({
-    data: Type.Array(item),
-    total: Type.Integer({ minimum: 0 }),
-    limit: Type.Integer({ minimum: 1 }),
-    offset: Type.Integer({ minimum: 0 }),
-    next_cursor: Nullable(
-      Type.String({ description: "Pass it as `cursor` to get the next page; null on the last one." }),
+    ...envelope(item),
+    total_capped: Type.Optional(
+      Type.Literal(true, {
+        description: "More items are found than `total`, which ends at 1,000; pages go on beyond it.",
+      }),
     ),
   });
 

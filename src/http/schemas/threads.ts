@@ -1,5 +1,16 @@
 import Type from "typebox";
-import { At, DateOrTime, Envelope, kilobyte, ListQuery, Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
+import {
+  At,
+  DateOrTime,
+  kilobyte,
+  ListQuery,
+  Nullable,
+  SearchEnvelope,
+  Strict,
+  Text,
+  Timestamp,
+  Uuid,
+} from "./common.ts";
 import { Draft } from "./drafts.ts";
 import { Message } from "./messages.ts";
 
@@ -36,7 +47,7 @@ export const ThreadRead = Strict(
   { title: "ThreadRead" },
 );
 
-export const ThreadList = Envelope(Thread);
+export const ThreadList = SearchEnvelope(Thread);
 
 export const ThreadQuery = ListQuery({
   identity_id: Type.Optional(Uuid),

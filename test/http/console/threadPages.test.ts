@@ -51,6 +51,7 @@ const listOf = (words: Words, change: Partial<ThreadsView> = {}): ThreadsView =>
       },
     ],
     total: 1,
+    isCapped: false,
     ways: nowhere,
   },
   path: "/threads",
@@ -195,7 +196,7 @@ describe("pages of conversations", () => {
     });
 
     it("an empty list of conversations says what to do, both without any mail and without a match", () => {
-      const list = { threads: [], total: 0, ways: nowhere };
+      const list = { threads: [], total: 0, isCapped: false, ways: nowhere };
       expect(wordsOf(threadsPage(listOf(plainWords, { list }), reader))).to.contain(
         "Write a mail to ann@customer.example",
       );

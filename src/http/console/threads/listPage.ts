@@ -18,9 +18,9 @@ ${withErrorSummary(view.refused, filterForm(view))}
 ${view.list && listSection(view, view.list, reader)}`;
 
 function listSection(view: ThreadsView, list: NonNullable<ThreadsView["list"]>, reader: ThreadReader): Markup {
-  const { threads, total, ways } = list;
+  const { threads, total, isCapped, ways } = list;
   return html`<section class="plain" id="conversations" aria-labelledby="found" hx-get="${view.path}" hx-trigger="live:threads from:body" hx-select="#conversations" hx-target="#conversations" hx-swap="outerHTML">
-<h2 id="found">${counted(total, "conversation")}</h2>
+<h2 id="found">${isCapped && "More than "}${counted(total, "conversation")}</h2>
 ${threads.length === 0 ? nothing(view) : html`<ol class="conversations">${threads.map((one) => row(one, reader))}</ol>`}
 ${pages(ways, "conversations")}
 </section>`;

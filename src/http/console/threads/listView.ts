@@ -35,7 +35,7 @@ export async function threadsView(
   return {
     ...view,
     refused,
-    list: { threads, total: answer.total, ways },
+    list: { threads, total: answer.total, isCapped: answer.total_capped === true, ways },
   };
 }
 

@@ -19,7 +19,7 @@ export type ThreadsView = {
   /** Why the API refused the filters. */
   refused: { message: string; field?: string | undefined } | undefined;
   /** The matching conversations; undefined if the API refused the filters. */
-  list: { threads: readonly ListedThread[]; total: number; ways: PageLinks } | undefined;
+  list: { threads: readonly ListedThread[]; total: number; isCapped: boolean; ways: PageLinks } | undefined;
   /** URL of this page, for refreshing it. */
   path: string;
   maySeeIdentities: boolean;

@@ -33,8 +33,17 @@ export const listThreads = tool({
     const more =
       found.next_cursor === null ? [] : [`More: call again with the same arguments and cursor ${found.next_cursor}`];
     return {
-      text: [`${counted(found.total, "thread")} in all, ${threads.length} here.`, text, ...more].join("\n"),
-      structured: { total: found.total, next_cursor: found.next_cursor, threads: threads.map(threadData) },
+      text: [
+        `${found.total_capped ? "More than " : ""}${counted(found.total, "thread")} in all, ${threads.length} here.`,
+        text,
+        ...more,
+      ].join("\n"),
+      structured: {
+        total: found.total,
+        ...(found.total_capped && { total_capped: true }),
+        next_cursor: found.next_cursor,
+        threads: threads.map(threadData),
+      },
     };
   },
 });

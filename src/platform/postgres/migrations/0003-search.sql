@@ -7,8 +7,8 @@ exception when others then
   raise notice 'pg_trgm is not to be had: %', sqlerrm;
 end $$;
 
--- A part of a word matches many words. As one tsquery of alternatives, each candidate row would be compared with all of them; searched one
--- by one, each is a look-up. So whole words and phrases go into one tsquery, and each part is a separate set of messages.
+-- A part of a word stands for every word of the vocabulary that contains it. A search compares messages with such alternatives in one of
+-- two ways (projections/search/queries.ts): thread by thread in the order of the list, with one tsquery, or by the index of words.
 
 -- Returns the words of the vocabulary that match a part of a word: the shortest two hundred. `class` is the prefix of the words: nothing,
 -- or @ for senders.
@@ -40,53 +40,49 @@ language sql stable as $$
   ) w
 $$;
 
--- Returns the threads of the connection's workspace with a message that matches every term. A term is {words: [{word, match}]}, a phrase of
--- its words in this order. Text search operators are not leakproof and would lose their index under a policy: so the function runs as the
--- owner, who may read every row of these tables, and restricts itself to the workspace. A sequential scan never pays: the vectors are
--- stored outside the rows.
-create function work.threads_with(class text, terms json) returns setof uuid
-language plpgsql stable security definer
-set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
+-- Returns what a message must have to match every term, as one tsquery; null if no message can. A term is {words: [{word, match}]}, a
+-- phrase of its words in this order. Runs as the owner, who may read the vocabulary by its index of parts.
+create function work.words_query(class text, terms json) returns tsquery
+language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
-  workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
   term json;
   phrase tsquery;
   question tsquery;
-  parts text[];
-  messages uuid[];
 begin
   for term in select value from json_array_elements(terms) loop
-    if json_array_length(term -> 'words') = 1 and term #>> '{words,0,match}' <> 'whole' then continue; end if;
     phrase := work.phrase_of(class, term -> 'words');
-    if phrase is null then return; end if;
+    if phrase is null then return null; end if;
     question := case when question is null then phrase else question && phrase end;
   end loop;
+  return question;
+end $$;
 
-  for term in select value -> 'words' -> 0 from json_array_elements(terms)
-    where json_array_length(value -> 'words') = 1 and value #>> '{words,0,match}' <> 'whole'
-  loop
-    parts := array(select work.words_with(class, term ->> 'word', term ->> 'match'));
-    if json_array_length(terms) = 1 then
-      return query
-        select distinct m.thread_id from unnest(parts) part cross join lateral (
-          select found.thread_id from message_words found
-          where found.workspace_id = workspace and found.words @@ quote_literal(part)::tsquery
-        ) m;
-      return;
+-- Returns the threads of the connection's workspace with a message that matches every term, found by the index of words: each alternative
+-- is one look-up, and PostgreSQL combines their bitmaps. As one tsquery of alternatives, each candidate would be compared with all of them.
+-- Text search operators are not leakproof and would lose their index under a policy: so the function runs as the owner, who may read every
+-- row of these tables, and restricts itself to the workspace. A sequential scan never pays.
+create function work.threads_with(class text, terms json) returns setof uuid
+language plpgsql stable security definer
+set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off set work_mem = '32MB' as $$
+declare
+  workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
+  conditions text[] := array[format('workspace_id = %L', workspace)];
+  term json;
+  alternatives text;
+begin
+  for term in select value from json_array_elements(terms) loop
+    if json_array_length(term -> 'words') = 1 and term #>> '{words,0,match}' <> 'whole' then
+      alternatives := (
+        select string_agg(format('words @@ %L::tsquery', quote_literal(word)), ' or ')
+        from work.words_with(class, term #>> '{words,0,word}', term #>> '{words,0,match}') word
+      );
+    else
+      alternatives := format('words @@ %L::tsquery', work.phrase_of(class, term -> 'words'));
     end if;
-    messages := array(
-      select distinct m.id from unnest(parts) part cross join lateral (
-        select found.id from message_words found
-        where found.workspace_id = workspace and found.words @@ quote_literal(part)::tsquery
-      ) m
-      where messages is null or m.id = any (messages)
-    );
+    if alternatives is null then return; end if;
+    conditions := conditions || format('(%s)', alternatives);
   end loop;
-
-  return query
-    select distinct m.thread_id from message_words m
-    where m.workspace_id = workspace
-      and (question is null or m.words @@ question) and (messages is null or m.id = any (messages));
+  return query execute 'select distinct thread_id from message_words where ' || array_to_string(conditions, ' and ');
 end $$;
 
 -- Returns the contacts of the connection's workspace whose folded name and address match, at most `most`. `like` is not leakproof either:
@@ -108,5 +104,6 @@ begin
   return (select count(*) from contact_words w where w.workspace_id = workspace and w.words like pattern);
 end $$;
 
-revoke all on function work.words_with, work.phrase_of, work.threads_with, work.contacts_with, work.count_contacts_with from public;
-grant execute on function work.threads_with, work.contacts_with, work.count_contacts_with to :service;
+revoke all on function work.words_with, work.phrase_of, work.words_query, work.threads_with, work.contacts_with,
+  work.count_contacts_with from public;
+grant execute on function work.words_query, work.threads_with, work.contacts_with, work.count_contacts_with to :service;

@@ -1,0 +1,71 @@
+import { conditions, inOrder, type Order, type Page, readPage, readPageByIds, type Window } from "../page.ts";
+import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
+import { prepareSearch, type SearchTexts } from "../search/queries.ts";
+
+/** Number up to which the threads found are counted. */
+export const mostCounted = 1_000;
+
+/** A search looks at a list's first threads; with fewer hits among them it looks up all threads with these words. */
+const firstThreads = 200;
+const leastHits = 40;
+/** Number of threads among which a search that walks must find more than `mostCounted`. */
+const longestWalk = 5_000;
+/** Number of threads of a workspace which are few enough to look at all of them. */
+const fewThreads = 2_000;
+
+type Conditions = Parameters<typeof conditions>[1];
+
+/** A search in a list of threads: the list's filters and order, what is searched for, and the part of the list that is wanted. */
+export type ThreadSearch = { select: string; filters: Conditions; order: Order; texts: SearchTexts; window: Window };
+
+/**
+ * Returns the threads of a list that a search finds. Frequent words: looks at the messages of one thread after the other, in the order of
+ * the list, until the page is full and `mostCounted` threads are counted. Seldom words: looks up all threads with these words by the index
+ * of words, then sorts them. Both ways find the same threads.
+ */
+export function searchThreads<Row extends Record<string, unknown>>(
+  reads: Reads,
+  workspaceId: string,
+  { filters, texts, ...list }: ThreadSearch,
+): Promise<Page<Row>> {
+  const listed = { ...list, from: "threads", countedTo: mostCounted };
+  const having = (search: Conditions) => ({ ...listed, ...conditions(workspaceId, [...filters, ...search]) });
+  return reads.snapshot(workspaceId, async (snapshot) => {
+    const sql = snapshot.of(workspaceId);
+    const search = await prepareSearch(sql, "threads.id", texts);
+    if (!search) return readPage<Row>(sql, having([["{n}::boolean", false]]));
+    const walk = having(search.walk);
+    const total = await countByWalking(sql, { ...walk, filters: walk.where.length - search.walk.length });
+    return total === undefined
+      ? readPageByIds<Row>(sql, having(search.lookUp))
+      : readPage<Row>(sql, { ...walk, total });
+  });
+}
+
+/** Conditions of a walk: the first `filters` of them are those of the list, the others those of the search. */
+type Walk = { where: string[]; values: readonly unknown[]; filters: number; order: Order };
+
+/** Returns the number of threads found, at most `mostCounted` + 1; undefined if a walk is not the fast way to it. */
+async function countByWalking(sql: Tx, walk: Walk): Promise<number | undefined> {
+  const { rows } = await sql.query<{ threads: number }>(
+    "select coalesce(sum(count), 0)::int as threads from thread_counts where workspace_id = $1",
+    [walk.values[0]],
+  );
+  if (rows[0]!.threads <= fewThreads) return hits(sql, walk, { among: fewThreads, most: mostCounted + 1 });
+  if ((await hits(sql, walk, { among: firstThreads, most: leastHits })) < leastHits) return undefined;
+  const counted = await hits(sql, walk, { among: longestWalk, most: mostCounted + 1 });
+  return counted > mostCounted ? counted : undefined;
+}
+
+/** Returns how many of the list's first threads the search finds, at most `most`. */
+async function hits(
+  sql: Tx,
+  { where, values, filters, order }: Walk,
+  { among, most }: { among: number; most: number },
+): Promise<number> {
+  const first = `select id from threads where ${where.slice(0, filters).join(" and ")} order by ${inOrder(order)} limit ${among}`;
+  const found = `select from (${first}) threads where ${where.slice(filters).join(" and ")} limit ${most}`;
+  const { rows } = await sql.query<{ count: number }>(`select count(*)::int from (${found}) found`, values);
+  return rows[0]!.count;
+}
