@@ -1,8 +1,12 @@
 import { expect } from "chai";
+import { inbound } from "#projections/inbound/projector.ts";
 import { unansweredMail } from "#projections/inbound/queries.ts";
+import type { Projection } from "#projections/projection.ts";
 import { createPostReceiver } from "#src/commands/inbound/postedMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { systemIds } from "#src/platform/clock.ts";
+import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
+import { verify } from "#src/runtime/projections/verify.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startSecondInstance } from "#test/support/secondInstance.ts";
@@ -167,5 +171,13 @@ describe("the inbound ledger over HTTP", () => {
     const reply = { thread_id: threads[1].id, body_text: "Stop it, please." };
     expect((await full.ask("POST /v1/emails/reply", { json: reply })).status).to.equal(202);
     await until(async () => (await holds()) === 0);
+  });
+
+  it("a replay of the log gives the ledger and its counts", async () => {
+    const { database, store } = service;
+    const replay = { database, store, tablesSql: tablesFile, signal: new AbortController().signal };
+    const { differences, rows } = await verify(replay, inbound as Projection);
+    expect(differences).to.deep.equal([]);
+    expect(rows).to.be.above(10);
   });
 });
