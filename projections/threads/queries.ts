@@ -56,7 +56,9 @@ export async function listThreads(reads: Reads, workspaceId: string, filter: Thr
     ["sorted_at <= {n} and last_message_at is not null", to],
     ["in_lists and {n}", true],
   ] as const;
-  const list = { select: columns, order: orders[filter.sort ?? "last_message_at"], window: filter };
+  // Within one priority, both orders are the same; the shorter one leads straight to a cursor.
+  const order = orders[filter.priority === undefined && filter.sort ? filter.sort : "last_message_at"];
+  const list = { select: columns, order, window: filter };
   if (q !== undefined || contact !== undefined)
     return searchThreads<ThreadRow>(reads, workspaceId, { ...list, filters, texts: { q, contact } });
   const counted = conditions(workspaceId, [

@@ -33,6 +33,7 @@ const filters: Record<string, string[]> = {
     "q=order&sort=priority",
     "contact=customer",
     "status=open",
+    "priority=normal&sort=priority",
     "from_date=2026-01-01",
     period,
   ],
