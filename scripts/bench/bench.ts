@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 
 /** A benchmark: measures one or more kinds of work on a server. `size`: the default number of units; `unit`: what they are, for people. */
@@ -66,4 +67,22 @@ export async function concurrently(
   };
   await Promise.all(Array.from({ length: workers }, worker));
   return times;
+}
+
+/**
+ * Starts `count` calls at a steady rate without waiting for their answers. Returns milliseconds from when each was due.
+ */
+export async function byTheClock(
+  perSecond: number,
+  count: number,
+  call: (n: number) => Promise<unknown>,
+): Promise<number[]> {
+  const began = performance.now();
+  const calls: Promise<number>[] = [];
+  for (let n = 0; n < count; n++) {
+    const due = began + (n * 1_000) / perSecond;
+    await sleep(Math.max(0, due - performance.now()));
+    calls.push(call(n).then(() => performance.now() - due));
+  }
+  return Promise.all(calls);
 }

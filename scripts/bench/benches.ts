@@ -8,5 +8,6 @@ export const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   catchup: () => import("./catchup.ts"),
   read: () => import("./read.ts"),
   search: () => import("./search.ts"),
+  mixed: () => import("./mixed.ts"),
   console: () => import("./console.ts"),
 };

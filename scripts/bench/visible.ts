@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { plainTable } from "./append.ts";
-import type { Bench } from "./bench.ts";
+import { type Bench, byTheClock } from "./bench.ts";
 import { sendMails } from "./mails.ts";
 import { startService, untilAtLeast } from "./service.ts";
 
@@ -28,21 +27,11 @@ export const bench: Bench = {
     const { name, subject, append } = await plainTable(server);
     const insert = (n: number): Promise<unknown> => append("bench-visible", n);
     // An even number of rounds, so that the first measured write changes its thread too.
-    await byTheClock(write, threadCount * 10);
-    await server.measure("PATCH /v1/threads/{id}, until it can be read", service, () => byTheClock(write, size));
-    await byTheClock(insert, threadCount);
-    await server.measure(`${name}, ${perSecond} a second`, subject, () => byTheClock(insert, size));
+    await byTheClock(perSecond, threadCount * 10, write);
+    await server.measure("PATCH /v1/threads/{id}, until it can be read", service, () =>
+      byTheClock(perSecond, size, write),
+    );
+    await byTheClock(perSecond, threadCount, insert);
+    await server.measure(`${name}, ${perSecond} a second`, subject, () => byTheClock(perSecond, size, insert));
   },
 };
-
-/** Starts `count` calls at the steady rate without waiting for their answers. Returns milliseconds from when each was due. */
-async function byTheClock(call: (n: number) => Promise<unknown>, count: number): Promise<number[]> {
-  const began = performance.now();
-  const calls: Promise<number>[] = [];
-  for (let n = 0; n < count; n++) {
-    const due = began + (n * 1_000) / perSecond;
-    await sleep(Math.max(0, due - performance.now()));
-    calls.push(call(n).then(() => performance.now() - due));
-  }
-  return Promise.all(calls);
-}

@@ -1,0 +1,47 @@
+import { type Bench, byTheClock } from "./bench.ts";
+import { listKinds } from "./listKinds.ts";
+import { searchKinds } from "./searchKinds.ts";
+import { type BenchQuestion, startFilledWorkspace } from "./workspace.ts";
+
+const [listsPerSecond, searchesPerSecond, searchesAlone] = [38, 12, 50];
+const seconds = 30;
+
+/**
+ * Lists and searches at a steady rate, all kinds in turns: latency from when each request was due. The rows of the mix have the CPU of lists
+ * and searches together. Then each kind of search alone, at a higher rate.
+ */
+export const bench: Bench = {
+  size: 2_000,
+  unit: "threads in the workspace",
+  async run(server, size) {
+    const workspace = await startFilledWorkspace(server, size);
+    const { client } = workspace;
+    const ask = (of: readonly BenchQuestion[]) => (n: number) => client.ask(`GET ${of[n % of.length]!.path()}`);
+    const lists = await listKinds(client);
+    const searches = searchKinds(size);
+    const askLists = (): Promise<number[]> => byTheClock(listsPerSecond, listsPerSecond * seconds, ask(lists));
+    const askSearches = (): Promise<number[]> =>
+      byTheClock(searchesPerSecond, searchesPerSecond * seconds, ask(searches));
+    await byTheClock(listsPerSecond, listsPerSecond * 5, ask([...lists, ...searches]));
+    await server.measure(
+      `lists, ${listsPerSecond} a second, beside ${searchesPerSecond} searches`,
+      workspace,
+      async () => {
+        const [times] = await Promise.all([askLists(), askSearches()]);
+        return times;
+      },
+    );
+    await server.measure(
+      `searches, ${searchesPerSecond} a second, beside ${listsPerSecond} lists`,
+      workspace,
+      async () => {
+        const [times] = await Promise.all([askSearches(), askLists()]);
+        return times;
+      },
+    );
+    for (const kind of searches) {
+      const what = `${kind.what}, ${searchesAlone} a second`;
+      await server.measure(what, workspace, () => byTheClock(searchesAlone, searchesAlone * 10, ask([kind])));
+    }
+  },
+};
