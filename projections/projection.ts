@@ -38,6 +38,16 @@ export type Projection<E extends Event = Event> = {
   hasLateIndexes?: true;
   /** Types of events that its projector gets; absent: all. */
   handles?: readonly E["type"][];
+  /**
+   * How old rows are removed, if they may be (src/runtime/projections/prune.ts). `time`: the indexed column of `table` with the time of each
+   * row's first event. `remove` removes the rows with these values of `key`, and everything that belongs to them.
+   */
+  prune?: {
+    table: string;
+    key: string;
+    time: string;
+    remove(tx: ProjectorTx, keys: readonly string[]): Promise<void>;
+  };
   /** Projects events in position order; set-based: a few statements per batch, whatever its size. Reads first, all at once, then writes. */
   project(tx: ProjectorTx, events: readonly Recorded<E>[]): Promise<void>;
 };

@@ -26,6 +26,7 @@ import { whyPlannerStalled } from "./runtime/work/stalled.ts";
 import type { Config, ServiceRole } from "./settings/config.ts";
 import { settingDescriptions } from "./settings/settings.ts";
 import { contradictedTrees, type HeadClock, startHeadClock } from "./start/headClock.ts";
+import { type RetentionClock, startRetention } from "./start/retention.ts";
 
 /** The roles of one instance, running. */
 export type Service = {
@@ -67,6 +68,7 @@ export async function startService(
   let diskRoom: DiskRoom | undefined;
   let roomForMail: RoomForMail | undefined;
   let headClock: HeadClock | undefined;
+  let retention: RetentionClock | undefined;
 
   const isFullOfMail = (workspaceId: string): boolean => roomForMail?.isFull(workspaceId) === true;
 
@@ -78,7 +80,7 @@ export async function startService(
     // While the lanes are still leased to us: a send that gets its connection later would hand over what another instance works on by
     // then.
     provider.letNobodyIn?.();
-    await Promise.all([processRunner?.stop(), headClock?.close()]);
+    await Promise.all([processRunner?.stop(), headClock?.close(), retention?.close()]);
     await Promise.all([projectionRunner?.stop(), readiness.stop()]);
   }
 
@@ -104,6 +106,11 @@ export async function startService(
         { log: logger },
       );
       const { clock } = deps;
+      retention = startRetention(
+        { ...deps, database: background },
+        { evaluations: config.retentionDaysEvaluations, outbox: config.retentionDaysOutbox },
+        { log: logger },
+      );
       const webhooks = { ...composition.webhooks, onQueued: () => processRunner?.wake() };
       const processes = allProcesses(deps, {
         ...{ provider, channels, telegram, instanceId, webhooks },

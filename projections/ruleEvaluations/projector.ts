@@ -4,6 +4,7 @@ import { updateCounts } from "../counts.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { upsertRows } from "../rows.ts";
 import { evaluationCounts } from "./counts.ts";
+import { prune } from "./prune.ts";
 
 type RunEvent<Type extends RuleRunEvent["type"]> = Extract<RuleRunEvent, { type: Type }>;
 
@@ -26,6 +27,7 @@ const runColumns = [
   "message_id",
   "draft_id",
   "correlation_id",
+  "evaluated_at",
 ];
 const columns = ["run_id", "rule_id", "workspace_id", "rule_version", "matched", "actions", "evaluated_at"];
 
@@ -43,6 +45,7 @@ function runOf(event: Recorded & RunEvent<"RulesEvaluated">): Record<string, unk
     message_id: subject.messageId,
     draft_id: subject.draftId,
     correlation_id: event.metadata.correlationId,
+    evaluated_at: event.metadata.at,
   };
 }
 
@@ -89,10 +92,11 @@ async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<stri
 
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
-  version: 4,
+  version: 5,
   independent: true,
   tables: ["rule_runs", "rule_evaluations", "rule_evaluation_counts"],
   handles: ["RulesEvaluated", "RuleActionTaken", "ApprovalModeUsed"],
+  prune,
   async project(tx, events) {
     const rows = await rowsBefore(tx, events);
     const before = [...rows.values()];

@@ -8,9 +8,12 @@ create table rule_runs (
   message_id uuid,
   draft_id uuid,
   -- Finds the consequences of a run: a chain of rules must end.
-  correlation_id text not null
+  correlation_id text not null,
+  evaluated_at timestamptz not null
 );
 create index on rule_runs (correlation_id);
+-- Finds the oldest runs, which are removed first.
+create index on rule_runs (evaluated_at);
 create table rule_evaluations (
   run_id uuid not null,
   rule_id uuid not null,

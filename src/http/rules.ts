@@ -132,14 +132,18 @@ export function ruleRoutes(deps: HttpDependencies) {
         limit: "read",
         summary: "List a rule's evaluations, newest first",
         description:
-          "Each evaluation shows the rule's version, its subject and the outcome of each action. refused: the subject no longer allowed the action.",
+          "Each evaluation shows the rule's version, its subject and the outcome of each action. refused: the subject no longer allowed the action. The operator may have old ones removed; total counts those that are left.",
         query: RuleEvaluationQuery,
         answers: RuleEvaluationList,
         cursors: deps.cursors,
         answersFrom: ["rules", "ruleEvaluations"],
         load: find,
       },
-      ({ workspaceId, params, query }) => listEvaluations(deps.reads, workspaceId, { ruleId: params.id, ...query }),
+      ({ workspaceId, params, query }) =>
+        // One snapshot: old runs and their evaluations are removed at any time.
+        deps.reads.snapshot(workspaceId, (reads) =>
+          listEvaluations(reads, workspaceId, { ruleId: params.id, ...query }),
+        ),
     ),
 
     route(

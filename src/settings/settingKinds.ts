@@ -59,10 +59,10 @@ export const FourRates = (meaning: SettingMeaning<number[] | "off"> = {}) => {
   });
 };
 
-/** Number of whole days; "never" means no limit. */
-export const Days = (meaning: SettingMeaning<number | "never"> = {}) =>
-  Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Literal("never")], {
-    expected: "a whole number from 1 to 36500, or never",
+/** Number of whole days, from `atLeast` on; "never" means no limit. */
+export const Days = ({ atLeast = 1, ...meaning }: SettingMeaning<number | "never"> & { atLeast?: number } = {}) =>
+  Type.Union([Type.Integer({ minimum: atLeast, maximum: 36_500 }), Type.Literal("never")], {
+    expected: `a whole number from ${atLeast} to 36500, or never`,
     unit: "days",
     ...meaning,
   });

@@ -5,9 +5,9 @@ import { auditSettings } from "./auditSettings.ts";
 import { billingSettings } from "./billingSettings.ts";
 import { mailInSettings, port } from "./mailInSettings.ts";
 import { rateSettings } from "./rateSettings.ts";
+import { retentionSettings } from "./retentionSettings.ts";
 import { sendGridSettings } from "./sendGridSettings.ts";
 import {
-  Days,
   Directory,
   DnsServer,
   DomainName,
@@ -216,15 +216,7 @@ export const settings = Type.Object({
     unit: "hours",
     description: "How long the response of a POST with an Idempotency-Key is kept for repetitions.",
   }),
-  RETENTION_DAYS_HELD: Days({
-    default: "never",
-    description:
-      "After how many days the content of a held mail is removed if nothing releases it; it is not released any more.",
-  }),
-  RETENTION_DAYS_QUARANTINED: Days({
-    default: "never",
-    description: "After how many days the content of a quarantined mail is removed; its headers stay on its thread.",
-  }),
+  ...retentionSettings,
   WEBHOOK_RETRY_SECONDS: ListOf(Whole(0, 30 * day), {
     default: [...usualRetrySeconds],
     unit: "seconds",

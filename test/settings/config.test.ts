@@ -226,6 +226,7 @@ describe("the configuration", () => {
       DOMAIN_CHECK_SECONDS: "30,600",
       RETENTION_DAYS_HELD: "0",
       RETENTION_DAYS_QUARANTINED: "1.5",
+      RETENTION_DAYS_OUTBOX: "2",
       DNS_SERVERS: "127.0.0.1:5353,dns.example",
       SPF_INCLUDE: "spf example",
       CRASH_AT: "send:nowhere",
@@ -248,6 +249,7 @@ describe("the configuration", () => {
       "DOMAIN_CHECK_SECONDS",
       "RETENTION_DAYS_HELD",
       "RETENTION_DAYS_QUARANTINED",
+      "RETENTION_DAYS_OUTBOX",
       "DNS_SERVERS",
       "SPF_INCLUDE",
       "CRASH_AT",
@@ -257,6 +259,20 @@ describe("the configuration", () => {
       "NODE_ENV",
     ]);
     expect(message).not.to.match(/hunter2|aHVudGVyMg/);
+  });
+
+  it("evaluations that still keep rules from running twice may not be removed", () => {
+    expect(refusal({ RETENTION_DAYS_EVALUATIONS: "29" })).to.include(
+      "RETENTION_DAYS_EVALUATIONS is wrong: expected a whole number from 30 to 36500, or never.",
+    );
+    const { retentionDaysEvaluations, retentionDaysOutbox } = loadConfig({ SECRETS_KEYS: ring });
+    expect({ retentionDaysEvaluations, retentionDaysOutbox }).to.deep.equal({
+      retentionDaysEvaluations: "never",
+      retentionDaysOutbox: 30,
+    });
+    expect(loadConfig({ SECRETS_KEYS: ring, RETENTION_DAYS_EVALUATIONS: "30" })).to.include({
+      retentionDaysEvaluations: 30,
+    });
   });
 
   it("DNS servers are configured as addresses, with a port or without", () => {

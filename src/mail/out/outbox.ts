@@ -65,6 +65,16 @@ export function createOutbox(database: Sql): Outbox {
   };
 }
 
+/** Removes up to a batch of the oldest mails, if they were caught before this time. Returns false if there were none. */
+export async function pruneOutbox(database: Sql, before: Date): Promise<boolean> {
+  const { rowCount } = await database.query(removeOldest, [before]);
+  return (rowCount ?? 0) > 0;
+}
+
+/** Reads only the oldest ids, which have the oldest times. */
+const removeOldest = `
+  delete from work.outbox where id in (select id from work.outbox order by id limit 100) and at < $1`;
+
 async function read(row: OutboxRow): Promise<CaughtMail> {
   const mail = await PostalMime.parse(row.mime);
   return {

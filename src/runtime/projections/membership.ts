@@ -49,7 +49,7 @@ export async function storeReadModel(tx: Sql, { projection, position }: Progress
   if (!isMain) await setCheckpoints(tx, [name], position);
   await tx.query(
     `insert into work.read_models (name, version, tables, checkpoint) values ($1, $2, $3, $4)
-     on conflict (name) do update set version = $2, tables = $3, checkpoint = $4`,
+     on conflict (name) do update set version = $2, tables = $3, checkpoint = $4, pruned_until = null`,
     [name, version, tables, isMain ? mainGroup : name],
   );
   if (isMain || before === mainGroup) await raiseGeneration(tx, mainGroup);

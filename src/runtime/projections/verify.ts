@@ -3,6 +3,7 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { seeEveryWorkspace } from "#src/platform/postgres/reads.ts";
 import { loadReadModels, projectBatch } from "./checkpoints.ts";
 import { createTables, liveSchema, quoteIdentifier, serviceRoleOf } from "./projectionTables.ts";
+import { pruneReplayed } from "./prune.ts";
 import type { RebuildOptions } from "./rebuild.ts";
 import { replayUpTo } from "./replay.ts";
 
@@ -13,8 +14,9 @@ export type Verified = { position: number; rows: number; differences: RowDiffere
 
 /**
  * Replays a projection up to exactly the position of its live tables and compares every row both ways. Live tables and checkpoint are read
- * in one snapshot; the replay happens in the same transaction, which is rolled back, so nothing remains. `differing` counts all
- * differences, `differences` holds the first `limit` of each table.
+ * in one snapshot; the replay happens in the same transaction, which is rolled back, so nothing remains. Old rows that were removed from
+ * the live tables are removed from the replayed ones too. `differing` counts all differences, `differences` holds the first `limit` of each
+ * table.
  */
 export async function verify(replay: RebuildOptions, projection: Projection, limit = 20): Promise<Verified> {
   const ddl = await replay.tablesSql(projection);
@@ -33,6 +35,7 @@ export async function verify(replay: RebuildOptions, projection: Projection, lim
       await projectBatch(tx, progress, batch);
       await analyse(projection.tables);
     });
+    await pruneReplayed(tx, projection);
     result = { position, ...(await compareAll(tx, schema, { tables: projection.tables, limit })) };
   });
   return result!;

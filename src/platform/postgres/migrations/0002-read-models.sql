@@ -22,7 +22,9 @@ create table work.read_models (
   -- A model of another version is rebuilt.
   version integer not null,
   tables text[] not null,
-  checkpoint text not null references work.checkpoints (name)
+  checkpoint text not null references work.checkpoints (name),
+  -- Rows with a time up to this one, included, were removed from the tables; null: none since the tables were filled from the log.
+  pruned_until timestamptz
 );
 grant select, insert, update on work.read_models to :service;
 

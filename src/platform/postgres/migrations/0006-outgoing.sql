@@ -10,7 +10,7 @@ create table work.outbox (
   mime bytea not null
 );
 create index outbox_attempt on work.outbox (attempt_id);
-grant select, insert on work.outbox to :service;
+grant select, insert, delete on work.outbox to :service;
 
 -- Notification mail of the last hour, counted over all instances by mailbox and by workspace. Older rows do not count; the service removes
 -- them as it writes.
