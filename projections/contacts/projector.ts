@@ -80,7 +80,7 @@ function apply(row: Row, event: Received | Exclude<ContactEvent, { type: "Contac
 /** Contacts: everyone who has written to a workspace, and changes recorded about them. A deleted contact's next mail creates it again. */
 export const contacts: Projection<Received | ContactEvent> = {
   name: "contacts",
-  version: 2,
+  version: 3,
   tables: ["contacts", "contact_counts", "contact_tags", "contact_tag_counts", "contact_words"],
   handles: ["MessageReceived", "ContactUpdated", "ContactTagged", "ContactDeleted"],
   async project(tx, events) {

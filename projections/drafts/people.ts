@@ -4,7 +4,7 @@ import { type Actor, idOf, type Recorded } from "#streams/event.ts";
 import { json, type ProjectorTx } from "../projection.ts";
 import { type Table, upsertRows } from "../rows.ts";
 import { senderTerms } from "../search/queries.ts";
-import { foldText } from "../search/words.ts";
+import { beginningOf, foldText } from "../search/words.ts";
 import type { DraftRow } from "./row.ts";
 
 /** Recipients of drafts, and people who decided about them, by all that a search for them may begin with. */
@@ -58,7 +58,7 @@ const longestName = 200;
 
 /** Returns an address with its domain alone, or a name from each of its words on. */
 function beginnings(nameOrAddress: string): string[] {
-  const folded = foldText(nameOrAddress).trim().slice(0, longestName);
+  const folded = beginningOf(foldText(nameOrAddress).trim(), longestName);
   return [...folded.matchAll(/(?<=^|[\s@])[^\s@]/g)].map(({ index }) => folded.slice(index));
 }
 
@@ -71,6 +71,6 @@ export function personCondition(text: string): readonly [sql: string, value: str
   const named = `id = any(array(select draft_id from draft_people where workspace_id = $1
     and person >= ({n}::json ->> 'person') and person < ({n}::json ->> 'person') || chr(1114111)))`;
   const wrote = "thread_id = any(array(select work.threads_with('@', {n}::json -> 'terms')))";
-  const value = json({ person: foldText(text).trim().slice(0, longestName), terms });
+  const value = json({ person: beginningOf(foldText(text).trim(), longestName), terms });
   return [terms.length === 0 ? named : `(${named} or ${wrote})`, value];
 }

@@ -65,7 +65,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 17,
+  version: 18,
   tables: [
     "drafts",
     "draft_counts",

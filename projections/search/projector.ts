@@ -33,7 +33,7 @@ const outbound = (content: DraftContent | null) =>
 /** Full-text index of threads by the words of their messages. */
 export const search: Projection<DraftEvent | ThreadEvent> = {
   name: "search",
-  version: 2,
+  version: 3,
   independent: true,
   tables: ["message_words", "search_words", "search_thread_merges"],
   hasLateIndexes: true,

@@ -4,11 +4,12 @@ const marks = /\p{M}+/gu;
 const plain: Record<string, string> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ł: "l", ı: "i", þ: "th" };
 const special = /[ßæœøđðłıþ]/g;
 
-/** Removes case, accents and forms of letters: Müller becomes muller, ＣＡＦÉ becomes cafe. */
+/** Removes case, accents and forms of letters: Müller becomes muller, ＣＡＦÉ becomes cafe, № becomes no. */
 export function foldText(text: string): string {
   const lower = text.toLowerCase();
   if (ascii.test(lower)) return lower;
-  const bare = lower.normalize("NFKD").replace(marks, "").normalize("NFC");
+  // Some signs without a lower case, such as ™, have capital letters in their plain form.
+  const bare = lower.normalize("NFKD").replace(marks, "").normalize("NFC").toLowerCase();
   return bare.replace(special, (letter) => plain[letter] as string);
 }
 
@@ -16,8 +17,15 @@ export function foldText(text: string): string {
 const unspaced = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]";
 const letters = "[\\p{L}\\p{N}]";
 const wordPattern = new RegExp(`[${letters}&&${unspaced}]|[${letters}--${unspaced}]+`, "gv");
-/** Maximum number of characters of an indexed word; a longer word is found by its beginning. */
+/** Maximum number of UTF-16 code units of an indexed word; a longer word is found by its beginning. */
 const longestWord = 60;
+
+/**
+ * Returns the beginning of a text, at most `length` UTF-16 code units. It does not end within a character: PostgreSQL refuses JSON with half
+ * a character.
+ */
+export const beginningOf = (text: string, length: number): string =>
+  text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
 
 const asciiWordPattern = /[a-z0-9]+/g;
 
@@ -25,7 +33,7 @@ const asciiWordPattern = /[a-z0-9]+/g;
 export function wordsOf(text: string): string[] {
   const folded = foldText(text);
   const found = folded.match(ascii.test(folded) ? asciiWordPattern : wordPattern) ?? [];
-  return found.map((word) => (word.length > longestWord ? word.slice(0, longestWord) : word));
+  return found.map((word) => (word.length > longestWord ? beginningOf(word, longestWord) : word));
 }
 
 /** Positions a text search vector can hold, and the distance between two fields, over which no phrase reaches. */

@@ -14,6 +14,7 @@ describe("the words of a search", () => {
       ["Søren Æbelø", "soren aebelo"],
       ["ＦＵＬＬ", "full"],
       ["İstanbul", "istanbul"],
+      ["№ 5 ™ 𝐇𝐢", "no 5 tm hi"],
     ] as const)
       expect(foldText(typed), typed).to.equal(folded);
   });
@@ -24,6 +25,10 @@ describe("the words of a search", () => {
     );
     expect(wordsOf("東京タワー tower")).to.deep.equal(["東", "京", "タ", "ワ", "ー", "tower"]);
     expect(wordsOf("😀 &|!():*'\\ \0\ud800 𖿢")).to.deep.equal([]);
+  });
+
+  it("a long search word is cut between two characters, never within one", () => {
+    expect(wordsOf(`${"x".repeat(59)}𐐨𐐨 ${"𐐨".repeat(40)}`)).to.deep.equal(["x".repeat(59), "𐐨".repeat(30)]);
   });
 
   it("search words are parsed as parts, phrases and exclusions", () => {

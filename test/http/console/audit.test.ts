@@ -68,6 +68,7 @@ describe("the console's pages for auditors", () => {
     expect(await found("?person=ann@customer.example")).to.deep.equal([parcel.id]);
     expect(await found("?person=nobody@customer.example")).to.deep.equal([]);
     expect(await found("?person=%25")).to.deep.equal([]);
+    expect(await found(`?person=${encodeURIComponent(`${"a".repeat(199)}😀`)}`)).to.deep.equal([]);
     expect(await found("?person=Jane&q=parcel")).to.deep.equal([]);
   });
 
