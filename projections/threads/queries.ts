@@ -2,7 +2,7 @@ import { conditions, type Order, type Page, readPage, type Window } from "../pag
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { countThreadsOf } from "./dayCounts.ts";
-import { searchThreads } from "./searchThreads.ts";
+import { type SearchLimits, searchThreads } from "./searchThreads.ts";
 
 /** Thread as in the API, without its messages and drafts. */
 export type ThreadRow = {
@@ -36,6 +36,8 @@ export type ThreadFilter = Window & {
   from?: Date;
   to?: Date;
   sort?: "last_message_at" | "priority";
+  /** For `q` and `contact`; a proof of small size has others than the usual ones. */
+  searchLimits?: SearchLimits;
 };
 
 const orders: Record<NonNullable<ThreadFilter["sort"]>, Order> = {
@@ -59,8 +61,10 @@ export async function listThreads(reads: Reads, workspaceId: string, filter: Thr
   // Within one priority, both orders are the same; the shorter one leads straight to a cursor.
   const order = orders[filter.priority === undefined && filter.sort ? filter.sort : "last_message_at"];
   const list = { select: columns, order, window: filter };
-  if (q !== undefined || contact !== undefined)
-    return searchThreads<ThreadRow>(reads, workspaceId, { ...list, filters, texts: { q, contact } });
+  if (q !== undefined || contact !== undefined) {
+    const search = { ...list, filters, texts: { q, contact }, limits: filter.searchLimits };
+    return searchThreads<ThreadRow>(reads, workspaceId, search);
+  }
   const counted = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
     ["status = {n}", filter.status],

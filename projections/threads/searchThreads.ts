@@ -3,21 +3,40 @@ import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
 import { prepareSearch, type SearchTexts } from "../search/queries.ts";
 
-/** Number up to which the threads found are counted. */
-export const mostCounted = 1_000;
+/** Numbers by which a search chooses its way, and up to which it counts. */
+export type SearchLimits = {
+  /** Number up to which the threads found are counted. */
+  mostCounted: number;
+  /** A search looks at a list's first threads; with fewer hits among them it looks up all threads with these words. */
+  firstThreads: number;
+  leastHits: number;
+  /** Number of threads among which a search that walks must find more than `mostCounted`. */
+  longestWalk: number;
+  /** Number of threads of a workspace which are few enough to look at all of them. */
+  fewThreads: number;
+  /** Called with the chosen way. */
+  onChoice?: (way: "walk" | "lookUp") => void;
+};
 
-/** A search looks at a list's first threads; with fewer hits among them it looks up all threads with these words. */
-const firstThreads = 200;
-const leastHits = 40;
-/** Number of threads among which a search that walks must find more than `mostCounted`. */
-const longestWalk = 5_000;
-/** Number of threads of a workspace which are few enough to look at all of them. */
-const fewThreads = 2_000;
+export const searchLimits: SearchLimits = {
+  mostCounted: 1_000,
+  firstThreads: 200,
+  leastHits: 40,
+  longestWalk: 5_000,
+  fewThreads: 2_000,
+};
 
 type Conditions = Parameters<typeof conditions>[1];
 
 /** A search in a list of threads: the list's filters and order, what is searched for, and the part of the list that is wanted. */
-export type ThreadSearch = { select: string; filters: Conditions; order: Order; texts: SearchTexts; window: Window };
+export type ThreadSearch = {
+  select: string;
+  filters: Conditions;
+  order: Order;
+  texts: SearchTexts;
+  window: Window;
+  limits?: SearchLimits | undefined;
+};
 
 /**
  * Returns the threads of a list that a search finds. Frequent words: looks at the messages of one thread after the other, in the order of
@@ -27,16 +46,17 @@ export type ThreadSearch = { select: string; filters: Conditions; order: Order; 
 export function searchThreads<Row extends Record<string, unknown>>(
   reads: Reads,
   workspaceId: string,
-  { filters, texts, ...list }: ThreadSearch,
+  { filters, texts, limits = searchLimits, ...list }: ThreadSearch,
 ): Promise<Page<Row>> {
-  const listed = { ...list, from: "threads", countedTo: mostCounted };
+  const listed = { ...list, from: "threads", countedTo: limits.mostCounted };
   const having = (search: Conditions) => ({ ...listed, ...conditions(workspaceId, [...filters, ...search]) });
   return reads.snapshot(workspaceId, async (snapshot) => {
     const sql = snapshot.of(workspaceId);
     const search = await prepareSearch(sql, "threads.id", texts);
     if (!search) return readPage<Row>(sql, having([["{n}::boolean", false]]));
     const walk = having(search.walk);
-    const total = await countByWalking(sql, { ...walk, filters: walk.where.length - search.walk.length });
+    const total = await countByWalking(sql, { ...walk, filters: walk.where.length - search.walk.length }, limits);
+    limits.onChoice?.(total === undefined ? "lookUp" : "walk");
     return total === undefined
       ? readPageByIds<Row>(sql, having(search.lookUp))
       : readPage<Row>(sql, { ...walk, total });
@@ -47,7 +67,8 @@ export function searchThreads<Row extends Record<string, unknown>>(
 type Walk = { where: string[]; values: readonly unknown[]; filters: number; order: Order };
 
 /** Returns the number of threads found, at most `mostCounted` + 1; undefined if a walk is not the fast way to it. */
-async function countByWalking(sql: Tx, walk: Walk): Promise<number | undefined> {
+async function countByWalking(sql: Tx, walk: Walk, limits: SearchLimits): Promise<number | undefined> {
+  const { mostCounted, firstThreads, leastHits, longestWalk, fewThreads } = limits;
   const { rows } = await sql.query<{ threads: number }>(
     "select coalesce(sum(count), 0)::int as threads from thread_counts where workspace_id = $1",
     [walk.values[0]],

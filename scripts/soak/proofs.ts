@@ -10,12 +10,14 @@ import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
 import { races } from "./races.ts";
 import { requests } from "./requests.ts";
+import { search } from "./search.ts";
 import { strangers } from "./strangers.ts";
 
 /** Every long proof, in the order in which they run. */
 export const proofs: readonly Proof[] = [
   content,
   past,
+  search,
   letters,
   races,
   kills,
