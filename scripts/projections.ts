@@ -6,14 +6,16 @@ import { StartError } from "#src/platform/startError.ts";
 import { loadReadModels, mainGroup } from "#src/runtime/projections/checkpoints.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { type RebuildOptions, rebuild } from "#src/runtime/projections/rebuild.ts";
+import { largestOtherTables, readModelSizes, type TableSize } from "#src/runtime/projections/sizes.ts";
 import { type Verified, verify } from "#src/runtime/projections/verify.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { withComposition } from "./support/operatorCommand.ts";
+import { printTable } from "./support/printTable.ts";
 import { progressBar } from "./support/progress.ts";
 
 const usage = `The read models. Works beside a running service.
 
-  npm run projections -- status            how far each has got
+  npm run projections -- status            how far each is, its size, and the largest other tables
   npm run projections -- rebuild [NAME]    rebuilds one (or all) from the log beside the live tables, then swaps them
   npm run projections -- verify [NAME]     replays one (or all) and compares every row; exit code 1 if any row differs`;
 
@@ -28,19 +30,39 @@ function chosen(name: string | undefined): readonly Projection[] {
   );
 }
 
+/** Number of tables besides those of read models whose size is shown. */
+const othersShown = 8;
+
 async function status({ database, store }: Composition): Promise<void> {
   const names = projections.map(({ name }) => name);
   const [stored, head] = [await loadReadModels(database, names), await store.head()];
-  const shown = projections.map(({ name, version, independent }) => {
+  const sizes = await readModelSizes(database, projections);
+  const models = projections.map(({ name, version, independent }) => {
     const found = stored.get(name);
-    if (!found) return { projection: name, version, position: 0, head, lag: head, state: "not created yet" };
-    const { position } = found;
-    const left = !independent && found.checkpoint !== mainGroup ? "left behind: see the service's log" : "";
-    const state = found.version === version ? left : `tables have version ${found.version}`;
-    return { projection: name, version, position, head, lag: Math.max(0, head - position), state };
+    const behind = grouped(Math.max(0, head - (found?.position ?? 0)));
+    const columns = [name, `${version}`, behind, ...sizeColumns(sizes.get(name))];
+    if (!found) return { columns, note: "not created yet" };
+    if (found.version !== version) return { columns, note: `tables have version ${found.version}` };
+    if (!independent && found.checkpoint !== mainGroup) return { columns, note: "left behind: see the service's log" };
+    return { columns };
   });
-  console.table(shown);
+  const others = (await largestOtherTables(database, othersShown)).map((table) => ({
+    columns: [table.name, "", "", ...sizeColumns(table)],
+  }));
+  console.log(`The log ends at position ${head}. Numbers of rows are PostgreSQL's estimates.\n`);
+  const sizeNames = ["rows", "tables", "indexes"];
+  printTable([
+    { columns: ["read model", "version", "behind", ...sizeNames] },
+    ...models,
+    { columns: [] },
+    { columns: ["largest other tables", "", "", ...sizeNames] },
+    ...others,
+  ]);
 }
+
+const grouped = (count: number): string => count.toLocaleString("en-US");
+const sizeColumns = (size: TableSize | undefined): string[] =>
+  size ? [grouped(size.rows), size.tables, size.indexes] : ["", "", ""];
 
 async function withProgress(
   { database, store }: Composition,

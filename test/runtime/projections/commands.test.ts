@@ -83,7 +83,34 @@ describe("npm run projections, npm run processes", () => {
     expect(differing.out).to.match(/only in live: .*Somebody Else[\s\S]*only in replayed: .*Harbour Lights/);
     expect(await run("projections", "rebuild", "workspaces")).to.include({ code: 0, out: "workspaces: rebuilt\n" });
     expect((await run("projections", "verify")).code).to.equal(0);
-    expect((await run("projections", "status")).out).to.match(/'workspaces' .* 0 +│/);
+  });
+
+  it("npm run projections -- status shows each read model and the largest tables, with their sizes, within 72 columns", async () => {
+    const runner = createProjectionRunner({
+      ...{ store, database, projections, logger: quietLog(), instanceId: randomUUID() },
+    });
+    running.push(runner);
+    await runner.start();
+    await runner.caughtUp();
+    await database.owner.query("analyze workspaces");
+    const { count } = (await database.reads.ofAll.query("select count(*) from workspaces")).rows[0]!;
+    const { code, out } = await run("projections", "status");
+    expect(code).to.equal(0);
+    expect(out).to.match(/^The log ends at position \d+\. Numbers of rows are PostgreSQL's estimates\.$/m);
+    expect(out).to.match(/^read model +version +behind +rows +tables +indexes$/m);
+    expect(out).to.match(new RegExp(`^workspaces +\\d+ +0 +${count} +\\d+ \\w+ +\\d+ \\w+$`, "m"));
+    for (const { name } of projections) expect(out).to.match(new RegExp(`^${name} .* (bytes|.B)$`, "m"));
+    expect(out).to.match(
+      /^largest other tables +rows +tables +indexes\n([\s\S]*\n)?es\.events +[\d,]+ +\d+ \w+ +\d+ \w+$/m,
+    );
+    expect(Math.max(...out.split("\n").map((line) => line.length))).to.be.at.most(72);
+
+    await database.owner.query("update work.read_models set version = 0 where name = 'feed'");
+    await database.owner.query("delete from work.read_models where name = 'rules'");
+    const { out: marked } = await run("projections", "status");
+    expect(marked)
+      .to.match(/^feed .*\n {2}tables have version 0$/m)
+      .and.match(/^rules .*\n {2}not created yet$/m);
   });
 
   it("npm run processes lists parked events without their content, and retries them", async () => {
