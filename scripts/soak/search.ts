@@ -9,8 +9,8 @@ import { compareRows, drawQuestions, isListed, type SearchQuestion, type StoredR
 /** Limits for few threads, among which both ways of a search are taken as well. */
 const smallLimits = { fewThreads: 0, firstThreads: 20, leastHits: 4, longestWalk: 100, mostCounted: 50 };
 
-/** Searches between two rounds of changes. */
-const searchesPerRound = 25;
+/** Searches between two rounds of changes, at least, and rounds, at most. */
+const [leastPerRound, mostRounds] = [25, 20];
 
 type Searching = {
   workspace: SearchedWorkspace;
@@ -36,6 +36,7 @@ export const search: Proof = {
       ...(threads > searchLimits.fewThreads ? searchLimits : smallLimits),
       onChoice: (way: keyof typeof ways): void => void ways[way]++,
     };
+    const perRound = Math.max(leastPerRound, Math.ceil(size / mostRounds));
     const workspace = await openSearchedWorkspace({ random, threads, report });
     const counts = { pages: 0, capped: 0, found: 0 };
     let duringChanges = 0;
@@ -44,7 +45,7 @@ export const search: Proof = {
       for (let done = 0; done < size; ) {
         duringChanges += await searchDuringChanges(searching);
         const rows = await workspace.rows();
-        const questions = drawQuestions({ ...workspace, random, rows }, Math.min(searchesPerRound, size - done));
+        const questions = drawQuestions({ ...workspace, random, rows }, Math.min(perRound, size - done));
         for (const question of questions) {
           await searchAtRest(searching, question, rows);
           report.progress(++done, size, "searches");
@@ -71,10 +72,8 @@ async function searchAtRest(searching: Searching, question: SearchQuestion, rows
   const { workspace, random, limits, report, counts } = searching;
   const silent: SearchLimits = { ...limits, onChoice: () => {} };
   const finds = workspace.oracle.finds(question);
-  const expected = rows
-    .filter((row) => isListed(row, question) && finds(row.id))
-    .sort((a, b) => compareRows(a, b, question))
-    .map(({ id }) => id);
+  const listed = rows.filter((row) => isListed(row, question)).sort((a, b) => compareRows(a, b, question));
+  const expected = listed.map(({ id }) => id).filter(finds);
   const differ = (what: string, answer: unknown, wanted: unknown): void =>
     report.violation(`${show(question)}: ${what} ${show(answer)}, not ${show(wanted)}`);
   const whole = { limit: rows.length, offset: 0 };
@@ -91,16 +90,20 @@ async function searchAtRest(searching: Searching, question: SearchQuestion, rows
   if (expected.length > 0) counts.found += 1;
   if (expected.length > limits.mostCounted) counts.capped += 1;
   await ask({}, expected, limits);
-  // All threads of a small workspace are walked. The total is capped if one thread more is found than is counted.
-  const fewThreads = random.chance(0.5) ? rows.length : limits.fewThreads;
-  const mostCounted = Math.max(1, expected.length - random.below(2));
-  if (random.chance(0.2)) await ask({}, expected, { ...silent, fewThreads, mostCounted });
+  if (random.chance(0.2)) {
+    // All threads of a small workspace are walked. A total is capped if one thread more is found than is counted, where a walk ends or not.
+    const fewThreads = random.chance(0.3) ? rows.length : limits.fewThreads;
+    const longestWalk = random.chance(0.3) ? rows.length : random.below(listed.length + 1);
+    const walked = listed.slice(0, longestWalk).filter(({ id }) => finds(id)).length;
+    const mostCounted = Math.max(1, walked - random.below(2));
+    await ask({}, expected, { ...silent, fewThreads, longestWalk, mostCounted });
+  }
   if (random.chance(0.5)) return;
   const limit = 1 + random.below(25);
   const offset = random.below(expected.length + 2);
   await ask({ limit, offset }, expected.slice(offset, offset + limit));
   // By cursors, to the end of the list or for a few pages.
-  const pages = random.chance(0.2) ? 40 : 4;
+  const pages = random.chance(0.1) ? 40 : 4;
   let after: Answer["next"] | undefined;
   for (let place = 0, page = 0; page < pages; page++, place += limit) {
     const answer = await ask({ limit, ...(after && { after }) }, expected.slice(place, place + limit));

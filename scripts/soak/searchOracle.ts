@@ -99,7 +99,10 @@ type Phrase = ReadonlySet<string>[];
 
 /** True if the words of the phrase are next to one another, in its order. */
 const has = (field: readonly string[], phrase: Phrase): boolean =>
-  field.some((_, start) => phrase.every((alternatives, at) => alternatives.has(field[start + at] ?? "")));
+  field.some(
+    (word, start) =>
+      phrase[0]?.has(word) && phrase.every((alternatives, at) => alternatives.has(field[start + at] ?? "")),
+  );
 
 const alternativesOf = ({ words }: SearchTerm, vocabulary: ReadonlySet<string>): Phrase =>
   words.map((word) => new Set(word.match === "whole" ? [word.word] : shortestWith(word, vocabulary)));
