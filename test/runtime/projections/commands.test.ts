@@ -91,6 +91,7 @@ describe("npm run projections, npm run processes", () => {
     });
     running.push(runner);
     await runner.start();
+    expect((await run("workspace", "create", "--name", "Lighthouse")).code).to.equal(0);
     await runner.caughtUp();
     await database.owner.query("analyze workspaces");
     const { count } = (await database.reads.ofAll.query("select count(*) from workspaces")).rows[0]!;
