@@ -7,7 +7,7 @@ import { messageColumns, messageOf, outcomeOf } from "./row.ts";
 
 export const messages: Projection<MessagesEvent> = {
   name: "messages",
-  version: 10,
+  version: 11,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",

@@ -1,3 +1,5 @@
+-- Each message is written a second time, when its sender is authenticated or its delivery is known: the free room keeps it on its page, so
+-- that no index changes.
 create table messages (
   id uuid primary key,
   workspace_id uuid not null,
@@ -39,7 +41,7 @@ create table messages (
   -- Location of an inbound mail in the log: on the thread that it was filed on.
   placed_on uuid,
   placed_at int
-);
+) with (fillfactor = 60);
 create index on messages (thread_id, created_at, id);
 create index on messages (thread_id, filing_number) where filing_number is not null;
 create unique index on messages (draft_id) where draft_id is not null;
