@@ -5,7 +5,7 @@ import { pruneOutbox } from "#src/mail/out/outbox.ts";
 import type { Clock } from "#src/platform/clock.ts";
 import type { DatabaseRole } from "#src/platform/postgres/database.ts";
 import { type PrunableProjection, pruneBatch } from "#src/runtime/projections/prune.ts";
-import type { RunnerLog } from "#src/runtime/projections/retrying.ts";
+import { pause, type RunnerLog } from "#src/runtime/projections/retrying.ts";
 
 /** Days after which old rows are removed. Events are never removed. */
 export type RowRetention = { evaluations: number | "never"; outbox: number | "never" };
@@ -20,7 +20,7 @@ export type RetentionClock = { close(): Promise<void> };
 
 const dayMs = 86_400_000;
 
-/** Starts the clock. A failure is logged and tried again. */
+/** Starts the clock, with a round at once. A failure is logged and tried again. */
 export function startRetention(
   deps: RetentionDependencies,
   retention: RowRetention,
@@ -28,17 +28,19 @@ export function startRetention(
 ): RetentionClock {
   const stopping = new AbortController();
   const { signal } = stopping;
-  let running = Promise.resolve();
-  const timer = setInterval(() => {
-    running = running.then(() =>
-      removeOldRows(deps, retention, signal).catch((error) =>
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      await removeOldRows(deps, retention, signal).catch((error) =>
         log.warn({ err: error }, "cannot remove old rows, trying again later"),
-      ),
-    );
-  }, everyMs);
+      );
+      await pause(everyMs, signal);
+    }
+  }
+
+  const running = run();
   return {
     async close() {
-      clearInterval(timer);
       stopping.abort();
       await running;
     },
@@ -58,6 +60,6 @@ export async function removeOldRows(
   const projection = projections.find(({ name }) => name === "ruleEvaluations") as PrunableProjection;
   // A read model that is still being filled would get further old rows.
   const of = [projection.name as ReadModel];
-  if (!(await deps.projected(await deps.store.head(), { of, signal }))) return;
+  if (!(await deps.projected(await deps.store.head(), { of, signal, timeoutMs: 60_000 }))) return;
   while (!signal.aborted && (await pruneBatch(database, projection, { until: before(evaluations) })));
 }

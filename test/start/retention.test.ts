@@ -13,6 +13,7 @@ import { rebuild } from "#src/runtime/projections/rebuild.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { type RowRetention, removeOldRows, startRetention } from "#src/start/retention.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startSecondInstance } from "#test/support/secondInstance.ts";
 import { append, eventually, newEvent, quietLog } from "../runtime/projections/support.ts";
 
 const now = new Date("2026-06-30T12:00:00.000Z");
@@ -187,6 +188,34 @@ describe("retention of rows", () => {
     await remove({ outbox: 30 });
     const left = await createOutbox(database).newest(1_000);
     expect(left.map(({ at }) => at.toISOString())).to.deep.equal(Array(3).fill(daysAgo(29.9)));
+  });
+
+  it("a service removes old rows by its settings", async () => {
+    const caught = (attemptId: string, days: number) =>
+      database.query(
+        `insert into work.outbox (at, attempt_id, message_id, envelope, mime)
+         values (now() - $2 * interval '1 day', $1, '<a@ours.example>', '{"from":"a@ours.example","to":[]}', '')`,
+        [attemptId, days],
+      );
+    await caught("old", 11);
+    await caught("young", 9);
+    const runId = await evaluated(new Date(Date.now() - 36 * dayMs).toISOString());
+    await evaluated(new Date(Date.now() - 34 * dayMs).toISOString());
+    await runner.caughtUp();
+    await runner.stop();
+    const service = await startSecondInstance(test, {
+      RETENTION_DAYS_OUTBOX: "10",
+      RETENTION_DAYS_EVALUATIONS: "35",
+    });
+    try {
+      const left = async () => (await database.query("select attempt_id from work.outbox")).rows;
+      await eventually(async () => (await left()).length === 1);
+      expect(await left()).to.deep.equal([{ attempt_id: "young" }]);
+      await eventually(async () => (await listed(ruleA)).length === 1);
+      expect(await listed(ruleA)).not.to.include(runId);
+    } finally {
+      await service.stop();
+    }
   });
 
   it("old rows are removed again and again until the service stops, also after a failure", async () => {
