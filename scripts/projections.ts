@@ -16,7 +16,7 @@ import { progressBar } from "./support/progress.ts";
 const usage = `The read models. Works beside a running service.
 
   npm run projections -- status            how far each is, its size, and the largest other tables
-  npm run projections -- rebuild [NAME]    rebuilds one (or all) from the log beside the live tables, then swaps them
+  npm run projections -- rebuild [NAME]    rebuilds one (or all, in one pass) from the log beside the live tables, then swaps them
   npm run projections -- verify [NAME]     replays one (or all) and compares every row; exit code 1 if any row differs`;
 
 const interrupted = new AbortController();
@@ -42,7 +42,10 @@ async function status({ database, store }: Composition): Promise<void> {
     const behind = grouped(Math.max(0, head - (found?.position ?? 0)));
     const columns = [name, `${version}`, behind, ...sizeColumns(sizes.get(name))];
     if (!found) return { columns, note: "not created yet" };
-    if (found.version !== version) return { columns, note: `tables have version ${found.version}` };
+    if (found.version !== version) {
+      const filled = found.rebuilt_to === null ? "" : `, filled up to ${grouped(found.rebuilt_to)}`;
+      return { columns, note: `tables have version ${found.version}${filled}` };
+    }
     if (!independent && found.checkpoint !== mainGroup) return { columns, note: "left behind: see the service's log" };
     return { columns };
   });
@@ -79,10 +82,12 @@ async function withProgress(
 }
 
 async function rebuildAll(composition: Composition, wanted: readonly Projection[]): Promise<void> {
-  for (const projection of wanted) {
-    await withProgress(composition, projection.name, (replay) => rebuild(replay, projection));
-    console.log(`${projection.name}: rebuilt`);
-  }
+  let failed = new Map<string, Error>();
+  await withProgress(composition, wanted.length === 1 ? wanted[0]!.name : "read models", async (replay) => {
+    failed = await rebuild(replay, wanted);
+  });
+  for (const { name } of wanted) console.log(`${name}: ${failed.get(name)?.message ?? "rebuilt"}`);
+  if (failed.size > 0) process.exitCode = 1;
 }
 
 async function verifyAll(composition: Composition, wanted: readonly Projection[]): Promise<void> {

@@ -245,7 +245,7 @@ describe("isolation by row level security", () => {
     try {
       const before = await tables();
       for (const projection of projections) {
-        await rebuild(replay, projection);
+        await rebuild(replay, [projection]);
         const verified = await verify(replay, projection);
         expect(verified.differences, projection.name).to.deep.equal([]);
       }

@@ -237,7 +237,7 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       const { store, database } = world.composition;
       const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(300_000) };
       // In a sample every second read model is rebuilt, so that one comparison covers followed and rebuilt ones.
-      for (const projection of projections.filter((_, n) => inFull || n % 2 === 0)) await rebuild(replay, projection);
+      for (const projection of projections.filter((_, n) => inFull || n % 2 === 0)) await rebuild(replay, [projection]);
       await draftAsked(world, identity);
       // The read models are compared again after the faults; a sample compares them only then.
       if (inFull || !more) await expectReadModelsEqualAReplay(world);

@@ -64,7 +64,12 @@ const filled = (): Promise<string> =>
       serviceUrl: withDatabase(adminUrl(), name, service),
     });
     for (const projection of projections)
-      await ensureTables(database, { projection, ddl: await tablesFile(projection), serviceRole: service });
+      await ensureTables(database, {
+        projection,
+        ddl: await tablesFile(projection),
+        serviceRole: service,
+        isLogEmpty: true,
+      });
     await database.close();
   });
 

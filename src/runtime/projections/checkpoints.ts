@@ -98,11 +98,14 @@ async function projectAll(
 /** Number of events from which a batch is large. */
 const large = 100;
 
-/** Runs a projector on the events of a batch that it handles and has not seen, and waits for its writes. */
-export async function projectBatch(tx: Sql, place: Progress, batch: Batch): Promise<void> {
-  const { projected, writes } = runProjector(tx, place, { batch });
-  await projected;
-  await Promise.all(writes);
+/** Runs projectors on the events of a batch that they handle and have not seen, and waits for their writes. Throws the first failure. */
+export async function projectTogether(tx: Sql, places: readonly Progress[], batch: Batch): Promise<void> {
+  const runs: ProjectorRun[] = [];
+  const failures: unknown[] = [];
+  await projectAll(tx, places, { batch, runs, blame: (error) => void failures.push(error) });
+  await Promise.allSettled(runs.flatMap(({ writes }) => writes));
+  const fault = failures.find((error) => !(error instanceof NotRun)) ?? failures[0];
+  if (fault !== undefined) throw fault;
 }
 
 type Blame = (error: unknown) => void;
@@ -113,11 +116,7 @@ type Blame = (error: unknown) => void;
  */
 type ProjectorRun = { projected: Promise<void>; writes: Promise<unknown>[] };
 
-function runProjector(
-  tx: Sql,
-  place: Progress,
-  { batch, blame = () => {} }: { batch: Batch; blame?: Blame },
-): ProjectorRun {
+function runProjector(tx: Sql, place: Progress, { batch, blame }: { batch: Batch; blame: Blame }): ProjectorRun {
   const { projection, position } = place;
   const events = batch.events.filter((event) => event.position > position && isHandled(projection, event.type));
   const writes: Promise<unknown>[] = [];
@@ -162,16 +161,18 @@ async function moveCheckpoint(tx: Sql, { name, position, generation }: Checkpoin
 export type StoredReadModel = {
   name: string;
   version: number;
-  tables: string[];
+  tables: readonly string[];
   checkpoint: string;
   position: number;
   generation: number;
+  /** Position that a rebuild of it has reached, if one runs. */
+  rebuilt_to: number | null;
 };
 
 /** Returns the stored read models by name; all, or those that are named. */
 export async function loadReadModels(sql: Sql, names?: readonly string[]): Promise<Map<string, StoredReadModel>> {
   const { rows } = await sql.query<StoredReadModel>(
-    `select model.name, version, tables, checkpoint, position, generation
+    `select model.name, version, tables, checkpoint, position, generation, rebuilt_to
      from work.read_models model join work.checkpoints on work.checkpoints.name = checkpoint
      where model.name = any($1) or $1 is null`,
     [names ?? null],

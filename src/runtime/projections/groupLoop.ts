@@ -20,7 +20,6 @@ import {
 } from "./groupMember.ts";
 import { otherHolders } from "./leases.ts";
 import { eject, rejoin } from "./membership.ts";
-import { createLateIndexes, liveSchema } from "./projectionTables.ts";
 import { type Backoff, isTransient, pause, pauseAfterFailures, type RunnerLog } from "./retrying.ts";
 import type { WaitFor } from "./waitFor.ts";
 
@@ -69,7 +68,6 @@ export function startGroupLoop(
   options: LoopOptions,
 ): GroupLoop {
   const { store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited } = options;
-  const indexed = new Set<string>();
   let checkpoint: Checkpoint | undefined;
   let mustReload = new AbortController();
   const loop: GroupLoop = {
@@ -185,18 +183,7 @@ export function startGroupLoop(
       for (const member of loop.members)
         markWritten(member, { position: at.position, follows: batch.caughtUp && !ejected }, log);
       onMoved();
-      if (!batch.caughtUp) continue;
-      await makeLateIndexes();
-      if (ejected) return;
-    }
-  }
-
-  /** Creates the late indexes of read models that have caught up for the first time here. */
-  async function makeLateIndexes(): Promise<void> {
-    for (const { projection } of loop.members) {
-      if (indexed.has(projection.name)) continue;
-      await createLateIndexes(database.owner, liveSchema, projection);
-      indexed.add(projection.name);
+      if (batch.caughtUp && ejected) return;
     }
   }
 

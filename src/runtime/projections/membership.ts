@@ -7,7 +7,8 @@ import {
   loadReadModels,
   mainGroup,
   type Progress,
-  projectBatch,
+  projectTogether,
+  type StoredReadModel,
 } from "./checkpoints.ts";
 import { rebuildLock, replayUpTo } from "./replay.ts";
 
@@ -38,20 +39,39 @@ async function raiseGeneration(tx: Sql, name: string): Promise<void> {
   await tx.query("update work.checkpoints set generation = generation + 1 where name = $1", [name]);
 }
 
+/** Version of empty tables, which stand where a rebuild will put filled ones. */
+const unfilledVersion = 0;
+
+/** Stores that a read model has empty tables, which no loop fills. Call `lockReadModels` before. */
+export async function storeUnfilled(tx: Sql, { name, tables }: Projection): Promise<void> {
+  await setCheckpoints(tx, [name], 0);
+  await storeTables(tx, { name, version: unfilledVersion, tables, checkpoint: name });
+}
+
+async function storeTables(
+  tx: Sql,
+  stored: Omit<StoredReadModel, "position" | "generation" | "rebuilt_to">,
+): Promise<void> {
+  const { name, version, tables, checkpoint } = stored;
+  await tx.query(
+    `insert into work.read_models (name, version, tables, checkpoint) values ($1, $2, $3, $4)
+     on conflict (name) do update set version = $2, tables = $3, checkpoint = $4, rebuilt_to = null, pruned_until = null`,
+    [name, version, tables, checkpoint],
+  );
+}
+
 /**
  * Stores a read model's version, tables and position. A read model that is not independent enters the main group, or stays in it, if the
- * group is at that position; any other gets its own checkpoint. Call `lockReadModels` before.
+ * group is at that position or empty; any other gets its own checkpoint. Call `lockReadModels` before.
  */
 export async function storeReadModel(tx: Sql, { projection, position }: Progress): Promise<void> {
   const { name, version, tables, independent } = projection;
   const before = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
-  const isMain = !independent && (await lockCheckpoint(tx, mainGroup))?.position === position;
+  const isThere = (await lockCheckpoint(tx, mainGroup))?.position === position;
+  const isMain = !independent && (isThere || (await isEmpty(tx)));
+  if (isMain && !isThere) await setCheckpoints(tx, [mainGroup], position);
   if (!isMain) await setCheckpoints(tx, [name], position);
-  await tx.query(
-    `insert into work.read_models (name, version, tables, checkpoint) values ($1, $2, $3, $4)
-     on conflict (name) do update set version = $2, tables = $3, checkpoint = $4, pruned_until = null`,
-    [name, version, tables, isMain ? mainGroup : name],
-  );
+  await storeTables(tx, { name, version, tables, checkpoint: isMain ? mainGroup : name });
   if (isMain || before === mainGroup) await raiseGeneration(tx, mainGroup);
   if (isMain) await tx.query("delete from work.checkpoints where name = $1", [name]);
 }
@@ -95,7 +115,7 @@ export async function rejoin(
     if (own.position > main.position && !(await isEmpty(tx))) return false;
     const progress = { projection, position: own.position };
     const end = Math.max(own.position, main.position);
-    await replayUpTo({ store, signal }, { progress, end }, (batch) => projectBatch(tx, progress, batch));
+    await replayUpTo({ store, signal }, { progress, end }, (batch) => projectTogether(tx, [progress], batch));
     await tx.query("update work.read_models set checkpoint = $2 where name = $1", [projection.name, mainGroup]);
     await tx.query("delete from work.checkpoints where name = $1", [own.name]);
     await tx.query("update work.checkpoints set position = $2, generation = generation + 1 where name = $1", [

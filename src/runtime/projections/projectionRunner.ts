@@ -3,9 +3,9 @@ import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { type Clock, systemClock } from "#src/platform/clock.ts";
 import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
-import { loadReadModels, lowestCheckpoint } from "./checkpoints.ts";
+import { lowestCheckpoint } from "./checkpoints.ts";
 import { createGroupLoops, type GroupLoops } from "./groupLoops.ts";
-import type { GroupMember, MemberState } from "./groupMember.ts";
+import { type GroupMember, type MemberState, memberNames } from "./groupMember.ts";
 import { type HeldLease, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { expireLease } from "./leases.ts";
 import {
@@ -83,8 +83,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   });
 
   async function prepareAll(): Promise<void> {
-    const changed: GroupMember[] = [];
-    let created = 0;
+    const unfilled: GroupMember[] = [];
     const sound = await completeProjections(database, projections).catch(() => new Set<string>());
     for (const member of members) {
       if (sound.has(member.projection.name)) {
@@ -92,45 +91,57 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
         continue;
       }
       await insist(member, async () => {
-        const found = await prepare(member);
-        if (found === "created") created += 1;
-        if (found === "otherVersion") changed.push(member);
+        if ((await prepare(member)) === "toBeRebuilt") unfilled.push(member);
       });
     }
-    if (created > 0) log.info({ created }, "read models created");
     if (stopping.signal.aborted) return;
     if (options.alone) await insist(members[0]!, () => expireLease(database, leaseName(projections)));
     keeper = keepLeases({ database, clock, log, holder: instanceId, names: [leaseName(projections)], work: write });
-    rebuilding = rebuildAll(changed);
+    rebuilding = rebuildAll(unfilled);
   }
 
-  async function rebuildAll(changed: readonly GroupMember[]): Promise<void> {
-    // Rebuilds one read model after the other. A failed rebuild is retried after the others.
-    let left = changed;
-    for (let rounds = 1; left.length > 0; rounds++) {
-      const failed: GroupMember[] = [];
-      for (const member of left) if (!(await attempt(member, () => rebuildOther(member)))) failed.push(member);
-      left = stopping.signal.aborted ? [] : failed;
+  /** Rebuilds read models together, and those that failed again, after a pause. */
+  async function rebuildAll(members: readonly GroupMember[]): Promise<void> {
+    let left = members;
+    for (let rounds = 1; left.length > 0 && !stopping.signal.aborted; rounds++) {
+      left = await rebuildTogether(left);
       if (left.length > 0) await pause(pauseAfterFailures(left.at(-1)!.error, rounds, backoff), stopping.signal);
     }
   }
 
+  /** Returns those that failed. */
+  async function rebuildTogether(unfilled: readonly GroupMember[]): Promise<GroupMember[]> {
+    log.info({ projections: memberNames(unfilled) }, "filling read models from the log");
+    const options = { store, database, tablesSql, signal: stopping.signal };
+    const failed = await rebuild(
+      options,
+      unfilled.map(({ projection }) => projection),
+      { unlessCurrent: true },
+    ).catch((error: unknown) => new Map(memberNames(unfilled).map((name) => [name, asError(error)])));
+    if (stopping.signal.aborted) return [];
+    const [left, filled] = [true, false].map((isLeft) =>
+      unfilled.filter(({ projection }) => failed.has(projection.name) === isLeft),
+    ) as [GroupMember[], GroupMember[]];
+    for (const member of filled) {
+      delete member.error;
+      if (member.state === "preparing") member.state = "standingBy";
+    }
+    await insist(unfilled[0]!, async () => loops?.open());
+    for (const member of left) fail(member, failed.get(member.projection.name)!);
+    return left;
+  }
+
   async function prepare(member: GroupMember): Promise<TablesState> {
     const { projection } = member;
-    const ddl = await tablesSql(projection);
-    const found = await ensureTables(database, { projection, ddl, serviceRole: await serviceRoleOf(database) });
-    if (found !== "otherVersion") member.state = "standingBy";
+    const [ddl, serviceRole, head] = [await tablesSql(projection), await serviceRoleOf(database), await store.head()];
+    const found = await ensureTables(database, { projection, ddl, serviceRole, isLogEmpty: head === 0 });
+    if (found === "sound") member.state = "standingBy";
     return found;
   }
 
-  async function rebuildOther(member: GroupMember): Promise<void> {
-    const { name, version } = member.projection;
-    log.info({ projection: name, version }, "the read model has another version, rebuilding it beside the live one");
-    if ((await loadReadModels(database, [name])).get(name)?.version !== version) {
-      await rebuild({ store, database, tablesSql, signal: stopping.signal }, member.projection);
-    }
-    if (member.state === "preparing") member.state = "standingBy";
-    await loops?.open();
+  function fail(member: GroupMember, error: Error): void {
+    member.error = error;
+    log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
   }
 
   /** Retries until success or until this instance stops. */
@@ -150,8 +161,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       return true;
     } catch (error) {
       if (stopping.signal.aborted) return false;
-      member.error = asError(error);
-      log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
+      fail(member, asError(error));
       return false;
     }
   }

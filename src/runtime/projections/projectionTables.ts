@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Projection } from "#projections/projection.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Database, DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
-import { lockReadModels, storeReadModel } from "./membership.ts";
+import type { Database, Sql } from "#src/platform/postgres/database.ts";
+import { lockReadModels, storeReadModel, storeUnfilled } from "./membership.ts";
 import { isTransient } from "./retrying.ts";
 
 /** Schema of the live read models. */
@@ -21,22 +21,19 @@ export const tablesFile: TablesSql = ({ name }) =>
 const lateIndexes: TablesSql = ({ name }) =>
   readFile(new URL(import.meta.resolve(`#projections/${name}/indexes.sql`)), "utf8");
 
-/** Creates the indexes of a projection that wait until its tables are filled, unless they exist. */
-export async function createLateIndexes(owner: DatabaseRole, schema: string, projection: Projection): Promise<void> {
+/** Creates the indexes of a projection's tables that are only read, unless they exist. */
+export async function createLateIndexes(tx: Sql, schema: string, projection: Projection): Promise<void> {
   if (!projection.hasLateIndexes) return;
-  const ddl = await lateIndexes(projection);
-  await owner.transaction(async (tx) => {
-    await useSchema(tx, schema);
-    await tx.query("set local maintenance_work_mem = '256MB'");
-    await tx.query(ddl);
-  });
+  await useSchemas(tx, [schema]);
+  await tx.query("set local maintenance_work_mem = '256MB'");
+  await tx.query(await lateIndexes(projection));
 }
 
 export const quoteIdentifier = (name: string): string => pg.escapeIdentifier(name);
 
-/** Makes unqualified names mean this schema, for the rest of the transaction. */
-export async function useSchema(tx: Sql, schema: string): Promise<void> {
-  await tx.query(`set local search_path = ${quoteIdentifier(schema)}`);
+/** Makes unqualified names mean those of these schemas, for the rest of the transaction. */
+export async function useSchemas(tx: Sql, schemas: readonly string[]): Promise<void> {
+  await tx.query(`set local search_path = ${schemas.map(quoteIdentifier).join(", ")}`);
 }
 
 /** Returns the role that reads and writes the tables. */
@@ -48,19 +45,21 @@ export async function serviceRoleOf(database: Database): Promise<string> {
 /** Input for creating a projection's tables: their DDL, and the role that reads and writes them. */
 export type TableSetup = { projection: Projection; ddl: string; serviceRole: string };
 
-/**
- * Creates a projection's empty tables in an existing schema, and lets the service role read and write the rows of one workspace at a time.
- */
+/** Creates a projection's empty tables in an existing schema, for the owner and the service role. */
 export async function createTables(
   tx: Sql,
   schema: string,
   { projection, ddl, serviceRole }: TableSetup,
 ): Promise<void> {
-  await useSchema(tx, schema);
+  await useSchemas(tx, [schema]);
   await tx.query(ddl);
   const tables = projection.tables.map(quoteIdentifier).join(", ");
   if (tables) await tx.query(`grant select, insert, update, delete on ${tables} to ${quoteIdentifier(serviceRole)}`);
-  for (const table of projection.tables) {
+}
+
+/** Lets the service role read and write the rows of one workspace at a time. Before this, filling the tables is faster. */
+export async function isolate(tx: Sql, schema: string, { tables }: Projection): Promise<void> {
+  for (const table of tables) {
     await tx.query("select work.isolate(format('%I.%I', $1::text, $2::text)::regclass)", [schema, table]);
   }
 }
@@ -88,8 +87,8 @@ export async function completeProjections(sql: Sql, projections: readonly Projec
   return new Set(rows.map(({ name }) => name));
 }
 
-/** State of a projection's tables: present, just created, or of another version. */
-export type TablesState = "sound" | "created" | "otherVersion";
+/** State of a projection's tables: present and of this version, or still to be filled by a rebuild. */
+export type TablesState = "sound" | "toBeRebuilt";
 
 /** Limits of waiting for a table that is being read: brief, repeated waits, because later readers would queue behind a long one. */
 const lockTimeout = "500ms";
@@ -98,9 +97,13 @@ const betweenTriesMs = 250;
 
 /**
  * Makes sure that a projection has its tables and its rows in `work`. Leaves tables of another version as they are: those need a rebuild.
- * Runs as the owner; safe from several instances at once. Throws the database's errors, a lock timeout after about 15 s.
+ * So do new tables, unless the log is empty. Runs as the owner; safe from several instances at once. Throws the database's errors, a lock
+ * timeout after about 15 s.
  */
-export async function ensureTables(database: Database, making: TableSetup): Promise<TablesState> {
+export async function ensureTables(
+  database: Database,
+  making: TableSetup & { isLogEmpty: boolean },
+): Promise<TablesState> {
   for (let tried = 1; ; tried++) {
     try {
       return await ensureOnce(database, making);
@@ -112,8 +115,8 @@ export async function ensureTables(database: Database, making: TableSetup): Prom
 }
 
 /** Uses a separate advisory lock: appends use another, and do not wait for tables. */
-function ensureOnce(database: Database, making: TableSetup): Promise<TablesState> {
-  const { projection } = making;
+function ensureOnce(database: Database, making: TableSetup & { isLogEmpty: boolean }): Promise<TablesState> {
+  const { projection, isLogEmpty } = making;
   return database.owner.transaction(async (tx) => {
     await tx.query(`set local lock_timeout = '${lockTimeout}'`);
     await lockReadModels(tx);
@@ -121,14 +124,17 @@ function ensureOnce(database: Database, making: TableSetup): Promise<TablesState
       projection.name,
     ]);
     const missing = await missingTables(tx, projection.tables);
-    if (rows[0] && rows[0].version !== projection.version) return "otherVersion";
+    if (rows[0] && rows[0].version !== projection.version) return "toBeRebuilt";
     if (rows[0] && missing.length === 0) return "sound";
     const leftOver = projection.tables.filter((table) => !missing.includes(table));
-    await useSchema(tx, liveSchema);
+    await useSchemas(tx, [liveSchema]);
     if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoteIdentifier).join(", ")} cascade`);
     await createTables(tx, liveSchema, making);
-    await storeReadModel(tx, { projection, position: 0 });
-    return "created";
+    await createLateIndexes(tx, liveSchema, projection);
+    await isolate(tx, liveSchema, projection);
+    if (isLogEmpty) await storeReadModel(tx, { projection, position: 0 });
+    else await storeUnfilled(tx, projection);
+    return isLogEmpty ? "sound" : "toBeRebuilt";
   });
 }
 

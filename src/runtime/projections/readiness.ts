@@ -104,12 +104,13 @@ export function createReadiness(options: ReadinessOptions): ReadModelReadiness {
 
   function note({ name, version, independent }: Projection, stored: StoredReadModel | undefined, end: number): void {
     // Tables of an older version are about to be rebuilt; those of a newer one are written by a newer instance.
-    const position = stored && stored.version >= version ? stored.position : 0;
+    const isFilled = stored !== undefined && stored.version >= version;
+    const position = (isFilled ? stored.position : stored?.rebuilt_to) ?? 0;
     const before = seen.get(name);
-    if (stored && position >= end) ready.add(name);
-    if (stored && position >= end && position >= mainPosition) stuck.delete(name);
-    // The progress of a rebuild next to the live tables is unknown here: only the rebuilding instance knows whether it fails.
-    const isRebuilding = (stored === undefined || stored.version < version) && !failing().includes(name);
+    if (isFilled && position >= end) ready.add(name);
+    if (isFilled && position >= end && position >= mainPosition) stuck.delete(name);
+    // Only the rebuilding instance knows whether a rebuild fails.
+    const isRebuilding = !isFilled && !failing().includes(name);
     const isBehind = position < mainPosition && position <= (before?.position ?? -1) && !isRebuilding;
     const stalled = isBehind && !isStarting && isMainReady() ? (before?.stalled ?? 0) + 1 : 0;
     if (stalled > patience) stuck.add(name);

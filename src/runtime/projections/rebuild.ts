@@ -1,14 +1,16 @@
 import type { Projection } from "#projections/projection.ts";
+import type { Batch } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/platform/postgres/database.ts";
-import { loadReadModels, mainGroup, type Progress, projectBatch } from "./checkpoints.ts";
+import { loadReadModels, mainGroup, type Progress, ProjectorFailed, projectTogether } from "./checkpoints.ts";
 import { lockCheckpoint, lockReadModels, storeReadModel } from "./membership.ts";
 import {
   createLateIndexes,
   createTables,
+  isolate,
   quoteIdentifier,
   serviceRoleOf,
   type TablesSql,
-  useSchema,
+  useSchemas,
 } from "./projectionTables.ts";
 import { type ReplayOptions, rebuildLock, replayUpTo } from "./replay.ts";
 import { isTransient, pause } from "./retrying.ts";
@@ -17,64 +19,121 @@ import { swapTables } from "./swap.ts";
 export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
 
 const swapTries = 60;
+/** Number of times that a filled read model is brought up to what was written meanwhile, before it is swapped. */
+const mostPasses = 3;
+const noteEveryMs = 1_000;
 
 /**
- * Rebuilds a projection's tables in a separate schema and swaps them with the live ones, which are served and written until then. One
- * rebuild of a projection runs at a time; the schema of an interrupted one is removed by the next.
+ * Rebuilds read models together, reading the log once: fills tables in separate schemas, without row level security and without the indexes
+ * that only readers need, then makes the indexes and swaps the tables with the live ones, one read model after the other. The live tables
+ * are served and written until then. One rebuild of a read model runs at a time; the schema of an interrupted one is removed by the next.
+ *
+ * `unlessCurrent`: leaves out read models whose live tables have this version by now. Returns the failures of projectors by name; the other
+ * read models are rebuilt. Throws ProjectorFailed if all fail, and the database's and the store's errors.
  */
-export async function rebuild(rebuilding: RebuildOptions, projection: Projection): Promise<void> {
+export async function rebuild(
+  rebuilding: RebuildOptions,
+  projections: readonly Projection[],
+  { unlessCurrent = false }: { unlessCurrent?: boolean } = {},
+): Promise<Map<string, Error>> {
   const { database } = rebuilding;
+  const failed = new Map<string, Error>();
   await database.owner.transaction(async (lock) => {
-    await lock.query(`select pg_advisory_xact_lock(${rebuildLock})`, [projection.name]);
-    const schema = `rebuild_${projection.name}`;
-    await makeSchema(rebuilding, schema, projection);
-    const progress = { projection, position: 0 };
-    await catchUp(rebuilding, schema, progress);
-    await createLateIndexes(database.owner, schema, projection);
-    await swapWhenPossible(rebuilding, schema, progress);
+    for (const name of projections.map((projection) => projection.name).sort())
+      await lock.query(`select pg_advisory_xact_lock(${rebuildLock})`, [name]);
+    const stored = await loadReadModels(database);
+    const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
+    const wanted = projections.filter((projection) => !(unlessCurrent && isCurrent(projection)));
+    for (const projection of wanted) await makeSchema(rebuilding, projection);
+    const places = wanted.map((projection) => ({ projection, position: 0 }));
+    await fill(rebuilding, places, failed);
+    for (const place of places) if (!failed.has(place.projection.name)) await putInPlace(rebuilding, place);
   });
+  return failed;
 }
 
-async function makeSchema(
-  { database, tablesSql }: RebuildOptions,
-  schema: string,
-  projection: Projection,
-): Promise<void> {
+const schemaOf = ({ name }: Projection): string => `rebuild_${name}`;
+
+async function makeSchema({ database, tablesSql }: RebuildOptions, projection: Projection): Promise<void> {
   const ddl = await tablesSql(projection);
   const serviceRole = await serviceRoleOf(database);
+  const schema = quoteIdentifier(schemaOf(projection));
   await database.owner.transaction(async (tx) => {
-    await tx.query(
-      `drop schema if exists ${quoteIdentifier(schema)} cascade; create schema ${quoteIdentifier(schema)}`,
-    );
-    await createTables(tx, schema, { projection, ddl, serviceRole });
+    await tx.query(`drop schema if exists ${schema} cascade; create schema ${schema}`);
+    await createTables(tx, schemaOf(projection), { projection, ddl, serviceRole });
   });
 }
 
-/** Fills the new tables up to the main group's position for a read model of that group, up to the end of the log for others. */
-async function catchUp(rebuilding: RebuildOptions, schema: string, progress: Progress): Promise<void> {
-  const { database, store } = rebuilding;
-  const { name } = progress.projection;
-  const live = (await loadReadModels(database, [name])).get(name);
-  const end = live?.checkpoint === mainGroup ? live.position : await store.head();
-  await replayUpTo(rebuilding, { progress, end }, async (batch) => {
-    await database.owner.transaction(async (tx) => {
-      await tx.query("set local synchronous_commit = off");
-      await useSchema(tx, schema);
-      await projectBatch(tx, progress, batch);
+/** Fills new tables up to `endOf`, again while events are added. Projectors that fail are added to `failed` and left out from there on. */
+async function fill(rebuilding: RebuildOptions, places: Progress[], failed: Map<string, Error>): Promise<void> {
+  const progress = { position: Math.min(...places.map(({ position }) => position)) };
+  const note = noteProgress(rebuilding, places);
+  for (let pass = 1; pass <= mostPasses && places.length > 0; pass++) {
+    const end = await endOf(rebuilding, places);
+    if (progress.position >= end) return;
+    await replayUpTo(rebuilding, { progress, end }, async (batch) => {
+      await writeBatch(rebuilding, { places, failed }, batch);
+      await note(batch.position);
     });
-  });
+  }
 }
 
-/** Waits briefly and repeatedly for readers, so that others do not queue behind the swap. */
-async function swapWhenPossible(rebuilding: RebuildOptions, schema: string, progress: Progress): Promise<void> {
+/** The main group's position, if one of the read models is in that group; otherwise the end of the log. */
+async function endOf({ database, store }: RebuildOptions, places: readonly Progress[]): Promise<number> {
+  const stored = await loadReadModels(database);
+  const live = places.map(({ projection }) => stored.get(projection.name));
+  const main = live.find((one) => one?.checkpoint === mainGroup);
+  return main?.position ?? store.head();
+}
+
+async function writeBatch(
+  { database }: RebuildOptions,
+  { places, failed }: { places: readonly Progress[]; failed: Map<string, Error> },
+  batch: Batch,
+): Promise<void> {
+  for (;;) {
+    const sound = places.filter(({ projection }) => !failed.has(projection.name));
+    try {
+      await database.owner.transaction(async (tx) => {
+        await tx.query("set local synchronous_commit = off");
+        const schemas = sound.map(({ projection }) => schemaOf(projection));
+        await useSchemas(tx, schemas);
+        await projectTogether(tx, sound, batch);
+      });
+      for (const place of sound) place.position = batch.position;
+      return;
+    } catch (error) {
+      if (!(error instanceof ProjectorFailed) || sound.length === 1) throw error;
+      failed.set(error.projection, error);
+    }
+  }
+}
+
+/** Stores now and then how far a rebuild is, for the answers of all instances meanwhile. */
+function noteProgress({ database }: RebuildOptions, places: readonly Progress[]): (position: number) => Promise<void> {
+  let notedAt = -Infinity;
+  return async (position) => {
+    if (performance.now() - notedAt < noteEveryMs) return;
+    notedAt = performance.now();
+    await database.query("update work.read_models set rebuilt_to = $2 where name = any($1)", [
+      places.map(({ projection }) => projection.name),
+      position,
+    ]);
+  };
+}
+
+/** Makes the remaining indexes and swaps the tables. Waits briefly and repeatedly for readers, so that others do not queue behind it. */
+async function putInPlace(rebuilding: RebuildOptions, place: Progress): Promise<void> {
+  const { projection } = place;
+  await rebuilding.database.owner.transaction((tx) => createLateIndexes(tx, schemaOf(projection), projection));
   for (let tries = 1; ; tries++) {
     rebuilding.signal.throwIfAborted();
     try {
-      return await swap(rebuilding, schema, progress);
+      return await swap(rebuilding, place);
     } catch (error) {
       if (!isTransient(error) || tries === swapTries) throw error;
       await pause(250, rebuilding.signal);
-      await catchUp(rebuilding, schema, progress);
+      await fill(rebuilding, [place], new Map());
     }
   }
 }
@@ -83,20 +142,22 @@ async function swapWhenPossible(rebuilding: RebuildOptions, schema: string, prog
  * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position; swaps them. New tables that are ahead of
  * the main group's checkpoint get their own checkpoint.
  */
-async function swap(rebuilding: RebuildOptions, schema: string, progress: Progress): Promise<void> {
-  const { name, tables } = progress.projection;
-  const arrived = { ...progress };
+async function swap(rebuilding: RebuildOptions, place: Progress): Promise<void> {
+  const { projection } = place;
+  const { name, tables } = projection;
+  const arrived = { ...place };
   await rebuilding.database.owner.transaction(async (tx) => {
     await tx.query("set local lock_timeout = '300ms'");
     await lockReadModels(tx);
     const checkpoint = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
     if (checkpoint) await lockCheckpoint(tx, checkpoint);
     const live = (await loadReadModels(tx, [name])).get(name);
-    await useSchema(tx, schema);
+    await useSchemas(tx, [schemaOf(projection)]);
     await replayUpTo(rebuilding, { progress: arrived, end: live?.position ?? 0 }, (batch) =>
-      projectBatch(tx, arrived, batch),
+      projectTogether(tx, [arrived], batch),
     );
-    await swapTables(tx, schema, { oldTables: live?.tables ?? [], newTables: tables });
+    await isolate(tx, schemaOf(projection), projection);
+    await swapTables(tx, schemaOf(projection), { oldTables: live?.tables ?? [], newTables: tables });
     await storeReadModel(tx, arrived);
   });
 }

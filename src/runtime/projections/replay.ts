@@ -1,5 +1,4 @@
 import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
-import type { Progress } from "./checkpoints.ts";
 
 /** Arguments of the advisory lock that is held while the read model named `$1` is rebuilt. */
 export const rebuildLock = "727276, hashtext($1)";
@@ -16,7 +15,7 @@ const batchSize = 1000;
 /** Passes every batch after the progress, up to a position of the log and cut off exactly there, to `write`, and advances the progress. */
 export async function replayUpTo(
   { store, signal, onProgress }: ReplayOptions,
-  { progress, end }: { progress: Progress; end: number },
+  { progress, end }: { progress: { position: number }; end: number },
   write: (batch: Batch) => Promise<void>,
 ): Promise<void> {
   if (progress.position >= end) return;

@@ -1,7 +1,7 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
 import { seeEveryWorkspace } from "#src/platform/postgres/reads.ts";
-import { loadReadModels, projectBatch } from "./checkpoints.ts";
+import { loadReadModels, projectTogether } from "./checkpoints.ts";
 import { createTables, liveSchema, quoteIdentifier, serviceRoleOf } from "./projectionTables.ts";
 import { pruneReplayed } from "./prune.ts";
 import type { RebuildOptions } from "./rebuild.ts";
@@ -32,7 +32,7 @@ export async function verify(replay: RebuildOptions, projection: Projection, lim
     const progress = { projection, position: 0 };
     const analyse = analyseSeldom(tx);
     await replayUpTo(replay, { progress, end: position }, async (batch) => {
-      await projectBatch(tx, progress, batch);
+      await projectTogether(tx, [progress], batch);
       await analyse(projection.tables);
     });
     await pruneReplayed(tx, projection);

@@ -219,7 +219,7 @@ describe("the event feed [d11 feed]", () => {
     const before = await rows();
     expect(before.length).to.be.greaterThan(18);
     const signal = new AbortController().signal;
-    await rebuild({ store: deps.store, database, tablesSql: tablesFile, signal }, feed);
+    await rebuild({ store: deps.store, database, tablesSql: tablesFile, signal }, [feed]);
     expect(await rows()).to.deep.equal(before);
   });
 });

@@ -8,6 +8,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { lowestCheckpoint } from "#src/runtime/projections/checkpoints.ts";
+import { ensureTables } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -48,6 +49,12 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
     return child;
   }
 
+  async function makeTables({ isLogEmpty }: { isLogEmpty: boolean }): Promise<void> {
+    const serviceRole = new URL(test.serviceUrl).username;
+    for (const projection of [accounts, counts])
+      await ensureTables(database, { projection, ddl: await toyTables(projection), serviceRole, isLogEmpty });
+  }
+
   const projected = () => lowestCheckpoint(database, [accounts, counts]);
   const head = () => store.head();
 
@@ -63,6 +70,7 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
   }
 
   it("there is no row without its checkpoint and no checkpoint without its rows, however often the writer is killed", async () => {
+    await makeTables({ isLogEmpty: true });
     await addMany(store, inFull ? 6_000 : 2_000);
     for (let kill = 0; kill < (inFull ? 4 : 2); kill++) {
       const before = await projected();
@@ -78,6 +86,26 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
     await database.query("update work.leases set expires_at = now() - interval '1 s'");
     await eventually(async () => (await projected()) === (await head()));
     await expectExact();
+  });
+
+  it("a first fill that is killed leaves nothing half filled: the next start fills the read models from the beginning", async () => {
+    await addMany(store, 2_000);
+    await makeTables({ isLogEmpty: false });
+    const isRebuilt = async () =>
+      (await database.query("select 1 from work.read_models where rebuilt_to > 0")).rows.length > 0;
+    await database.transaction(async (tx) => {
+      // Holds up the swap, so that the kill comes before it.
+      await tx.query("select from work.checkpoints for update");
+      const child = await start("projections", "killed");
+      await eventually(isRebuilt);
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    });
+    expect(await projected()).to.equal(0);
+    await start("projections", "next");
+    await eventually(async () => (await projected()) === (await head()));
+    await expectExact();
+    expect((await database.query("select 1 from pg_namespace where nspname like 'rebuild%'")).rows).to.deep.equal([]);
   });
 
   itInFull(

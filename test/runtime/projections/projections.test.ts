@@ -91,13 +91,50 @@ describe("the projection runner", () => {
     expect(runner.trouble()).to.equal(undefined);
   });
 
-  it("the projection runner logs in one line how many read models it made", async () => {
+  it("new read models of a log with events are filled together, reading it once, and are one group; a line says so", async () => {
+    await addMany(store, 30);
     const logger = quietLog();
-    const runner = await run([accounts, counts], { logger });
+    let read = 0;
+    const counting: EventStore = {
+      ...store,
+      subscribe: (options) => {
+        if ((options.after ?? 0) === 0) read += 1;
+        return store.subscribe(options);
+      },
+    };
+    const runner = await run([accounts, counts], { logger, store: counting });
+    await runner.caughtUp();
     await runner.stop();
     await run([accounts, counts], { logger });
-    const told = logger.said.filter(({ message }) => message.startsWith("read model"));
-    expect(told).to.deep.equal([{ level: "info", details: { created: 2 }, message: "read models created" }]);
+    const told = logger.said.filter(({ message }) => message.includes("filling read models"));
+    expect(told.map(({ details }) => details)).to.deep.equal([{ projections: ["accounts", "counts"] }]);
+    expect(read).to.equal(1);
+    expect(await rows("select distinct checkpoint, rebuilt_to from work.read_models")).to.deep.equal([
+      { checkpoint: "main", rebuilt_to: null },
+    ]);
+    for (const projection of [accounts, counts]) await expectExact(projection);
+    expect(await rows("select 1 from pg_namespace where nspname like 'rebuild%'")).to.deep.equal([]);
+  });
+
+  it("a projector that fails during a fill is left out, retried and named; the others are filled", async () => {
+    await addMany(store, 30);
+    let isMended = false;
+    const failing: Projection = {
+      ...counts,
+      async project(tx, events) {
+        if (!isMended) throw new Error("no");
+        await counts.project(tx, events);
+      },
+    };
+    const runner = await run([accounts, failing], { backoff: () => 20 });
+    await eventually(async () => (await rows("select 1 from work.read_models where version > 0")).length === 1);
+    await eventually(() => runner.failing().includes("counts"));
+    await eventually(() => runner.status().find(({ name }) => name === "accounts")!.state === "following");
+    await expectExact(accounts);
+    isMended = true;
+    await runner.caughtUp();
+    await expectExact(failing);
+    await eventually(() => runner.failing().length === 0);
   });
 
   it("the projection runner continues at its checkpoint after a restart", async () => {
@@ -199,7 +236,7 @@ describe("the projection runner", () => {
     await (await run([accounts])).stop();
     let failed = 0;
     const logger = quietLog();
-    const isRebuilding = () => logger.said.some(({ message }) => message.includes("rebuilding it beside"));
+    const isRebuilding = () => logger.said.some(({ message }) => message.includes("filling read models"));
     const away: BackgroundDatabase = {
       ...database,
       owner: {
@@ -246,7 +283,12 @@ describe("the projection runner", () => {
     const toys = [accounts, counts];
     for (const projection of toys) {
       const ddl = await toyTables(projection);
-      await ensureTables(database, { projection, ddl, serviceRole: new URL(test.serviceUrl).username });
+      await ensureTables(database, {
+        projection,
+        ddl,
+        serviceRole: new URL(test.serviceUrl).username,
+        isLogEmpty: true,
+      });
     }
     const refused: Projection = {
       ...counts,
@@ -276,7 +318,12 @@ describe("the projection runner", () => {
     const toys = [accounts, counts];
     for (const projection of toys) {
       const ddl = await toyTables(projection);
-      await ensureTables(database, { projection, ddl, serviceRole: new URL(test.serviceUrl).username });
+      await ensureTables(database, {
+        projection,
+        ddl,
+        serviceRole: new URL(test.serviceUrl).username,
+        isLogEmpty: true,
+      });
     }
     const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
     const batch = { events: await store.read("account-1"), position, caughtUp: true };
@@ -425,7 +472,7 @@ describe("the projection runner", () => {
     await runner.stop();
     const position = await store.head();
     await addMany(store, 50);
-    await rebuild(replay(), accounts);
+    await rebuild(replay(), [accounts]);
     expect(await checkpoints()).to.deep.equal(["accounts at main", "counts at main"]);
     expect(await rows("select name, position from work.checkpoints")).to.deep.equal([{ name: "main", position }]);
     expect((await verify(replay(), accounts)).differing).to.equal(0);
@@ -510,8 +557,9 @@ describe("the projection runner", () => {
 
   it("tables are made without a lock on appends, and tried again while somebody reads them", async () => {
     const { projection, ddl } = { projection: accounts, ddl: await toyTables(accounts) };
-    const making = { projection, ddl, serviceRole: (await rows("select current_user as role"))[0]!.role as string };
-    expect(await ensureTables(database, making)).to.equal("created");
+    const serviceRole = (await rows("select current_user as role"))[0]!.role as string;
+    const making = { projection, ddl, serviceRole, isLogEmpty: true };
+    expect(await ensureTables(database, making)).to.equal("sound");
     await database.owner.query("delete from work.read_models");
     const reading = held();
     let reader: Promise<void> | undefined;
@@ -532,7 +580,7 @@ describe("the projection runner", () => {
     await eventually(async () => !(await waits()));
     letGo();
     await reader;
-    expect(await made).to.equal("created");
+    expect(await made).to.equal("sound");
   });
 
   it("dropped tables are made again, and tables of another version are rebuilt", async () => {
@@ -609,8 +657,8 @@ describe("the projection runner", () => {
       while (more) await addMany(store, 50, 5);
     })();
     for (let times = 0; times < sized(1, 3); times++) {
-      await rebuild(replay(), accounts);
-      await rebuild(replay(), counts);
+      await rebuild(replay(), [accounts]);
+      await rebuild(replay(), [counts]);
     }
     more = false;
     await writing;

@@ -4,25 +4,31 @@ import type { Sql } from "#src/platform/postgres/database.ts";
 import { createReadiness, type ReadModelReadiness } from "#src/runtime/projections/readiness.ts";
 import { accounts, counts, quietLog } from "./support.ts";
 
-/** Stored checkpoints, in place of a database. `ejected`: names of read models that have left the main group. */
+/**
+ * Stored checkpoints, in place of a database. `ejected`: names of read models that have left the main group; `rebuilding`: positions of
+ * rebuilds, of read models that have another version.
+ */
 function checkpoints(projections: readonly Projection[]) {
   const positions = new Map<string, number>();
   const ejected = new Set<string>();
+  const rebuilding = new Map<string, number>();
   let looks = 0;
   const waiting = new Map<number, () => void>();
   const rows = () => {
     looks += 1;
     waiting.get(looks)?.();
     return projections
-      .filter(({ name }) => positions.has(name))
+      .filter(({ name }) => positions.has(name) || rebuilding.has(name))
       .map(({ name, version, independent }) => ({
-        ...{ name, version, position: positions.get(name) },
+        ...{ name, version: rebuilding.has(name) ? 0 : version },
+        ...{ position: positions.get(name) ?? 0, rebuilt_to: rebuilding.get(name) ?? null },
         checkpoint: independent || ejected.has(name) ? name : "main",
       }));
   };
   return {
     positions,
     ejected,
+    rebuilding,
     sql: { query: async () => ({ rows: rows(), rowCount: 0 }) } as unknown as Sql,
     /** Resolves after this many further readiness checks and the one that follows them, because only then their results are used. */
     looked: (times: number): Promise<void> => new Promise((resolve) => waiting.set(looks + times + 1, resolve)),
@@ -173,6 +179,9 @@ describe("the readiness of read models", () => {
     await readiness.start();
     await stored.looked(20);
     expect(readiness.catchingUp()).to.include("counts at 0 %");
+    stored.rebuilding.set("counts", 50);
+    await stored.looked(2);
+    expect(readiness.catchingUp()).to.include("counts at 25 % (position 50 of 200)");
     failing = ["counts"];
     await stored.looked(16);
     expect([readiness.catchingUp(), readiness.left()]).to.deep.equal([undefined, ["counts"]]);

@@ -22,6 +22,8 @@ create table work.read_models (
   -- A model of another version is rebuilt.
   version integer not null,
   tables text[] not null,
+  -- Position that a rebuild has reached, for people who wait.
+  rebuilt_to bigint,
   checkpoint text not null references work.checkpoints (name),
   -- Rows with a time up to this one, included, were removed from the tables; null: none since the tables were filled from the log.
   pruned_until timestamptz
