@@ -10,8 +10,9 @@ import { treeIdOf } from "./treeId.ts";
  */
 export const auditTree: Projection = {
   name: "auditTree",
-  version: 1,
+  version: 2,
   tables: ["audit_entries", "audit_subtrees", "audit_trees"],
+  hasLateIndexes: true,
   independent: true,
   async project(tx, events) {
     const added = byTree(events);

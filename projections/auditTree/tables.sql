@@ -8,8 +8,6 @@ create table audit_entries (
   hash bytea not null,
   primary key (workspace_id, entry)
 );
-create unique index on audit_entries (workspace_id, position);
-
 -- Hashes of complete subtrees of 256, 65,536, … entries (levels 8, 16, …). Between them, hashes are computed.
 create table audit_subtrees (
   workspace_id uuid not null,
@@ -18,7 +16,6 @@ create table audit_subtrees (
   hash bytea not null,
   primary key (workspace_id, level, number)
 );
-
 create table audit_trees (
   workspace_id uuid primary key,
   size bigint not null,

@@ -82,6 +82,7 @@ export const contacts: Projection<Received | ContactEvent> = {
   name: "contacts",
   version: 3,
   tables: ["contacts", "contact_counts", "contact_tags", "contact_tag_counts", "contact_words"],
+  hasLateIndexes: true,
   handles: ["MessageReceived", "ContactUpdated", "ContactTagged", "ContactDeleted"],
   async project(tx, events) {
     const about = events.map((event) => ({ event, subject: subjectOf(event) }));

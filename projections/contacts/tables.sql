@@ -11,17 +11,12 @@ create table contacts (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
-create index on contacts (workspace_id, last_seen_at desc, id);
-create index on contacts (workspace_id, domain, last_seen_at desc, id);
-create index on contacts (workspace_id, status, last_seen_at desc, id) where status <> 'unknown';
-
 create table contact_counts (
   workspace_id uuid not null,
   status text not null,
   count int not null,
   primary key (workspace_id, status)
 );
-
 create table contact_tags (
   workspace_id uuid not null,
   tag text not null,
@@ -29,29 +24,17 @@ create table contact_tags (
   primary key (workspace_id, tag, contact_id)
 );
 create index on contact_tags (contact_id);
-
 create table contact_tag_counts (
   workspace_id uuid not null,
   tag text not null,
   count int not null,
   primary key (workspace_id, tag)
 );
-
 -- Name and address, folded (search/words.ts), in which parts are searched.
 create table contact_words (
   id uuid primary key,
   workspace_id uuid not null,
   words text not null
 );
-create index on contact_words (workspace_id);
-do $$
-declare
-  trigrams text := (select extnamespace::regnamespace::text from pg_extension where extname = 'pg_trgm');
-begin
-  if trigrams is not null then
-    execute format('create index on contact_words using gin (words %s.gin_trgm_ops)', trigrams);
-  end if;
-end $$;
-
 -- For work.contacts_with, which runs as the owner.
 create policy owner_searches on contact_words for select to current_user using (true);

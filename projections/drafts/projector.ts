@@ -76,6 +76,7 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
     "draft_people",
     "draft_thread_merges",
   ],
+  hasLateIndexes: true,
   handles: [...draftTypes, "ThreadAbsorbed"],
   async project(tx, events) {
     const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");

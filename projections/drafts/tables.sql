@@ -43,19 +43,7 @@ create table drafts (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
-create index on drafts (workspace_id, created_at desc, id);
 create index on drafts (thread_id, created_at desc, id);
-create index on drafts (workspace_id, status, created_at desc, id);
-create index on drafts (workspace_id, identity_id, created_at desc, id);
-create index on drafts (identity_id, status);
-create index on drafts (id) where status = 'sending';
-create index on drafts (pending_since) where status = 'pending';
--- Drafts that wait for a decision, read from the index alone.
-create index on drafts (workspace_id, identity_id) include (id, thread_id, pending_since, escalated)
-  where status = 'pending' and coalesce(changes_requested->>'state' <> 'open', true);
-create index on drafts (workspace_id, changed_position desc);
--- Drafts with warnings, for lists filtered by one of those.
-create index on drafts (workspace_id, created_at desc, id) where version_warnings <> '{}';
 create table draft_counts (
   workspace_id uuid not null,
   identity_id uuid not null,
@@ -77,7 +65,6 @@ create table draft_versions (
   changed_fields json not null,
   created_at timestamptz not null
 );
-create unique index on draft_versions (draft_id, version);
 create table approval_tokens (
   token_sha256 text primary key,
   draft_id uuid not null,
@@ -109,7 +96,6 @@ create table approval_requests (
   open boolean not null,
   primary key (draft_id, address)
 );
-create index on approval_requests (workspace_id, address, since, draft_id) where open;
 create table approval_lists (
   list_sha256 text not null,
   draft_id uuid not null,

@@ -68,8 +68,9 @@ async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<M
 /** Events published to integrators, in log order, numbered within each workspace. */
 export const feed: Projection = {
   name: "feed",
-  version: 3,
+  version: 4,
   tables: ["feed_events", "feed_subjects"],
+  hasLateIndexes: true,
   handles: [...beginnings, ...publishedTypes],
   async project(tx, events) {
     const [subjects, sequences] = await Promise.all([

@@ -13,7 +13,6 @@ create table feed_events (
   data json not null,
   primary key (workspace_id, position, part)
 );
-create index on feed_events (workspace_id, type, position, part);
 -- Facts that events of drafts, threads and domains do not contain themselves.
 create table feed_subjects (
   id uuid primary key,

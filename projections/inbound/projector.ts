@@ -68,8 +68,9 @@ const dispositions = {
 /** Ledger of all received mail: one row per delivery, whatever its outcome. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 8,
+  version: 9,
   tables: ["inbound", "inbound_counts"],
+  hasLateIndexes: true,
   handles: [
     "MailReceived",
     "ApprovalReplyReceived",

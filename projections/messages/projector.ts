@@ -9,6 +9,7 @@ export const messages: Projection<MessagesEvent> = {
   name: "messages",
   version: 11,
   tables: ["messages", "held_messages", "message_thread_merges"],
+  hasLateIndexes: true,
   handles: [
     "MessageReceived",
     "MessageHeld",
@@ -26,8 +27,7 @@ export const messages: Projection<MessagesEvent> = {
   ],
   async project(tx, events) {
     const rows = events.map(messageOf).filter((row) => row !== undefined);
-    upsertRows(tx, { table: "messages", columns: messageColumns }, rows);
-    noteAuthentications(tx, events);
+    writeMessages(tx, rows, authenticationsIn(events));
     updateHeldMarkers(tx, events);
     followDeliveries(tx, events);
     const written = rows.map((row) => row.id as string);
@@ -35,15 +35,37 @@ export const messages: Projection<MessagesEvent> = {
   },
 };
 
-function noteAuthentications(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
-  const known = events
-    .filter((event) => event.type === "MessageAuthenticated")
-    .map(({ data: { messageId: id, authentication } }) => [id, { id, authentication }] as const);
-  if (known.length === 0) return;
+/** Returns what these events say about authentication, by message. */
+const authenticationsIn = (events: readonly Recorded<MessagesEvent>[]): Map<string, unknown> =>
+  new Map(
+    events
+      .filter((event) => event.type === "MessageAuthenticated")
+      .map(({ data: { messageId, authentication } }) => [messageId, authentication]),
+  );
+
+/** Writes new messages with their authentication, if it is known, and the authentication of earlier ones. */
+function writeMessages(
+  tx: ProjectorTx,
+  rows: readonly Record<string, unknown>[],
+  authentications: ReadonlyMap<string, unknown>,
+): void {
+  const isKnown = ({ id }: Record<string, unknown>): boolean => authentications.has(id as string);
+  const authenticated = rows
+    .filter(isKnown)
+    .map((row) => ({ ...row, authentication: authentications.get(row.id as string) }));
+  upsertRows(
+    tx,
+    { table: "messages", columns: messageColumns },
+    rows.filter((row) => !isKnown(row)),
+  );
+  upsertRows(tx, { table: "messages", columns: [...messageColumns, "authentication"] }, authenticated);
+  const written = new Set(rows.map(({ id }) => id));
+  const earlier = [...authentications].filter(([id]) => !written.has(id));
+  if (earlier.length === 0) return;
   tx.write(
     `update messages set authentication = a.authentication
      from json_to_recordset($1::json) as a (id uuid, authentication json) where messages.id = a.id`,
-    [jsonRows([...new Map(known).values()])],
+    [jsonRows(earlier.map(([id, authentication]) => ({ id, authentication })))],
   );
 }
 

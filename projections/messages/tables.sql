@@ -43,7 +43,6 @@ create table messages (
   placed_at int
 ) with (fillfactor = 60);
 create index on messages (thread_id, created_at, id);
-create index on messages (thread_id, filing_number) where filing_number is not null;
 create unique index on messages (draft_id) where draft_id is not null;
 -- Held messages from people, not shown yet.
 create table held_messages (

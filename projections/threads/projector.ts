@@ -17,8 +17,9 @@ const isListed = (row: StoredThread): boolean => row.merged_into === null && row
 
 export const threads: Projection<ThreadsEvent> = {
   name: "threads",
-  version: 6,
+  version: 7,
   tables: ["threads", "thread_counts", "thread_days"],
+  hasLateIndexes: true,
   handles: threadTypes,
   async project(tx, events) {
     const absorbed = events.flatMap((event) => (event.type === "ThreadAbsorbed" ? [event.data.absorbedId] : []));

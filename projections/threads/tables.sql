@@ -22,13 +22,7 @@ create table threads (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
-create index on threads (workspace_id, sorted_at desc, id desc) where in_lists;
-create index on threads (workspace_id, identity_id, sorted_at desc, id desc) where in_lists;
-create index on threads (workspace_id, status, sorted_at desc, id desc) where in_lists;
-create index on threads (workspace_id, urgency desc, sorted_at desc, id desc) where in_lists;
-create index on threads (workspace_id, sorted_at desc, id desc) where in_lists and needs_review;
 create index on threads (merged_into) where merged_into is not null;
-
 create table thread_counts (
   workspace_id uuid not null,
   identity_id uuid not null,
@@ -38,7 +32,6 @@ create table thread_counts (
   count int not null,
   primary key (workspace_id, identity_id, status, needs_review, priority)
 );
-
 -- Only threads with a message.
 create table thread_days (
   workspace_id uuid not null,

@@ -135,7 +135,7 @@ describe("retention of rows", () => {
     const kept = await evaluated(daysAgo(20));
     await runner.caughtUp();
     await remove({ evaluations: 40 });
-    await rebuild({ store, database, tablesSql: tablesFile, signal }, ruleEvaluations);
+    await rebuild({ store, database, tablesSql: tablesFile, signal }, [ruleEvaluations]);
     expect(await listed(ruleA)).to.have.length(2);
     await expectReplayEqual();
     await remove({ evaluations: 40 });

@@ -1,0 +1,1 @@
+create unique index on audit_entries (workspace_id, position);

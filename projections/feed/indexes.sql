@@ -1,0 +1,1 @@
+create index on feed_events (workspace_id, type, position, part);
