@@ -30,7 +30,7 @@ export type Database = DatabaseRole & {
    * settings of `ofBackground`. Each statement is a single command, which a connection parses and plans once.
    */
   background: DatabaseRole;
-  /** For DDL of read models alone: no statement timeout, at most two connections, opened when first used. */
+  /** For DDL of read models alone: no statement timeout, at most three connections, opened when first used. */
   owner: DatabaseRole;
   /** Pool of the service's role, for callers that need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
   pool: pg.Pool;
@@ -114,7 +114,7 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     options: `${searchPath} -c countersign.workspace=${everyWorkspace}`,
     connectionString: ownerUrl,
     application_name: "countersign owner",
-    max: 2,
+    max: 3,
   });
   const losses = new Set<() => void>();
   const onBroken = (): void => losses.forEach((told) => void told());

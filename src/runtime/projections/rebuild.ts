@@ -72,7 +72,15 @@ async function fill(rebuilding: RebuildOptions, places: Progress[], failed: Map<
     const end = await endOf(rebuilding, places);
     if (progress.position >= end) return;
     await replayUpTo(rebuilding, { progress, end }, async (batch) => {
-      await writeBatch(rebuilding, { places, failed }, batch);
+      // Two transactions at once: while PostgreSQL writes the rows of one, this process makes those of the other.
+      const halves = [true, false].map((isMain) =>
+        places.filter(({ projection }) => !projection.independent === isMain),
+      );
+      const written = await Promise.allSettled(
+        halves.map((half) => writeBatch(rebuilding, { places: half, failed }, batch)),
+      );
+      for (const half of written) if (half.status === "rejected") throw half.reason;
+      if (failed.size === places.length) throw [...failed.values()][0];
       await note(batch.position);
     });
   }
@@ -93,6 +101,7 @@ async function writeBatch(
 ): Promise<void> {
   for (;;) {
     const sound = places.filter(({ projection }) => !failed.has(projection.name));
+    if (sound.length === 0) return;
     try {
       await database.owner.transaction(async (tx) => {
         await tx.query("set local synchronous_commit = off");
@@ -103,7 +112,7 @@ async function writeBatch(
       for (const place of sound) place.position = batch.position;
       return;
     } catch (error) {
-      if (!(error instanceof ProjectorFailed) || sound.length === 1) throw error;
+      if (!(error instanceof ProjectorFailed)) throw error;
       failed.set(error.projection, error);
     }
   }
