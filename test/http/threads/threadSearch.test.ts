@@ -1,8 +1,9 @@
 import { expect } from "chai";
+import pg from "pg";
 import { projections } from "#projections/index.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
-import type { InProcess } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
 import { type StoryTenant, startStory } from "#test/support/story/story.ts";
 
 describe("search of threads", () => {
@@ -174,5 +175,24 @@ describe("search of threads", () => {
       expect(differences, projection.name).to.deep.equal([]);
       if (projection.name !== "drafts") expect(rows).to.be.above(3);
     }
+  });
+
+  it("a search waits for mail that is not searchable yet, at most a second, and then answers without it", async () => {
+    const holder = new pg.Client(service.urls.ownerUrl);
+    await holder.connect();
+    let delivered: Promise<unknown> | undefined;
+    try {
+      await holder.query("begin; select from work.checkpoints where name = 'search' for update");
+      const before = (await tenant.ask("GET /v1/threads")).json.total;
+      // Ends once the mail can be searched too.
+      delivered = tenant.mail({ from: "Ann <ann@customer.example>", subject: "Quagga", text: "It came just now." });
+      await until(async () => (await tenant.ask("GET /v1/threads")).json.total > before);
+      const { status, json } = await tenant.ask("GET /v1/threads?q=quagga");
+      expect([status, json.total]).to.deep.equal([200, 0]);
+    } finally {
+      await holder.end();
+      await delivered;
+    }
+    expect(await q("quagga")).to.deep.equal(["Q"]);
   });
 });
