@@ -103,9 +103,10 @@ export async function rejoin(
   own: Checkpoint,
 ): Promise<boolean> {
   return database.transaction(async (tx) => {
-    const { rows } = await tx.query<{ free: boolean }>(`select pg_try_advisory_xact_lock(${rebuildLock}) as free`, [
-      projection.name,
-    ]);
+    const { rows } = await tx.query<{ free: boolean }>(
+      `select pg_try_advisory_xact_lock(${rebuildLock("$1")}) as free`,
+      [projection.name],
+    );
     if (!rows[0]!.free) return false;
     await lockReadModels(tx);
     const main = await lockCheckpoint(tx, mainGroup);

@@ -127,6 +127,8 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       if (member.state === "preparing") member.state = "standingBy";
     }
     await insist(unfilled[0]!, async () => loops?.open());
+    // The loop of the main group does not know yet which read models have entered it.
+    if (filled.length > 0) loops?.reload();
     for (const member of left) fail(member, failed.get(member.projection.name)!);
     return left;
   }

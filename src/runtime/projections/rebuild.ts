@@ -1,6 +1,6 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
-import type { Database } from "#src/platform/postgres/database.ts";
+import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels, mainGroup, type Progress, ProjectorFailed, projectTogether } from "./checkpoints.ts";
 import { lockCheckpoint, lockReadModels, storeReadModel } from "./membership.ts";
 import {
@@ -18,6 +18,7 @@ import { swapTables } from "./swap.ts";
 
 export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
 
+const betweenTriesMs = 250;
 const swapTries = 60;
 /** Number of times that a filled read model is brought up to what was written meanwhile, before it is swapped. */
 const mostPasses = 3;
@@ -36,11 +37,10 @@ export async function rebuild(
   projections: readonly Projection[],
   { unlessCurrent = false }: { unlessCurrent?: boolean } = {},
 ): Promise<Map<string, Error>> {
-  const { database } = rebuilding;
+  const { database, signal } = rebuilding;
   const failed = new Map<string, Error>();
-  await database.owner.transaction(async (lock) => {
-    for (const name of projections.map((projection) => projection.name).sort())
-      await lock.query(`select pg_advisory_xact_lock(${rebuildLock})`, [name]);
+  const rebuildIfFree = async (lock: Sql): Promise<boolean> => {
+    if (!(await takeLocks(lock, projections))) return false;
     const stored = await loadReadModels(database);
     const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
     const wanted = projections.filter((projection) => !(unlessCurrent && isCurrent(projection)));
@@ -48,8 +48,22 @@ export async function rebuild(
     const places = wanted.map((projection) => ({ projection, position: 0 }));
     await fill(rebuilding, places, failed);
     for (const place of places) if (!failed.has(place.projection.name)) await putInPlace(rebuilding, place);
-  });
+    return true;
+  };
+  while (!(await database.owner.transaction(rebuildIfFree))) {
+    await pause(betweenTriesMs, signal);
+    signal.throwIfAborted();
+  }
   return failed;
+}
+
+/** Takes the locks of all these read models until the end of the transaction; false if one of them is rebuilt or rejoins just now. */
+async function takeLocks(lock: Sql, projections: readonly Projection[]): Promise<boolean> {
+  const { rows } = await lock.query<{ taken: boolean }>(
+    `select coalesce(bool_and(pg_try_advisory_xact_lock(${rebuildLock("name")})), true) as taken from unnest($1::text[]) as wanted (name)`,
+    [projections.map(({ name }) => name)],
+  );
+  return rows[0]!.taken;
 }
 
 const schemaOf = ({ name }: Projection): string => `rebuild_${name}`;
@@ -141,7 +155,7 @@ async function putInPlace(rebuilding: RebuildOptions, place: Progress): Promise<
       return await swap(rebuilding, place);
     } catch (error) {
       if (!isTransient(error) || tries === swapTries) throw error;
-      await pause(250, rebuilding.signal);
+      await pause(betweenTriesMs, rebuilding.signal);
       await fill(rebuilding, [place], new Map());
     }
   }

@@ -1,7 +1,7 @@
 import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
 
-/** Arguments of the advisory lock that is held while the read model named `$1` is rebuilt. */
-export const rebuildLock = "727276, hashtext($1)";
+/** Returns the arguments of the advisory lock that is held while the read model that an SQL expression names is rebuilt. */
+export const rebuildLock = (name: string): string => `727276, hashtext(${name})`;
 
 export type ReplayOptions = {
   store: EventStore;

@@ -1,0 +1,179 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Projection } from "#projections/projection.ts";
+import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
+import { createProjectionRunner, type ProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
+import { createReadiness } from "#src/runtime/projections/readiness.ts";
+import { verify } from "#src/runtime/projections/verify.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
+
+describe("the first fill of read models", () => {
+  let test: TestDatabase;
+  let database: BackgroundDatabase;
+  /** Connections of another instance. */
+  let elsewhere: BackgroundDatabase | undefined;
+  let store: EventStore;
+  const running: ProjectionRunner[] = [];
+  let letGo = (): void => {};
+  const beside: Projection = { ...counts, independent: true };
+
+  beforeEach(async () => {
+    test = await createTestDatabase();
+    database = inBackground(connectDatabase(test));
+    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
+    letGo = () => {};
+    await addMany(store, 2_500, 500);
+  });
+  afterEach(async () => {
+    letGo();
+    await Promise.all(running.splice(0).map((runner) => runner.stop()));
+    await store.close();
+    await elsewhere?.close();
+    elsewhere = undefined;
+    await database.close();
+    await test.drop();
+  });
+
+  async function run(projections: readonly Projection[], more: object = {}): Promise<ProjectionRunner> {
+    const runner = createProjectionRunner({
+      ...{ store, database, projections, logger: quietLog(), instanceId: randomUUID(), tablesSql: toyTables },
+      ...{ backoff: () => 10, ...more },
+    });
+    running.push(runner);
+    await runner.start();
+    return runner;
+  }
+  const follow = (runner: ProjectionRunner): Promise<void> =>
+    eventually(() => runner.status().every(({ state }) => state === "following"));
+  const rows = async (sql: string) => (await database.query(sql)).rows;
+  const replay = () => ({ store, database, tablesSql: toyTables, signal: new AbortController().signal });
+
+  async function expectExact(...projections: Projection[]): Promise<void> {
+    for (const projection of projections) {
+      const { differences, position, rows: compared } = await verify(replay(), projection);
+      expect([differences, position]).to.deep.equal([[], await store.head()]);
+      expect(compared).to.be.greaterThan(0);
+    }
+  }
+
+  /** Makes a projection that waits before its second batch until the test lets it go. */
+  function gated(projection: Projection): Projection {
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    let batches = 0;
+    return {
+      ...projection,
+      async project(tx, events) {
+        batches += 1;
+        if (batches > 1) await gate;
+        await projection.project(tx, events);
+      },
+    };
+  }
+
+  it("every instance says how far the fill is, until it is done", async () => {
+    const readiness = createReadiness({
+      ...{ database, store, projections: [accounts, counts], log: quietLog() },
+      ...{ catchingUpEveryMs: 2, everyMs: 2, momentMs: 5 },
+    });
+    try {
+      await run([accounts, gated(counts)]);
+      await readiness.start();
+      const sentence = () => readiness.obstacle(["accounts"])?.sentence;
+      await eventually(() => /at [1-9]/.test(readiness.catchingUp() ?? ""));
+      expect(readiness.catchingUp()).to.match(/at (20|40) % \(position (500|1000) of 2500\)$/);
+      expect(sentence()).to.match(/catching up with its event log: (20|40) % /);
+      expect(await rows("select 1 from read.account_totals")).to.deep.equal([]);
+      letGo();
+      await eventually(() => readiness.catchingUp() === undefined);
+      expect(sentence()).to.equal(undefined);
+    } finally {
+      await readiness.stop();
+    }
+  });
+
+  it("a read model that is filled after the others follows with them at once, not with the next event", async () => {
+    await append(store, "note-1", newEvent("Noted"));
+    let broken = true;
+    const moody: Projection = {
+      ...counts,
+      async project(tx, events) {
+        await counts.project(tx, events);
+        if (broken && events.some(({ type }) => type === "Noted")) tx.write("select 1 / $1::int", [0]);
+      },
+    };
+    const runner = await run([accounts, moody]);
+    await eventually(() => runner.status()[0]!.state === "following");
+    await eventually(() => runner.failing().includes("counts"));
+    expect(runner.failing()).to.deep.equal(["counts"]);
+    expect(runner.trouble()).to.match(/^counts is preparing: counts failed on .* division by zero/);
+    await addMany(store, 20);
+    await eventually(async () => runner.status()[0]!.position === (await store.head()));
+    await expectExact(accounts);
+    broken = false;
+    await follow(runner);
+    expect(runner.trouble()).to.equal(undefined);
+    await runner.caughtUp();
+    await expectExact(accounts, counts);
+    expect(await rows("select name from work.checkpoints")).to.deep.equal([{ name: "main" }]);
+  });
+
+  it("of two instances one fills, and the other finds everything filled", async () => {
+    const filled: string[] = [];
+    const noted = (name: string, projection: Projection): Projection => ({
+      ...projection,
+      async project(tx, events) {
+        if (events[0]?.position === 1) filled.push(name);
+        await projection.project(tx, events);
+      },
+    });
+    const slow = gated(noted("first", counts));
+    const first = await run([accounts, slow]);
+    await eventually(() => filled.length > 0);
+    elsewhere = inBackground(connectDatabase(test));
+    const second = await run([accounts, noted("second", counts)], { database: elsewhere });
+    letGo();
+    const isDone = ({ state }: { state: string }) => ["following", "standingBy"].includes(state);
+    await eventually(() => [first, second].every((runner) => runner.status().every(isDone)));
+    await Promise.all([first.caughtUp(), second.caughtUp()]);
+    expect(filled).to.deep.equal(["first"]);
+    await expectExact(accounts, counts);
+  });
+
+  it("an instance that waits for another one's fill stops at once", async () => {
+    await run([accounts, gated(counts)]);
+    await eventually(async () => (await rows("select rebuilt_to from work.read_models"))[0]!.rebuilt_to > 0);
+    elsewhere = inBackground(connectDatabase(test));
+    const logger = quietLog();
+    const second = await run([accounts, counts], { database: elsewhere, logger });
+    await eventually(() => logger.said.some(({ message }) => message.startsWith("filling")));
+    await second.stop();
+    expect(await rows("select 1 from read.account_entries"), "the first one still fills").to.deep.equal([]);
+    letGo();
+  });
+
+  it("a fill begins again after the event store was away, and appends meanwhile are in it", async () => {
+    let away = 0;
+    const leaving: EventStore = {
+      ...store,
+      async *subscribe(options) {
+        for await (const batch of store.subscribe(options)) {
+          yield batch;
+          if (options.batchSize === undefined || away === 3) continue;
+          away += 1;
+          await addMany(store, 10);
+          throw new Unavailable("the event store is away");
+        }
+      },
+    };
+    const runner = await run([accounts, beside], { store: leaving });
+    await follow(runner);
+    expect(away).to.equal(3);
+    await runner.caughtUp();
+    await expectExact(accounts, beside);
+  });
+});
