@@ -1,7 +1,7 @@
 import { type Bench, byTheClock } from "./bench.ts";
 import { listKinds } from "./listKinds.ts";
 import { searchKinds } from "./searchKinds.ts";
-import { type BenchQuestion, catchUp, startWorkspace } from "./workspace.ts";
+import { type BenchQuestion, measureFill } from "./workspace.ts";
 
 const [listsPerSecond, searchesPerSecond, searchesAlone] = [38, 12, 50];
 const seconds = 30;
@@ -14,8 +14,7 @@ export const bench: Bench = {
   size: 2_000,
   unit: "threads in the workspace",
   async run(server, size) {
-    const workspace = await startWorkspace(server, size);
-    await server.measure("event into all read models", workspace, () => catchUp(workspace));
+    const workspace = await measureFill(server, size);
     await workspace.database.number("vacuum analyze");
     const { client } = workspace;
     const ask = (of: readonly BenchQuestion[]) => (n: number) => client.ask(`GET ${of[n % of.length]!.path()}`);
