@@ -100,37 +100,31 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     rebuilding = rebuildAll(unfilled);
   }
 
-  /** Rebuilds read models together, and those that failed again, after a pause. */
-  async function rebuildAll(members: readonly GroupMember[]): Promise<void> {
-    let left = members;
-    for (let rounds = 1; left.length > 0 && !stopping.signal.aborted; rounds++) {
-      left = await rebuildTogether(left);
-      if (left.length > 0) await pause(pauseAfterFailures(left.at(-1)!.error, rounds, backoff), stopping.signal);
+  /** Rebuilds read models together, again after a failure. Those whose projectors fail are left to their loops, which retry them. */
+  async function rebuildAll(unfilled: readonly GroupMember[]): Promise<void> {
+    const options = { store, database, tablesSql, signal: stopping.signal };
+    const wanted = unfilled.map(({ projection }) => projection);
+    for (let failures = 1; unfilled.length > 0 && !stopping.signal.aborted; failures++) {
+      log.info({ projections: memberNames(unfilled) }, "filling read models from the log");
+      try {
+        await rebuild(options, wanted, { atStart: true });
+        return await follow(unfilled);
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        for (const member of unfilled) fail(member, asError(error));
+        await pause(pauseAfterFailures(error, failures, backoff), stopping.signal);
+      }
     }
   }
 
-  /** Returns those that failed. */
-  async function rebuildTogether(unfilled: readonly GroupMember[]): Promise<GroupMember[]> {
-    log.info({ projections: memberNames(unfilled) }, "filling read models from the log");
-    const options = { store, database, tablesSql, signal: stopping.signal };
-    const failed = await rebuild(
-      options,
-      unfilled.map(({ projection }) => projection),
-      { unlessCurrent: true },
-    ).catch((error: unknown) => new Map(memberNames(unfilled).map((name) => [name, asError(error)])));
-    if (stopping.signal.aborted) return [];
-    const [left, filled] = [true, false].map((isLeft) =>
-      unfilled.filter(({ projection }) => failed.has(projection.name) === isLeft),
-    ) as [GroupMember[], GroupMember[]];
+  async function follow(filled: readonly GroupMember[]): Promise<void> {
     for (const member of filled) {
       delete member.error;
       if (member.state === "preparing") member.state = "standingBy";
     }
-    await insist(unfilled[0]!, async () => loops?.open());
+    await insist(filled[0]!, async () => loops?.open());
     // The loop of the main group does not know yet which read models have entered it.
-    if (filled.length > 0) loops?.reload();
-    for (const member of left) fail(member, failed.get(member.projection.name)!);
-    return left;
+    loops?.reload();
   }
 
   async function prepare(member: GroupMember): Promise<TablesState> {

@@ -18,6 +18,12 @@ import { swapTables } from "./swap.ts";
 
 export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
 
+/** A rebuild that holds its locks. `session`: number of the connection that holds them. */
+type Rebuilding = RebuildOptions & { session: number };
+
+/** A read model and the position of its new tables. `failure`: the projector's, on the events after that position. */
+type Place = Progress & { failure?: Error };
+
 const betweenTriesMs = 250;
 const swapTries = 60;
 /** Number of times that a filled read model is brought up to what was written meanwhile, before it is swapped. */
@@ -29,73 +35,86 @@ const noteEveryMs = 1_000;
  * that only readers need, then makes the indexes and swaps the tables with the live ones, one read model after the other. The live tables
  * are served and written until then. One rebuild of a read model runs at a time; the schema of an interrupted one is removed by the next.
  *
- * `unlessCurrent`: leaves out read models whose live tables have this version by now. Returns the failures of projectors by name; the other
- * read models are rebuilt. Throws ProjectorFailed if all fail, and the database's and the store's errors.
+ * `atStart`: leaves out read models whose live tables have this version by now, and swaps the tables of a projector that fails too, as far
+ * as they are filled: the loop retries it from there. Returns the failures of projectors by name. Throws the database's and the store's
+ * errors.
  */
 export async function rebuild(
-  rebuilding: RebuildOptions,
+  options: RebuildOptions,
   projections: readonly Projection[],
-  { unlessCurrent = false }: { unlessCurrent?: boolean } = {},
+  { atStart = false }: { atStart?: boolean } = {},
 ): Promise<Map<string, Error>> {
-  const { database, signal } = rebuilding;
-  const failed = new Map<string, Error>();
-  const rebuildIfFree = async (lock: Sql): Promise<boolean> => {
-    if (!(await takeLocks(lock, projections))) return false;
-    const stored = await loadReadModels(database);
-    const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
-    const wanted = projections.filter((projection) => !(unlessCurrent && isCurrent(projection)));
-    for (const projection of wanted) await makeSchema(rebuilding, projection);
-    const places = wanted.map((projection) => ({ projection, position: 0 }));
-    await fill(rebuilding, places, failed);
-    for (const place of places) if (!failed.has(place.projection.name)) await putInPlace(rebuilding, place);
-    return true;
-  };
-  while (!(await database.owner.transaction(rebuildIfFree))) {
+  const { database, signal } = options;
+  for (;;) {
+    const places = await database.owner.transaction((lock) => rebuildIfFree(lock, options, { projections, atStart }));
+    if (places) return new Map(places.flatMap(({ projection, failure }) => (failure ? [[projection.name, failure]] : [])));
     await pause(betweenTriesMs, signal);
     signal.throwIfAborted();
   }
-  return failed;
 }
 
-/** Takes the locks of all these read models until the end of the transaction; false if one of them is rebuilt or rejoins just now. */
-async function takeLocks(lock: Sql, projections: readonly Projection[]): Promise<boolean> {
-  const { rows } = await lock.query<{ taken: boolean }>(
-    `select coalesce(bool_and(pg_try_advisory_xact_lock(${rebuildLock("name")})), true) as taken from unnest($1::text[]) as wanted (name)`,
+/** Rebuilds if no other rebuild has one of the read models. The transaction `lock` holds their locks. */
+async function rebuildIfFree(
+  lock: Sql,
+  options: RebuildOptions,
+  { projections, atStart }: { projections: readonly Projection[]; atStart: boolean },
+): Promise<Place[] | undefined> {
+  const { rows } = await lock.query<{ taken: boolean; session: number }>(
+    `select coalesce(bool_and(pg_try_advisory_xact_lock(${rebuildLock("name")})), true) as taken, pg_backend_pid() as session
+     from unnest($1::text[]) as wanted (name)`,
     [projections.map(({ name }) => name)],
   );
-  return rows[0]!.taken;
+  const { taken, session } = rows[0]!;
+  if (!taken) return undefined;
+  const rebuilding = { ...options, session };
+  const stored = await loadReadModels(options.database);
+  const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
+  const places: Place[] = projections
+    .filter((projection) => !(atStart && isCurrent(projection)))
+    .map((projection) => ({ projection, position: 0 }));
+  for (const { projection } of places) await makeSchema(rebuilding, projection);
+  await fill(rebuilding, places);
+  const [failed, whole] = [true, false].map((hasFailed) => places.filter(({ failure }) => !failure !== hasFailed));
+  for (const place of [...whole!, ...(atStart ? failed! : [])]) await putInPlace(rebuilding, place);
+  return places;
 }
 
-const schemaOf = ({ name }: Projection): string => `rebuild_${name}`;
+/** A rebuild whose connection broke has lost its locks, but may go on for a moment: the next one writes into another schema. */
+const schemaOf = ({ session }: Rebuilding, { name }: Projection): string => `rebuild_${name}_${session}`;
 
-async function makeSchema({ database, tablesSql }: RebuildOptions, projection: Projection): Promise<void> {
+async function makeSchema(rebuilding: Rebuilding, projection: Projection): Promise<void> {
+  const { database, tablesSql } = rebuilding;
   const ddl = await tablesSql(projection);
   const serviceRole = await serviceRoleOf(database);
-  const schema = quoteIdentifier(schemaOf(projection));
+  const schema = schemaOf(rebuilding, projection);
   await database.owner.transaction(async (tx) => {
-    await tx.query(`drop schema if exists ${schema} cascade; create schema ${schema}`);
-    await createTables(tx, schemaOf(projection), { projection, ddl, serviceRole });
+    const { rows } = await tx.query<{ name: string }>("select nspname as name from pg_namespace where nspname ~ $1", [
+      `^rebuild_${projection.name}_[0-9]+$`,
+    ]);
+    for (const { name } of rows) await tx.query(`drop schema ${quoteIdentifier(name)} cascade`);
+    await tx.query(`create schema ${quoteIdentifier(schema)}`);
+    await createTables(tx, schema, { projection, ddl, serviceRole });
   });
 }
 
-/** Fills new tables up to `endOf`, again while events are added. Projectors that fail are added to `failed` and left out from there on. */
-async function fill(rebuilding: RebuildOptions, places: Progress[], failed: Map<string, Error>): Promise<void> {
+/** Fills new tables up to `endOf`, again while events are added. A projector that fails is left out from there on. */
+async function fill(rebuilding: Rebuilding, places: readonly Place[]): Promise<void> {
   const progress = { position: Math.min(...places.map(({ position }) => position)) };
   const note = noteProgress(rebuilding, places);
-  for (let pass = 1; pass <= mostPasses && places.length > 0; pass++) {
+  const halves = [true, false].map((isMain) => places.filter(({ projection }) => !projection.independent === isMain));
+  const haveAllFailed = (): boolean => places.every(({ failure }) => failure);
+  const write = async (batch: Batch): Promise<void> => {
+    // Two transactions at once: while PostgreSQL writes the rows of one, this process makes those of the other.
+    const written = await Promise.allSettled(halves.map((half) => writeBatch(rebuilding, half, batch)));
+    for (const half of written) if (half.status === "rejected") throw half.reason;
+    if (haveAllFailed()) throw places[0]!.failure;
+    await note(batch.position);
+  };
+  for (let pass = 1; pass <= mostPasses && !haveAllFailed(); pass++) {
     const end = await endOf(rebuilding, places);
     if (progress.position >= end) return;
-    await replayUpTo(rebuilding, { progress, end }, async (batch) => {
-      // Two transactions at once: while PostgreSQL writes the rows of one, this process makes those of the other.
-      const halves = [true, false].map((isMain) =>
-        places.filter(({ projection }) => !projection.independent === isMain),
-      );
-      const written = await Promise.allSettled(
-        halves.map((half) => writeBatch(rebuilding, { places: half, failed }, batch)),
-      );
-      for (const half of written) if (half.status === "rejected") throw half.reason;
-      if (failed.size === places.length) throw [...failed.values()][0];
-      await note(batch.position);
+    await replayUpTo(rebuilding, { progress, end }, write).catch((error) => {
+      if (!haveAllFailed()) throw error;
     });
   }
 }
@@ -108,18 +127,14 @@ async function endOf({ database, store }: RebuildOptions, places: readonly Progr
   return main?.position ?? store.head();
 }
 
-async function writeBatch(
-  { database }: RebuildOptions,
-  { places, failed }: { places: readonly Progress[]; failed: Map<string, Error> },
-  batch: Batch,
-): Promise<void> {
+async function writeBatch(rebuilding: Rebuilding, places: readonly Place[], batch: Batch): Promise<void> {
   for (;;) {
-    const sound = places.filter(({ projection }) => !failed.has(projection.name));
+    const sound = places.filter(({ failure }) => !failure);
     if (sound.length === 0) return;
     try {
-      await database.owner.transaction(async (tx) => {
+      await rebuilding.database.owner.transaction(async (tx) => {
         await tx.query("set local synchronous_commit = off");
-        const schemas = sound.map(({ projection }) => schemaOf(projection));
+        const schemas = sound.map(({ projection }) => schemaOf(rebuilding, projection));
         await useSchemas(tx, schemas);
         await projectTogether(tx, sound, batch);
       });
@@ -127,7 +142,7 @@ async function writeBatch(
       return;
     } catch (error) {
       if (!(error instanceof ProjectorFailed)) throw error;
-      failed.set(error.projection, error);
+      sound.find(({ projection }) => projection.name === error.projection)!.failure = error;
     }
   }
 }
@@ -146,28 +161,30 @@ function noteProgress({ database }: RebuildOptions, places: readonly Progress[])
 }
 
 /** Makes the remaining indexes and swaps the tables. Waits briefly and repeatedly for readers, so that others do not queue behind it. */
-async function putInPlace(rebuilding: RebuildOptions, place: Progress): Promise<void> {
+async function putInPlace(rebuilding: Rebuilding, place: Place): Promise<void> {
   const { projection } = place;
-  await rebuilding.database.owner.transaction((tx) => createLateIndexes(tx, schemaOf(projection), projection));
+  const schema = schemaOf(rebuilding, projection);
+  await rebuilding.database.owner.transaction((tx) => createLateIndexes(tx, schema, projection));
   for (let tries = 1; ; tries++) {
     rebuilding.signal.throwIfAborted();
+    await fill(rebuilding, [place]);
     try {
       return await swap(rebuilding, place);
     } catch (error) {
       if (!isTransient(error) || tries === swapTries) throw error;
-      await pause(betweenTriesMs, rebuilding.signal);
-      await fill(rebuilding, [place], new Map());
+      await pause(250, rebuilding.signal);
     }
   }
 }
 
 /**
- * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position; swaps them. New tables that are ahead of
- * the main group's checkpoint get their own checkpoint.
+ * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position, unless their projector failed; swaps
+ * them. New tables that are not at the main group's checkpoint get their own.
  */
-async function swap(rebuilding: RebuildOptions, place: Progress): Promise<void> {
+async function swap(rebuilding: Rebuilding, place: Place): Promise<void> {
   const { projection } = place;
   const { name, tables } = projection;
+  const schema = schemaOf(rebuilding, projection);
   const arrived = { ...place };
   await rebuilding.database.owner.transaction(async (tx) => {
     await tx.query("set local lock_timeout = '300ms'");
@@ -175,12 +192,11 @@ async function swap(rebuilding: RebuildOptions, place: Progress): Promise<void> 
     const checkpoint = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
     if (checkpoint) await lockCheckpoint(tx, checkpoint);
     const live = (await loadReadModels(tx, [name])).get(name);
-    await useSchemas(tx, [schemaOf(projection)]);
-    await replayUpTo(rebuilding, { progress: arrived, end: live?.position ?? 0 }, (batch) =>
-      projectTogether(tx, [arrived], batch),
-    );
-    await isolate(tx, schemaOf(projection), projection);
-    await swapTables(tx, schemaOf(projection), { oldTables: live?.tables ?? [], newTables: tables });
+    await useSchemas(tx, [schema]);
+    const end = place.failure ? place.position : (live?.position ?? 0);
+    await replayUpTo(rebuilding, { progress: arrived, end }, (batch) => projectTogether(tx, [arrived], batch));
+    await isolate(tx, schema, projection);
+    await swapTables(tx, schema, { oldTables: live?.tables ?? [], newTables: tables });
     await storeReadModel(tx, arrived);
   });
 }
