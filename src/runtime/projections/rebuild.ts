@@ -47,7 +47,8 @@ export async function rebuild(
   const { database, signal } = options;
   for (;;) {
     const places = await database.owner.transaction((lock) => rebuildIfFree(lock, options, { projections, atStart }));
-    if (places) return new Map(places.flatMap(({ projection, failure }) => (failure ? [[projection.name, failure]] : [])));
+    if (places)
+      return new Map(places.flatMap(({ projection, failure }) => (failure ? [[projection.name, failure]] : [])));
     await pause(betweenTriesMs, signal);
     signal.throwIfAborted();
   }

@@ -110,7 +110,7 @@ describe("the first fill of read models", () => {
     await eventually(() => runner.status()[0]!.state === "following");
     await eventually(() => runner.failing().includes("counts"));
     expect(runner.failing()).to.deep.equal(["counts"]);
-    expect(runner.trouble()).to.match(/^counts is preparing: counts failed on .* division by zero/);
+    expect(runner.trouble()).to.match(/^counts is failing: counts failed on .* division by zero/);
     await addMany(store, 20);
     await eventually(async () => runner.status()[0]!.position === (await store.head()));
     await expectExact(accounts);
