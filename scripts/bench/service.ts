@@ -53,9 +53,9 @@ const settingsOn = ({ directory }: BenchServer, { serviceUrl, ownerUrl }: BenchD
 
 const patienceMs = 300_000;
 
-/** Waits until a query returns at least this number. */
+/** Waits until a query returns at least this number: five minutes, and longer for more than 300,000 (a millisecond for each). */
 export const untilAtLeast = (database: BenchDatabase, count: number, sql: string): Promise<boolean> =>
-  until(`${count} of: ${sql}`, async () => (await database.number(sql)) >= count, patienceMs);
+  until(`${count} of: ${sql}`, async () => (await database.number(sql)) >= count, Math.max(patienceMs, count));
 
 /** Counts checkpoints and processes that have not reached the newest event that is projected, and jobs that are ready or running. */
 const unfinished = `with reached as (select max(position) as position from work.checkpoints)
