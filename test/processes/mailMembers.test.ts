@@ -11,6 +11,8 @@ describe("mail to members about drafts that wait", () => {
   let tenant: StoryTenant;
   beforeEach(async () => {
     ({ service, tenant } = await startStory());
+    // Windows are parts of an hour by the clock: each test begins with a new one.
+    service.clock.advance(60 * minuteMs - (service.clock.now().getTime() % (60 * minuteMs)));
   });
   afterEach(() => service.stop());
 

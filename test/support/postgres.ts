@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { projections } from "#projections/index.ts";
 import { connectDatabase } from "#src/platform/postgres/database.ts";
 import { migrate } from "#src/platform/postgres/migrate.ts";
+import { storeFilled } from "#src/runtime/projections/membership.ts";
 import { ensureTables, tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { adminUrl, asAdmin, namesOfRun } from "#test/runner/server.ts";
 
@@ -64,12 +65,8 @@ const filled = (): Promise<string> =>
       serviceUrl: withDatabase(adminUrl(), name, service),
     });
     for (const projection of projections)
-      await ensureTables(database, {
-        projection,
-        ddl: await tablesFile(projection),
-        serviceRole: service,
-        isLogEmpty: true,
-      });
+      await ensureTables(database, { projection, ddl: await tablesFile(projection), serviceRole: service });
+    await storeFilled(database, projections);
     await database.close();
   });
 

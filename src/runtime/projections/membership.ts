@@ -40,13 +40,20 @@ async function raiseGeneration(tx: Sql, name: string): Promise<void> {
 }
 
 /** Version of empty tables, which stand where a rebuild will put filled ones. */
-const unfilledVersion = 0;
+export const unfilledVersion = 0;
 
 /** Stores that a read model has empty tables, which no loop fills. Call `lockReadModels` before. */
 export async function storeUnfilled(tx: Sql, { name, tables }: Projection): Promise<void> {
   await setCheckpoints(tx, [name], 0);
   await storeTables(tx, { name, version: unfilledVersion, tables, checkpoint: name });
 }
+
+/** Stores that empty tables have all there is: those of an empty log. */
+export const storeFilled = (database: Database, projections: readonly Projection[]): Promise<void> =>
+  database.owner.transaction(async (tx) => {
+    await lockReadModels(tx);
+    for (const projection of projections) await storeReadModel(tx, { projection, position: 0 });
+  });
 
 async function storeTables(
   tx: Sql,

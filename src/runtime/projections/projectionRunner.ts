@@ -129,8 +129,8 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
 
   async function prepare(member: GroupMember): Promise<TablesState> {
     const { projection } = member;
-    const [ddl, serviceRole, head] = [await tablesSql(projection), await serviceRoleOf(database), await store.head()];
-    const found = await ensureTables(database, { projection, ddl, serviceRole, isLogEmpty: head === 0 });
+    const [ddl, serviceRole] = [await tablesSql(projection), await serviceRoleOf(database)];
+    const found = await ensureTables(database, { projection, ddl, serviceRole });
     if (found === "sound") member.state = "standingBy";
     return found;
   }
@@ -196,8 +196,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       stopping.abort();
       unwatch();
       await preparing;
-      await rebuilding;
-      await keeper?.stop();
+      await Promise.all([rebuilding, keeper?.stop()]);
     },
     async caughtUp() {
       const head = await store.head();

@@ -4,7 +4,7 @@ import pg from "pg";
 import type { Projection } from "#projections/projection.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
-import { lockReadModels, storeReadModel, storeUnfilled } from "./membership.ts";
+import { lockReadModels, storeUnfilled } from "./membership.ts";
 import { isTransient } from "./retrying.ts";
 
 /** Schema of the live read models. */
@@ -96,14 +96,11 @@ const tries = 20;
 const betweenTriesMs = 250;
 
 /**
- * Makes sure that a projection has its tables and its rows in `work`. Leaves tables of another version as they are: those need a rebuild.
- * So do new tables, unless the log is empty. Runs as the owner; safe from several instances at once. Throws the database's errors, a lock
- * timeout after about 15 s.
+ * Makes sure that a projection has tables and its rows in `work`. New tables are empty, and those of another version are left as they are:
+ * both need a rebuild. Runs as the owner; safe from several instances at once. Throws the database's errors, a lock timeout after about
+ * 15 s.
  */
-export async function ensureTables(
-  database: Database,
-  making: TableSetup & { isLogEmpty: boolean },
-): Promise<TablesState> {
+export async function ensureTables(database: Database, making: TableSetup): Promise<TablesState> {
   for (let tried = 1; ; tried++) {
     try {
       return await ensureOnce(database, making);
@@ -115,8 +112,8 @@ export async function ensureTables(
 }
 
 /** Uses a separate advisory lock: appends use another, and do not wait for tables. */
-function ensureOnce(database: Database, making: TableSetup & { isLogEmpty: boolean }): Promise<TablesState> {
-  const { projection, isLogEmpty } = making;
+function ensureOnce(database: Database, making: TableSetup): Promise<TablesState> {
+  const { projection } = making;
   return database.owner.transaction(async (tx) => {
     await tx.query(`set local lock_timeout = '${lockTimeout}'`);
     await lockReadModels(tx);
@@ -132,9 +129,8 @@ function ensureOnce(database: Database, making: TableSetup & { isLogEmpty: boole
     await createTables(tx, liveSchema, making);
     await createLateIndexes(tx, liveSchema, projection);
     await isolate(tx, liveSchema, projection);
-    if (isLogEmpty) await storeReadModel(tx, { projection, position: 0 });
-    else await storeUnfilled(tx, projection);
-    return isLogEmpty ? "sound" : "toBeRebuilt";
+    await storeUnfilled(tx, projection);
+    return "toBeRebuilt";
   });
 }
 

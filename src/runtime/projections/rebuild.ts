@@ -2,7 +2,7 @@ import type { Projection } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels, mainGroup, type Progress, ProjectorFailed, projectTogether } from "./checkpoints.ts";
-import { lockCheckpoint, lockReadModels, storeReadModel } from "./membership.ts";
+import { lockCheckpoint, lockReadModels, storeFilled, storeReadModel, unfilledVersion } from "./membership.ts";
 import {
   createLateIndexes,
   createTables,
@@ -35,7 +35,7 @@ const noteEveryMs = 1_000;
  * that only readers need, then makes the indexes and swaps the tables with the live ones, one read model after the other. The live tables
  * are served and written until then. One rebuild of a read model runs at a time; the schema of an interrupted one is removed by the next.
  *
- * `atStart`: leaves out read models whose live tables have this version by now, and swaps the tables of a projector that fails too, as far
+ * `atStart`: leaves out read models whose live tables have this version by now, and new ones if the log is empty; and swaps the tables of a projector that fails too, as far
  * as they are filled: the loop retries it from there. Returns the failures of projectors by name. Throws the database's and the store's
  * errors.
  */
@@ -70,8 +70,12 @@ async function rebuildIfFree(
   const rebuilding = { ...options, session };
   const stored = await loadReadModels(options.database);
   const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
+  const isUnfilled = ({ name }: Projection): boolean => stored.get(name)?.version === unfilledVersion;
+  const isLogEmpty = (await options.store.head()) === 0;
+  const isFilled = (projection: Projection): boolean => atStart && isLogEmpty && isUnfilled(projection);
+  await storeFilled(options.database, projections.filter(isFilled));
   const places: Place[] = projections
-    .filter((projection) => !(atStart && isCurrent(projection)))
+    .filter((projection) => !isFilled(projection) && !(atStart && isCurrent(projection)))
     .map((projection) => ({ projection, position: 0 }));
   for (const { projection } of places) await makeSchema(rebuilding, projection);
   await fill(rebuilding, places);

@@ -8,6 +8,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/platform/postgres/database.ts";
 import { lowestCheckpoint } from "#src/runtime/projections/checkpoints.ts";
+import { storeFilled } from "#src/runtime/projections/membership.ts";
 import { ensureTables } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
@@ -49,10 +50,10 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
     return child;
   }
 
-  async function makeTables({ isLogEmpty }: { isLogEmpty: boolean }): Promise<void> {
+  async function makeTables(): Promise<void> {
     const serviceRole = new URL(test.serviceUrl).username;
     for (const projection of [accounts, counts])
-      await ensureTables(database, { projection, ddl: await toyTables(projection), serviceRole, isLogEmpty });
+      await ensureTables(database, { projection, ddl: await toyTables(projection), serviceRole });
   }
 
   const projected = () => lowestCheckpoint(database, [accounts, counts]);
@@ -70,7 +71,8 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
   }
 
   it("there is no row without its checkpoint and no checkpoint without its rows, however often the writer is killed", async () => {
-    await makeTables({ isLogEmpty: true });
+    await makeTables();
+    await storeFilled(database, [accounts, counts]);
     await addMany(store, inFull ? 6_000 : 2_000);
     for (let kill = 0; kill < (inFull ? 4 : 2); kill++) {
       const before = await projected();
@@ -90,7 +92,7 @@ describe("subscriptions under kill -9 and SIGSTOP", () => {
 
   it("a first fill that is killed leaves nothing half filled: the next start fills the read models from the beginning", async () => {
     await addMany(store, 2_000);
-    await makeTables({ isLogEmpty: false });
+    await makeTables();
     const isRebuilt = async () =>
       (await database.query("select 1 from work.read_models where rebuilt_to > 0")).rows.length > 0;
     await database.transaction(async (tx) => {

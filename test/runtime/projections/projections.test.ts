@@ -5,6 +5,7 @@ import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { CheckpointMoved, mainGroup, ProjectorFailed, writeBatch } from "#src/runtime/projections/checkpoints.ts";
+import { storeFilled } from "#src/runtime/projections/membership.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
 import { completeProjections, ensureTables } from "#src/runtime/projections/projectionTables.ts";
 import { rebuild } from "#src/runtime/projections/rebuild.ts";
@@ -284,13 +285,9 @@ describe("the projection runner", () => {
     const toys = [accounts, counts];
     for (const projection of toys) {
       const ddl = await toyTables(projection);
-      await ensureTables(database, {
-        projection,
-        ddl,
-        serviceRole: new URL(test.serviceUrl).username,
-        isLogEmpty: true,
-      });
+      await ensureTables(database, { projection, ddl, serviceRole: new URL(test.serviceUrl).username });
     }
+    await storeFilled(database, toys);
     const refused: Projection = {
       ...counts,
       async project(tx, events) {
@@ -319,13 +316,9 @@ describe("the projection runner", () => {
     const toys = [accounts, counts];
     for (const projection of toys) {
       const ddl = await toyTables(projection);
-      await ensureTables(database, {
-        projection,
-        ddl,
-        serviceRole: new URL(test.serviceUrl).username,
-        isLogEmpty: true,
-      });
+      await ensureTables(database, { projection, ddl, serviceRole: new URL(test.serviceUrl).username });
     }
+    await storeFilled(database, toys);
     const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
     const batch = { events: await store.read("account-1"), position, caughtUp: true };
     // A pool that the test observes, with the settings of the background pool.
@@ -559,8 +552,8 @@ describe("the projection runner", () => {
   it("tables are made without a lock on appends, and tried again while somebody reads them", async () => {
     const { projection, ddl } = { projection: accounts, ddl: await toyTables(accounts) };
     const serviceRole = (await rows("select current_user as role"))[0]!.role as string;
-    const making = { projection, ddl, serviceRole, isLogEmpty: true };
-    expect(await ensureTables(database, making)).to.equal("sound");
+    const making = { projection, ddl, serviceRole };
+    expect(await ensureTables(database, making)).to.equal("toBeRebuilt");
     await database.owner.query("delete from work.read_models");
     const reading = held();
     let reader: Promise<void> | undefined;
@@ -581,7 +574,7 @@ describe("the projection runner", () => {
     await eventually(async () => !(await waits()));
     letGo();
     await reader;
-    expect(await made).to.equal("sound");
+    expect(await made).to.equal("toBeRebuilt");
   });
 
   it("dropped tables are made again, and tables of another version are rebuilt", async () => {
@@ -606,7 +599,8 @@ describe("the projection runner", () => {
   it("one query finds which projections are complete", async () => {
     const sound = async (...asked: Projection[]) => [...(await completeProjections(database, asked))].sort();
     expect(await sound(accounts, counts)).to.deep.equal([]);
-    await run([accounts, counts]);
+    await (await run([accounts, counts])).caughtUp();
+    await eventually(async () => (await sound(accounts, counts)).length === 2);
     expect(await sound(accounts, counts)).to.deep.equal([accounts.name, counts.name].sort());
     expect(await sound({ ...accounts, version: 2 }, counts)).to.deep.equal([counts.name]);
     await database.owner.query("drop table read.account_entries");
