@@ -22,5 +22,9 @@ export function countChanges(tx: ProjectorTx, ids: readonly string[], write: () 
   add("-");
   write();
   add("+");
-  tx.write("delete from inbound_counts where count = 0");
+  tx.write(
+    `delete from inbound_counts where count = 0
+       and workspace_id in (select workspace_id from inbound where id = any($1::uuid[]))`,
+    [ids],
+  );
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Static } from "typebox";
 import { draftsOfThread, type ReadDraft } from "#projections/drafts/queries.ts";
 import { listMessages, type MessageRow, newestMessages } from "#projections/messages/queries.ts";
@@ -75,10 +76,17 @@ const presentContent = async ({ blobs }: HttpDependencies, { thread, messages, t
 /** Milliseconds for which a search waits for the newest mail; then it answers without it. */
 const longestSearchWaitMs = 1_000;
 
-/** Waits until searches find what is in the log now, for a limited time. Throws NotReadable while the search is being filled. */
+/**
+ * Waits until searches find what is in the log now, for a limited time, also if the event store does not answer. Throws NotReadable while
+ * the search is being filled.
+ */
 async function searchable(deps: HttpDependencies): Promise<void> {
   deps.requireReadable(["search"]);
-  await deps.projected(await deps.store.head(), { of: ["search"], timeoutMs: longestSearchWaitMs });
+  const newest = deps.store
+    .head()
+    .then((head) => deps.projected(head, { of: ["search"], timeoutMs: longestSearchWaitMs }))
+    .catch(() => false);
+  await Promise.race([newest, sleep(longestSearchWaitMs, false, { ref: false })]);
 }
 
 export const threadRoutes = (deps: HttpDependencies) => {

@@ -100,24 +100,29 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     rebuilding = rebuildAll(unfilled);
   }
 
-  /** Rebuilds read models together, again after a failure. Those whose projectors fail are left to their loops, which retry them. */
+  /**
+   * Rebuilds read models together, and those that failed again, after a pause. The tables of an older version stay as they are until then.
+   */
   async function rebuildAll(unfilled: readonly GroupMember[]): Promise<void> {
     const options = { store, database, tablesSql, signal: stopping.signal };
-    const wanted = unfilled.map(({ projection }) => projection);
-    for (let failures = 1; unfilled.length > 0 && !stopping.signal.aborted; failures++) {
-      log.info({ projections: memberNames(unfilled) }, "filling read models from the log");
-      try {
-        await rebuild(options, wanted, { atStart: true });
-        return await follow(unfilled);
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        for (const member of unfilled) fail(member, asError(error));
-        await pause(pauseAfterFailures(error, failures, backoff), stopping.signal);
-      }
+    let left = unfilled;
+    for (let failures = 1; left.length > 0 && !stopping.signal.aborted; failures++) {
+      const names = memberNames(left);
+      log.info({ projections: names }, "filling read models from the log");
+      const wanted = left.map(({ projection }) => projection);
+      const failed = await rebuild(options, wanted, { atStart: true }).catch(
+        (error: unknown) => new Map(names.map((name) => [name, asError(error)])),
+      );
+      if (stopping.signal.aborted) return;
+      await follow(left.filter(({ projection }) => !failed.has(projection.name)));
+      left = left.filter(({ projection }) => failed.has(projection.name));
+      for (const member of left) fail(member, failed.get(member.projection.name)!);
+      if (left.length > 0) await pause(pauseAfterFailures(left[0]!.error, failures, backoff), stopping.signal);
     }
   }
 
   async function follow(filled: readonly GroupMember[]): Promise<void> {
+    if (filled.length === 0) return;
     for (const member of filled) {
       delete member.error;
       if (member.state === "preparing") member.state = "standingBy";

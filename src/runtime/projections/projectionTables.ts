@@ -17,11 +17,11 @@ export type TablesSql = (projection: Projection) => Promise<string>;
 export const tablesFile: TablesSql = ({ name }) =>
   readFile(new URL(import.meta.resolve(`#projections/${name}/tables.sql`)), "utf8");
 
-/** Reads `projections/<name>/indexes.sql`, which may be run any number of times. */
+/** Reads `projections/<name>/indexes.sql`, which is run once on new tables. */
 const lateIndexes: TablesSql = ({ name }) =>
   readFile(new URL(import.meta.resolve(`#projections/${name}/indexes.sql`)), "utf8");
 
-/** Creates the indexes of a projection's tables that are only read, unless they exist. */
+/** Creates the indexes that only queries use, on tables that do not have them yet. */
 export async function createLateIndexes(tx: Sql, schema: string, projection: Projection): Promise<void> {
   if (!projection.hasLateIndexes) return;
   await useSchemas(tx, [schema]);

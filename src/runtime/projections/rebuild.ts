@@ -1,5 +1,5 @@
 import type { Projection } from "#projections/projection.ts";
-import type { Batch } from "#src/eventStore/eventStore.ts";
+import { type Batch, Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels, mainGroup, type Progress, ProjectorFailed, projectTogether } from "./checkpoints.ts";
 import { lockCheckpoint, lockReadModels, storeFilled, storeReadModel, unfilledVersion } from "./membership.ts";
@@ -18,8 +18,11 @@ import { swapTables } from "./swap.ts";
 
 export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
 
-/** A rebuild that holds its locks. `session`: number of the connection that holds them. */
-type Rebuilding = RebuildOptions & { session: number };
+/**
+ * A rebuild that holds its locks. `session`: number of the connection that holds them. `requireUnbroken` throws Unavailable once any
+ * connection has broken: the server may have crashed, and lost commits of the fill, which do not wait for the disk.
+ */
+type Rebuilding = RebuildOptions & { session: number; requireUnbroken(): void };
 
 /** A read model and the position of its new tables. `failure`: the projector's, on the events after that position. */
 type Place = Progress & { failure?: Error };
@@ -35,9 +38,9 @@ const noteEveryMs = 1_000;
  * that only readers need, then makes the indexes and swaps the tables with the live ones, one read model after the other. The live tables
  * are served and written until then. One rebuild of a read model runs at a time; the schema of an interrupted one is removed by the next.
  *
- * `atStart`: leaves out read models whose live tables have this version by now, and new ones if the log is empty; and swaps the tables of a projector that fails too, as far
- * as they are filled: the loop retries it from there. Returns the failures of projectors by name. Throws the database's and the store's
- * errors.
+ * `atStart`: leaves out read models whose live tables have this version by now, and new ones if the log is empty. If the projector of a new
+ * one fails, its tables are swapped as far as they are filled, and its loop retries it from there. Returns the failures of projectors whose
+ * tables were not swapped, by name. Throws the database's and the store's errors.
  */
 export async function rebuild(
   options: RebuildOptions,
@@ -67,7 +70,6 @@ async function rebuildIfFree(
   );
   const { taken, session } = rows[0]!;
   if (!taken) return undefined;
-  const rebuilding = { ...options, session };
   const stored = await loadReadModels(options.database);
   const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
   const isUnfilled = ({ name }: Projection): boolean => stored.get(name)?.version === unfilledVersion;
@@ -77,11 +79,24 @@ async function rebuildIfFree(
   const places: Place[] = projections
     .filter((projection) => !isFilled(projection) && !(atStart && isCurrent(projection)))
     .map((projection) => ({ projection, position: 0 }));
-  for (const { projection } of places) await makeSchema(rebuilding, projection);
-  await fill(rebuilding, places);
-  const [failed, whole] = [true, false].map((hasFailed) => places.filter(({ failure }) => !failure !== hasFailed));
-  for (const place of [...whole!, ...(atStart ? failed! : [])]) await putInPlace(rebuilding, place);
-  return places;
+  let isBroken = false;
+  const unwatch = options.database.onLost(() => {
+    isBroken = true;
+  });
+  const requireUnbroken = (): void => {
+    if (isBroken) throw new Unavailable("a connection to PostgreSQL broke during a rebuild");
+  };
+  const rebuilding = { ...options, session, requireUnbroken };
+  try {
+    for (const { projection } of places) await makeSchema(rebuilding, projection);
+    await fill(rebuilding, places);
+    const whole = places.filter(({ failure }) => !failure);
+    const begun = places.filter(({ failure, projection }) => failure && atStart && isUnfilled(projection));
+    for (const place of [...whole, ...begun]) await putInPlace(rebuilding, place);
+    return places.filter((place) => !begun.includes(place));
+  } finally {
+    unwatch();
+  }
 }
 
 /** A rebuild whose connection broke has lost its locks, but may go on for a moment: the next one writes into another schema. */
@@ -143,6 +158,7 @@ async function writeBatch(rebuilding: Rebuilding, places: readonly Place[], batc
         await useSchemas(tx, schemas);
         await projectTogether(tx, sound, batch);
       });
+      rebuilding.requireUnbroken();
       for (const place of sound) place.position = batch.position;
       return;
     } catch (error) {
@@ -193,6 +209,7 @@ async function swap(rebuilding: Rebuilding, place: Place): Promise<void> {
   const arrived = { ...place };
   await rebuilding.database.owner.transaction(async (tx) => {
     await tx.query("set local lock_timeout = '300ms'");
+    rebuilding.requireUnbroken();
     await lockReadModels(tx);
     const checkpoint = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
     if (checkpoint) await lockCheckpoint(tx, checkpoint);

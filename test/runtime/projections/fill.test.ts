@@ -176,4 +176,42 @@ describe("the first fill of read models", () => {
     await runner.caughtUp();
     await expectExact(accounts, beside);
   });
+
+  it("a projector of a new version that fails leaves the complete tables of the old version in place", async () => {
+    await append(store, "note-1", newEvent("Noted"));
+    await addMany(store, 20);
+    await follow(await run([accounts, counts]));
+    const before = await rows("select * from type_counts order by type");
+    const failing: Projection = {
+      ...counts,
+      version: 2,
+      project: async () => {
+        throw new Error("a bug of version 2");
+      },
+    };
+    const next = await run([accounts, failing]);
+    await eventually(() => next.failing().includes("counts"));
+    expect(await rows("select * from type_counts order by type")).to.deep.equal(before);
+    expect(await rows("select version from work.read_models where name = 'counts'")).to.deep.equal([{ version: 1 }]);
+  });
+
+  it("a fill during which a connection broke is not put in place: the server may have lost some of its commits", async () => {
+    await addMany(store, 2_500);
+    const locks = `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = 727276 and granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    let passes = 0;
+    const breaking: Projection = {
+      ...accounts,
+      async project(tx, events) {
+        await accounts.project(tx, events);
+        if (events[0]!.position > 1) return;
+        passes += 1;
+        if (passes === 1) await database.owner.query(locks);
+      },
+    };
+    const runner = await run([breaking]);
+    await follow(runner);
+    expect(passes, "times that the log was read from its beginning").to.equal(2);
+    await expectExact(accounts);
+  });
 });
