@@ -8,6 +8,7 @@ create table audit_entries (
   hash bytea not null,
   primary key (workspace_id, entry)
 );
+
 -- Hashes of complete subtrees of 256, 65,536, … entries (levels 8, 16, …). Between them, hashes are computed.
 create table audit_subtrees (
   workspace_id uuid not null,
@@ -16,6 +17,7 @@ create table audit_subtrees (
   hash bytea not null,
   primary key (workspace_id, level, number)
 );
+
 create table audit_trees (
   workspace_id uuid primary key,
   size bigint not null,

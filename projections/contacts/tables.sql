@@ -11,12 +11,14 @@ create table contacts (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
+
 create table contact_counts (
   workspace_id uuid not null,
   status text not null,
   count int not null,
   primary key (workspace_id, status)
 );
+
 create table contact_tags (
   workspace_id uuid not null,
   tag text not null,
@@ -24,12 +26,14 @@ create table contact_tags (
   primary key (workspace_id, tag, contact_id)
 );
 create index on contact_tags (contact_id);
+
 create table contact_tag_counts (
   workspace_id uuid not null,
   tag text not null,
   count int not null,
   primary key (workspace_id, tag)
 );
+
 -- Name and address, folded (search/words.ts), in which parts are searched.
 create table contact_words (
   id uuid primary key,

@@ -23,6 +23,7 @@ create table threads (
   updated_at timestamptz not null
 );
 create index on threads (merged_into) where merged_into is not null;
+
 create table thread_counts (
   workspace_id uuid not null,
   identity_id uuid not null,
@@ -32,6 +33,7 @@ create table thread_counts (
   count int not null,
   primary key (workspace_id, identity_id, status, needs_review, priority)
 );
+
 -- Only threads with a message.
 create table thread_days (
   workspace_id uuid not null,

@@ -7,6 +7,16 @@ exception when others then
   raise notice 'pg_trgm is not to be had: %', sqlerrm;
 end $$;
 
+-- Makes the index by which parts of the words of a column are found, if there is the extension.
+create function work.index_parts(target regclass, words name) returns void language plpgsql as $$
+declare
+  trigrams text := (select extnamespace::regnamespace::text from pg_extension where extname = 'pg_trgm');
+begin
+  if trigrams is not null then
+    execute format('create index on %s using gin (%I %s.gin_trgm_ops)', target, words, trigrams);
+  end if;
+end $$;
+
 -- A part of a word stands for every word of the vocabulary that contains it. A search compares messages with such alternatives in one of
 -- two ways (projections/search/queries.ts): thread by thread in the order of the list, with one tsquery, or by the index of words.
 
