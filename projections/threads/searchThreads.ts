@@ -1,7 +1,7 @@
 import { conditions, inOrder, type Order, type Page, readPage, readPageByIds, type Window } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
-import { prepareSearch, type SearchTexts } from "../search/queries.ts";
+import { nothing, prepareSearch, type SearchTexts } from "../search/queries.ts";
 
 /** Numbers by which a search chooses its way, and up to which it counts. */
 export type SearchLimits = {
@@ -53,7 +53,7 @@ export function searchThreads<Row extends Record<string, unknown>>(
   return reads.snapshot(workspaceId, async (snapshot) => {
     const sql = snapshot.of(workspaceId);
     const search = await prepareSearch(sql, "threads.id", texts);
-    if (!search) return readPage<Row>(sql, having([["{n}::boolean", false]]));
+    if (!search) return readPage<Row>(sql, having(nothing));
     const walk = having(search.walk);
     const total = await countByWalking(sql, { ...walk, filters: walk.where.length - search.walk.length }, limits);
     limits.onChoice?.(total === undefined ? "lookUp" : "walk");

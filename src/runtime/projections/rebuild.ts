@@ -73,9 +73,9 @@ async function rebuildIfFree(
   const stored = await loadReadModels(options.database);
   const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
   const isUnfilled = ({ name }: Projection): boolean => stored.get(name)?.version === unfilledVersion;
-  const isLogEmpty = (await options.store.head()) === 0;
-  const isFilled = (projection: Projection): boolean => atStart && isLogEmpty && isUnfilled(projection);
-  await storeFilled(options.database, projections.filter(isFilled));
+  const isLogEmpty = atStart && projections.some(isUnfilled) && (await options.store.head()) === 0;
+  const isFilled = (projection: Projection): boolean => isLogEmpty && isUnfilled(projection);
+  if (isLogEmpty) await storeFilled(options.database, projections.filter(isFilled));
   const places: Place[] = projections
     .filter((projection) => !isFilled(projection) && !(atStart && isCurrent(projection)))
     .map((projection) => ({ projection, position: 0 }));
