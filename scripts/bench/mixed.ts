@@ -24,21 +24,14 @@ export const bench: Bench = {
     const askSearches = (): Promise<number[]> =>
       byTheClock(searchesPerSecond, searchesPerSecond * seconds, ask(searches));
     await byTheClock(listsPerSecond, listsPerSecond * 5, ask([...lists, ...searches]));
-    await server.measure(
-      `lists, ${listsPerSecond} a second, beside ${searchesPerSecond} searches`,
-      workspace,
-      async () => {
-        const [times] = await Promise.all([askLists(), askSearches()]);
-        return times;
-      },
+    const beside = async (measured: () => Promise<number[]>, other: () => Promise<number[]>): Promise<number[]> =>
+      (await Promise.all([measured(), other()]))[0];
+    const [ofLists, ofSearches] = [`lists, ${listsPerSecond} a second`, `searches, ${searchesPerSecond} a second`];
+    await server.measure(`${ofLists}, beside ${searchesPerSecond} searches`, workspace, () =>
+      beside(askLists, askSearches),
     );
-    await server.measure(
-      `searches, ${searchesPerSecond} a second, beside ${listsPerSecond} lists`,
-      workspace,
-      async () => {
-        const [times] = await Promise.all([askSearches(), askLists()]);
-        return times;
-      },
+    await server.measure(`${ofSearches}, beside ${listsPerSecond} lists`, workspace, () =>
+      beside(askSearches, askLists),
     );
     for (const kind of searches) {
       const what = `${kind.what}, ${searchesAlone} a second`;
