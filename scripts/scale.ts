@@ -17,13 +17,19 @@ import { makeScaleLog } from "./support/scaleLog.ts";
 const usage = `Creates a workspace with a year of made-up mail, to try lists and search on. Stop the service first: started again, it
 fills its read models.
 
-  npm run scale -- [--threads 200000]    about five messages a thread`;
+  npm run scale -- [--threads 200000] [--workspaces 1]    about five messages a thread; the threads are shared out`;
 
 await runCommand(usage, async () => {
-  const { values } = parseArgs({ options: { threads: { type: "string", default: "200000" } } });
-  const threads = Number(values.threads);
+  const { values } = parseArgs({
+    options: { threads: { type: "string", default: "200000" }, workspaces: { type: "string", default: "1" } },
+  });
+  const [threads, workspaces] = [Number(values.threads), Number(values.workspaces)];
   if (!Number.isInteger(threads) || threads < 1) throw new Misuse("--threads: expected a whole number.");
-  await withComposition((composition) => scale(composition, threads));
+  if (!Number.isInteger(threads / workspaces)) throw new Misuse("--workspaces: expected a divisor of --threads.");
+  await withComposition(async (composition) => {
+    for (let n = 0; n < workspaces; n++) await scale(composition, threads / workspaces);
+    await composition.database.owner.query("analyze es.events");
+  });
 });
 
 async function scale(composition: Composition, threads: number): Promise<void> {
@@ -35,7 +41,7 @@ async function scale(composition: Composition, threads: number): Promise<void> {
   const { key } = await createApiKey(deps, { workspaceId, name: "scale", scopes: allScopes }, operator);
   const cause = { ...operator, workspaceId };
   const identities = [];
-  for (const localPart of ["support", "sales", "billing"].map((name) => `${name}-${workspaceId.slice(0, 8)}`)) {
+  for (const localPart of ["support", "sales", "billing"].map((name) => `${name}-${workspaceId.slice(-12)}`)) {
     const { identityId } = await createIdentity(
       deps,
       { workspaceId, domainId: sandboxDomainId(workspaceId), localPart, displayName: "Support" },

@@ -12,6 +12,8 @@ export type BenchServer = {
   database(): Promise<BenchDatabase>;
   /** Runs `work` and records its time and CPU as one row of the table. */
   measure(what: string, subject: Subject, work: Work): Promise<void>;
+  /** Records the milliseconds that units of one kind took, within work of several kinds: a row without CPU and counts. */
+  record(what: string, times: readonly number[]): void;
   /** Registers a cleanup. Cleanups run in reverse order before the server stops. */
   atEnd(cleanup: () => Promise<void>): void;
 };
@@ -31,17 +33,17 @@ export type Work = () => Promise<number | number[]>;
 /** A measured kind of work: CPU and counts are for one unit. */
 export type Row = {
   what: string;
-  perSecond: number;
+  perSecond?: number;
   /** Milliseconds. */
   p50?: number;
   p99?: number;
   /** Milliseconds of CPU; 0 if the system does not report it (only Linux does). */
-  node: number;
-  postgres: number;
-  events: number;
-  statements: number;
+  node?: number;
+  postgres?: number;
+  events?: number;
+  statements?: number;
   /** Transactions that wrote. */
-  writes: number;
+  writes?: number;
   /** Peak memory of the Node process so far, in megabytes. */
   megabytes?: number;
 };

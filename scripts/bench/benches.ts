@@ -9,5 +9,6 @@ export const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   read: () => import("./read.ts"),
   search: () => import("./search.ts"),
   mixed: () => import("./mixed.ts"),
+  "mixed-workspaces": () => import("./mixedWorkspaces.ts"),
   console: () => import("./console.ts"),
 };

@@ -8,7 +8,7 @@ export const bench: Bench = {
   size: 4_000,
   unit: "threads, about 15 events each",
   async run(server, size) {
-    const { database } = await measureFill(server, size);
+    const { database } = await measureFill(server, { threads: size, workspaces: 1 });
     const store = createPostgresEventStore({ connectionString: database.serviceUrl });
     server.atEnd(() => store.close());
     await server.measure("reference: event merely read", { pid: process.pid, database }, async () => {

@@ -1,44 +1,65 @@
-import { type Bench, byTheClock, progress } from "./bench.ts";
+import { type Bench, type BenchServer, byTheClock, progress } from "./bench.ts";
 import { listKinds } from "./listKinds.ts";
 import { searchKinds } from "./searchKinds.ts";
-import { type BenchQuestion, measureFill } from "./workspace.ts";
+import { type BenchQuestion, type MadeMail, measureFill } from "./workspace.ts";
 
 const [listsPerSecond, searchesPerSecond, searchesAlone] = [38, 12, 50];
-const seconds = 30;
+const [warmUpSeconds, mixSeconds, aloneSeconds] = [10, 120, 10];
 
-/**
- * Lists and searches at a steady rate, all kinds in turns: latency from when each request was due. The rows of the mix have the CPU of lists
- * and searches together. Then each kind of search alone, at a higher rate.
- */
+/** Lists and searches in one workspace, all kinds in turns. */
 export const bench: Bench = {
   size: 2_000,
   unit: "threads in the workspace",
-  async run(server, size) {
-    const workspace = await measureFill(server, size);
-    await workspace.database.number("vacuum analyze");
-    const { client } = workspace;
-    const ask = (of: readonly BenchQuestion[]) => (n: number) => client.ask(`GET ${of[n % of.length]!.path()}`);
-    const lists = await listKinds(client);
-    const searches = searchKinds(size);
-    const askLists = (): Promise<number[]> => byTheClock(listsPerSecond, listsPerSecond * seconds, ask(lists));
-    const askSearches = (): Promise<number[]> =>
-      byTheClock(searchesPerSecond, searchesPerSecond * seconds, ask(searches));
-    await byTheClock(listsPerSecond, listsPerSecond * 5, ask([...lists, ...searches]));
-    const beside = async (measured: () => Promise<number[]>, other: () => Promise<number[]>): Promise<number[]> =>
-      (await Promise.all([measured(), other()]))[0];
-    const [ofLists, ofSearches] = [`lists, ${listsPerSecond} a second`, `searches, ${searchesPerSecond} a second`];
-    await server.measure(`${ofLists}, beside ${searchesPerSecond} searches`, workspace, () =>
-      beside(askLists, askSearches),
-    );
-    await server.measure(`${ofSearches}, beside ${listsPerSecond} lists`, workspace, () =>
-      beside(askSearches, askLists),
-    );
-    for (const kind of searches) {
-      const what = `${kind.what}, ${searchesAlone} a second`;
-      const times = () => byTheClock(searchesAlone, searchesAlone * 10, ask([kind]));
-      await server
-        .measure(what, workspace, times)
-        .catch((error) => progress(`${what}: does not hold, ${error.message}`));
-    }
-  },
+  run: (server, size) => measureMix(server, { threads: size, workspaces: 1 }),
 };
+
+/** A kind of request; `ask` sends the n-th one. */
+type Kind = { what: string; ask(n: number): Promise<unknown> };
+
+/**
+ * Lists and searches at a steady rate, all kinds and workspaces in turns: latency from when each request was due. Then each kind of search
+ * alone, at a higher rate.
+ */
+export async function measureMix(server: BenchServer, mail: MadeMail): Promise<void> {
+  const service = await measureFill(server, mail);
+  await service.database.number("vacuum analyze");
+  const { clients } = service;
+  const questions: (readonly [BenchQuestion[], BenchQuestion[]])[] = [];
+  for (const client of clients) {
+    questions.push([await listKinds(client), searchKinds(mail.threads / mail.workspaces)]);
+  }
+  const kindsOf = (half: 0 | 1): Kind[] =>
+    questions[0]![half].map(({ what }, kind) => ({
+      what,
+      ask: (n) => {
+        const workspace = n % clients.length;
+        return clients[workspace]!.ask(`GET ${questions[workspace]![half][kind]!.path()}`);
+      },
+    }));
+  const [lists, searches] = [kindsOf(0), kindsOf(1)];
+  const mix = (seconds: number): Promise<number[][][]> =>
+    Promise.all([inTurns(lists, listsPerSecond, seconds), inTurns(searches, searchesPerSecond, seconds)]);
+  await mix(warmUpSeconds);
+  let times: number[][][] = [];
+  const perSecond = listsPerSecond + searchesPerSecond;
+  await server.measure(`a list or a search, ${perSecond} a second`, service, async () => {
+    times = await mix(mixSeconds);
+    return times.flat(2);
+  });
+  for (const [half, kinds] of [lists, searches].entries()) {
+    for (const [kind, { what }] of kinds.entries()) server.record(`  ${what}`, times[half]![kind]!);
+  }
+  for (const { what, ask } of searches) {
+    const row = `${what}, ${searchesAlone} a second`;
+    const alone = () => byTheClock(searchesAlone, searchesAlone * aloneSeconds, ask);
+    await server.measure(row, service, alone).catch((error) => progress(`${row}: does not hold, ${error.message}`));
+  }
+}
+
+/** Asks all kinds in turns at a steady rate. Returns the milliseconds that each request took, by kind. */
+async function inTurns(kinds: readonly Kind[], perSecond: number, seconds: number): Promise<number[][]> {
+  const times = await byTheClock(perSecond, perSecond * seconds, (n) =>
+    kinds[n % kinds.length]!.ask(Math.floor(n / kinds.length)),
+  );
+  return kinds.map((_, kind) => times.filter((_, n) => n % kinds.length === kind));
+}

@@ -42,6 +42,7 @@ export async function startServer(rows: Row[]): Promise<BenchServer & { stop(): 
       progress(what);
       rows.push(await measured(what, { subject, admin }, work));
     },
+    record: (what, times) => void rows.push({ what, ...percentiles(times) }),
     async stop() {
       for (const cleanup of cleanups.reverse()) await cleanup().catch((error) => console.error(error));
       await postgres.stop();
@@ -64,7 +65,7 @@ async function startCounting(dataDir: string): Promise<EmbeddedPostgres> {
 
 const urlOf = (url: string, database: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href;
 
-type MeasuredCounts = Pick<Row, "node" | "postgres" | "events" | "statements" | "writes">;
+type MeasuredCounts = Required<Pick<Row, "node" | "postgres" | "events" | "statements" | "writes">>;
 
 async function measured(what: string, by: { subject: Subject; admin: pg.Client }, work: Work): Promise<Row> {
   const before = await countsOf(by);

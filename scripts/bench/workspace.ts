@@ -1,24 +1,40 @@
+import { type Client, createClient } from "../support/client.ts";
 import { type BenchDatabase, type BenchServer, concurrently, progress } from "./bench.ts";
 import { runCommand, type Service, startService, untilAtLeast } from "./service.ts";
 
-/** A service whose only workspace has a year of made-up mail. */
+/** A year of made-up mail: its threads are shared out among the workspaces. */
+export type MadeMail = { threads: number; workspaces: number };
+
+/** A service with made-up mail. `clients`: one for each workspace. */
+type MailService = Service & { clients: readonly Client[] };
+
+/** A service whose only workspace has made-up mail. */
 export type Workspace = Service & { workspaceId: string };
 
 const projected = "select coalesce(min(position), 0) from work.checkpoints";
 const head = "select max(position) from es.events";
 
-/** Makes the workspace with `npm run scale`. `start` starts a service on it, whose read models are empty at first. */
-async function makeWorkspace(
+/** Makes the workspaces with `npm run scale`. `start` starts a service on them, whose read models are empty at first. */
+async function makeWorkspaces(
   server: BenchServer,
-  threads: number,
-): Promise<{ database: BenchDatabase; start(): Promise<Workspace> }> {
-  progress(`making a workspace of ${threads} threads`);
+  mail: MadeMail,
+): Promise<{ database: BenchDatabase; workspaceIds: string[]; start(): Promise<MailService> }> {
+  const [threads, workspaces] = [`${mail.threads}`, `${mail.workspaces}`];
+  progress(`making ${threads} threads in ${workspaces} workspaces`);
   const database = await server.database();
-  const made = await runCommand(server, database, ["--import", "tsx", "scripts/scale.ts", "--threads", `${threads}`]);
-  const { workspace_id: workspaceId, api_key: apiKey } = JSON.parse(made);
+  const command = ["--import", "tsx", "scripts/scale.ts", "--threads", threads, "--workspaces", workspaces];
+  const lines = (await runCommand(server, database, command)).trim().split("\n");
+  const made: { workspace_id: string; api_key: string }[] = lines.map((line) => JSON.parse(line));
   // Without the role `processes`: they must do nothing about mail that never arrived.
-  const settings = { apiKey, ROLES: "api,projections" };
-  return { database, start: async () => ({ ...(await startService(server, database, settings)), workspaceId }) };
+  const settings = { apiKey: made[0]!.api_key, ROLES: "api,projections" };
+  return {
+    database,
+    workspaceIds: made.map(({ workspace_id }) => workspace_id),
+    async start() {
+      const service = await startService(server, database, settings);
+      return { ...service, clients: made.map(({ api_key }) => createClient({ ...service, apiKey: api_key })) };
+    },
+  };
 }
 
 /** Waits until the read models have reached the end of the log. Returns the number of its events. */
@@ -28,26 +44,27 @@ async function catchUp({ database }: Service): Promise<number> {
   return events;
 }
 
-/** Makes the workspace and measures how its read models are filled, from the start of the service on. */
-export async function measureFill(server: BenchServer, threads: number): Promise<Workspace> {
-  const { database, start } = await makeWorkspace(server, threads);
-  const service = { pid: 0, database };
-  let workspace: Workspace | undefined;
-  await server.measure("event into all read models", service, async () => {
-    workspace = await start();
-    service.pid = workspace.pid;
-    return catchUp(workspace);
+/** Makes the mail and measures how the read models are filled, from the start of the service on. */
+export async function measureFill(server: BenchServer, mail: MadeMail): Promise<MailService> {
+  const { database, start } = await makeWorkspaces(server, mail);
+  const subject = { pid: 0, database };
+  let service: MailService | undefined;
+  await server.measure("event into all read models", subject, async () => {
+    service = await start();
+    subject.pid = service.pid;
+    return catchUp(service);
   });
-  return workspace!;
+  return service!;
 }
 
 /** Makes the workspace and waits until its read models are filled. */
 export async function startFilledWorkspace(server: BenchServer, threads: number): Promise<Workspace> {
-  const workspace = await (await makeWorkspace(server, threads)).start();
+  const { start, workspaceIds } = await makeWorkspaces(server, { threads, workspaces: 1 });
+  const service = await start();
   progress("filling the read models");
-  await catchUp(workspace);
-  await workspace.database.number("vacuum analyze");
-  return workspace;
+  await catchUp(service);
+  await service.database.number("vacuum analyze");
+  return { ...service, workspaceId: workspaceIds[0]! };
 }
 
 /** A kind of request; `path` may differ each time. */

@@ -32,7 +32,6 @@ export async function makeScaleLog(options: ScaleLog): Promise<MadeCounts & { ev
     if (batch.length >= batchEvents) await flush();
   }
   await flush();
-  await owner.query("analyze es.events");
   return { ...made, events };
 }
 
