@@ -10,7 +10,7 @@ import {
   projectTogether,
   type StoredReadModel,
 } from "./checkpoints.ts";
-import { rebuildLock, replayUpTo } from "./replay.ts";
+import { batchesUpTo, rebuildLock } from "./replay.ts";
 
 /** Locks the set of read models and the checkpoints they are at, for the rest of the transaction. */
 export async function lockReadModels(tx: Sql): Promise<void> {
@@ -44,8 +44,10 @@ export const unfilledVersion = 0;
 
 /** Stores that a read model has empty tables, which no loop fills. Call `lockReadModels` before. */
 export async function storeUnfilled(tx: Sql, { name, tables }: Projection): Promise<void> {
+  const before = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
   await setCheckpoints(tx, [name], 0);
   await storeTables(tx, { name, version: unfilledVersion, tables, checkpoint: name });
+  if (before === mainGroup) await raiseGeneration(tx, mainGroup);
 }
 
 /** Stores that empty tables have all there is: those of an empty log. */
@@ -123,7 +125,8 @@ export async function rejoin(
     if (own.position > main.position && !(await isEmpty(tx))) return false;
     const progress = { projection, position: own.position };
     const end = Math.max(own.position, main.position);
-    await replayUpTo({ store, signal }, { progress, end }, (batch) => projectTogether(tx, [progress], batch));
+    for await (const batch of batchesUpTo({ store, signal }, { after: own.position, end }))
+      await projectTogether(tx, [progress], batch);
     await tx.query("update work.read_models set checkpoint = $2 where name = $1", [projection.name, mainGroup]);
     await tx.query("delete from work.checkpoints where name = $1", [own.name]);
     await tx.query("update work.checkpoints set position = $2, generation = generation + 1 where name = $1", [

@@ -3,7 +3,7 @@ import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { type Clock, systemClock } from "#src/platform/clock.ts";
 import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
-import { lowestCheckpoint } from "./checkpoints.ts";
+import { loadReadModels, lowestCheckpoint } from "./checkpoints.ts";
 import { createGroupLoops, type GroupLoops } from "./groupLoops.ts";
 import { type GroupMember, type MemberState, memberNames } from "./groupMember.ts";
 import { type HeldLease, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
@@ -59,6 +59,9 @@ export type ProjectionRunner = {
   status(): ProjectionStatus[];
 };
 
+/** Milliseconds between two looks for read models that have been filled while others still are. */
+const followEveryMs = 1_000;
+
 /** Writes the read models. One instance at a time writes; the others stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
@@ -110,14 +113,32 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       const names = memberNames(left);
       log.info({ projections: names }, "filling read models from the log");
       const wanted = left.map(({ projection }) => projection);
+      const over = new AbortController();
+      const following = followFilled(left, over.signal);
       const failed = await rebuild(options, wanted, { atStart: true }).catch(
         (error: unknown) => new Map(names.map((name) => [name, asError(error)])),
       );
+      over.abort();
+      await following;
       if (stopping.signal.aborted) return;
       await follow(left.filter(({ projection }) => !failed.has(projection.name)));
       left = left.filter(({ projection }) => failed.has(projection.name));
       for (const member of left) fail(member, failed.get(member.projection.name)!);
       if (left.length > 0) await pause(pauseAfterFailures(left[0]!.error, failures, backoff), stopping.signal);
+    }
+  }
+
+  /** Follows read models as soon as they are in place, while others are still being filled, here or by another instance. */
+  async function followFilled(unfilled: readonly GroupMember[], over: AbortSignal): Promise<void> {
+    for (;;) {
+      await pause(followEveryMs, AbortSignal.any([over, stopping.signal]));
+      if (over.aborted || stopping.signal.aborted) return;
+      const stored = await loadReadModels(database, memberNames(unfilled)).catch(() => undefined);
+      await follow(
+        unfilled.filter(
+          ({ projection: { name, version }, state }) => state === "preparing" && stored?.get(name)?.version === version,
+        ),
+      );
     }
   }
 

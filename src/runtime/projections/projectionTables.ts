@@ -29,6 +29,13 @@ export async function createLateIndexes(tx: Sql, schema: string, projection: Pro
   await tx.query(await lateIndexes(projection));
 }
 
+/** Tells the query planner what a projection's tables hold. */
+export async function analyse(tx: Sql, schema: string, { tables }: Projection): Promise<void> {
+  if (tables.length === 0) return;
+  await useSchemas(tx, [schema]);
+  await tx.query(`analyze ${tables.map(quoteIdentifier).join(", ")}`);
+}
+
 export const quoteIdentifier = (name: string): string => pg.escapeIdentifier(name);
 
 /** Makes unqualified names mean those of these schemas, for the rest of the transaction. */

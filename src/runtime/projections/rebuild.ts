@@ -4,6 +4,7 @@ import type { Database, Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels, mainGroup, type Progress, ProjectorFailed, projectTogether } from "./checkpoints.ts";
 import { lockCheckpoint, lockReadModels, storeFilled, storeReadModel, unfilledVersion } from "./membership.ts";
 import {
+  analyse,
   createLateIndexes,
   createTables,
   isolate,
@@ -12,8 +13,8 @@ import {
   type TablesSql,
   useSchemas,
 } from "./projectionTables.ts";
-import { type ReplayOptions, rebuildLock, replayUpTo } from "./replay.ts";
-import { isTransient, pause } from "./retrying.ts";
+import { batchesUpTo, type ReplayOptions, rebuildLock } from "./replay.ts";
+import { asError, isTransient, pause } from "./retrying.ts";
 import { swapTables } from "./swap.ts";
 
 export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
@@ -28,7 +29,7 @@ type Rebuilding = RebuildOptions & { session: number; requireUnbroken(): void };
 type Place = Progress & { failure?: Error };
 
 const betweenTriesMs = 250;
-const swapTries = 60;
+const mostTries = 60;
 /** Number of times that a filled read model is brought up to what was written meanwhile, before it is swapped. */
 const mostPasses = 3;
 const noteEveryMs = 1_000;
@@ -39,8 +40,8 @@ const noteEveryMs = 1_000;
  * are served and written until then. One rebuild of a read model runs at a time; the schema of an interrupted one is removed by the next.
  *
  * `atStart`: leaves out read models whose live tables have this version by now, and new ones if the log is empty. If the projector of a new
- * one fails, its tables are swapped as far as they are filled, and its loop retries it from there. Returns the failures of projectors whose
- * tables were not swapped, by name. Throws the database's and the store's errors.
+ * one fails, its tables are swapped as far as they are filled, and its loop retries it from there. Returns the failures of read models whose
+ * tables were not swapped, by name: of a projector, an index or a swap. Throws other errors of the database and the store.
  */
 export async function rebuild(
   options: RebuildOptions,
@@ -49,9 +50,8 @@ export async function rebuild(
 ): Promise<Map<string, Error>> {
   const { database, signal } = options;
   for (;;) {
-    const places = await database.owner.transaction((lock) => rebuildIfFree(lock, options, { projections, atStart }));
-    if (places)
-      return new Map(places.flatMap(({ projection, failure }) => (failure ? [[projection.name, failure]] : [])));
+    const failed = await database.owner.transaction((lock) => rebuildIfFree(lock, options, { projections, atStart }));
+    if (failed) return failed;
     await pause(betweenTriesMs, signal);
     signal.throwIfAborted();
   }
@@ -62,7 +62,8 @@ async function rebuildIfFree(
   lock: Sql,
   options: RebuildOptions,
   { projections, atStart }: { projections: readonly Projection[]; atStart: boolean },
-): Promise<Place[] | undefined> {
+): Promise<Map<string, Error> | undefined> {
+  await lock.query("set local idle_in_transaction_session_timeout = 0");
   const { rows } = await lock.query<{ taken: boolean; session: number }>(
     `select coalesce(bool_and(pg_try_advisory_xact_lock(${rebuildLock("name")})), true) as taken, pg_backend_pid() as session
      from unnest($1::text[]) as wanted (name)`,
@@ -78,6 +79,7 @@ async function rebuildIfFree(
   if (isLogEmpty) await storeFilled(options.database, projections.filter(isFilled));
   const places: Place[] = projections
     .filter((projection) => !isFilled(projection) && !(atStart && isCurrent(projection)))
+    .sort((one, other) => Number(one.independent ?? false) - Number(other.independent ?? false))
     .map((projection) => ({ projection, position: 0 }));
   let isBroken = false;
   const unwatch = options.database.onLost(() => {
@@ -89,11 +91,19 @@ async function rebuildIfFree(
   const rebuilding = { ...options, session, requireUnbroken };
   try {
     for (const { projection } of places) await makeSchema(rebuilding, projection);
-    await fill(rebuilding, places);
-    const whole = places.filter(({ failure }) => !failure);
-    const begun = places.filter(({ failure, projection }) => failure && atStart && isUnfilled(projection));
-    for (const place of [...whole, ...begun]) await putInPlace(rebuilding, place);
-    return places.filter((place) => !begun.includes(place));
+    await insist(rebuilding, () => fill(rebuilding, places));
+    const failed = new Map<string, Error>();
+    for (const place of places) {
+      const { projection, failure } = place;
+      if (failure && !(atStart && isUnfilled(projection))) failed.set(projection.name, failure);
+      else
+        await putInPlace(rebuilding, place).catch((error) => {
+          options.signal.throwIfAborted();
+          requireUnbroken();
+          failed.set(projection.name, asError(error));
+        });
+    }
+    return failed;
   } finally {
     unwatch();
   }
@@ -119,32 +129,28 @@ async function makeSchema(rebuilding: Rebuilding, projection: Projection): Promi
 
 /** Fills new tables up to `endOf`, again while events are added. A projector that fails is left out from there on. */
 async function fill(rebuilding: Rebuilding, places: readonly Place[]): Promise<void> {
-  const progress = { position: Math.min(...places.map(({ position }) => position)) };
+  let position = Math.min(...places.map((place) => place.position));
   const note = noteProgress(rebuilding, places);
   const halves = [true, false].map((isMain) => places.filter(({ projection }) => !projection.independent === isMain));
-  const haveAllFailed = (): boolean => places.every(({ failure }) => failure);
-  const write = async (batch: Batch): Promise<void> => {
-    // Two transactions at once: while PostgreSQL writes the rows of one, this process makes those of the other.
-    const written = await Promise.allSettled(halves.map((half) => writeBatch(rebuilding, half, batch)));
-    for (const half of written) if (half.status === "rejected") throw half.reason;
-    if (haveAllFailed()) throw places[0]!.failure;
-    await note(batch.position);
-  };
-  for (let pass = 1; pass <= mostPasses && !haveAllFailed(); pass++) {
+  for (let pass = 1; pass <= mostPasses; pass++) {
     const end = await endOf(rebuilding, places);
-    if (progress.position >= end) return;
-    await replayUpTo(rebuilding, { progress, end }, write).catch((error) => {
-      if (!haveAllFailed()) throw error;
-    });
+    if (position >= end) return;
+    for await (const batch of batchesUpTo(rebuilding, { after: position, end })) {
+      // Two transactions at once: while PostgreSQL writes the rows of one, this process makes those of the other.
+      const written = await Promise.allSettled(halves.map((half) => writeBatch(rebuilding, half, batch)));
+      for (const half of written) if (half.status === "rejected") throw half.reason;
+      if (places.every(({ failure }) => failure)) return;
+      position = batch.position;
+      await note(position);
+    }
   }
 }
 
-/** The main group's position, if one of the read models is in that group; otherwise the end of the log. */
+/** The main group's position, if one of the read models belongs to it; otherwise, or if there is no group yet, the end of the log. */
 async function endOf({ database, store }: RebuildOptions, places: readonly Progress[]): Promise<number> {
-  const stored = await loadReadModels(database);
-  const live = places.map(({ projection }) => stored.get(projection.name));
-  const main = live.find((one) => one?.checkpoint === mainGroup);
-  return main?.position ?? store.head();
+  const stored = [...(await loadReadModels(database)).values()];
+  const main = stored.find(({ checkpoint }) => checkpoint === mainGroup);
+  return main && places.some(({ projection }) => !projection.independent) ? main.position : store.head();
 }
 
 async function writeBatch(rebuilding: Rebuilding, places: readonly Place[], batch: Batch): Promise<void> {
@@ -181,26 +187,37 @@ function noteProgress({ database }: RebuildOptions, places: readonly Progress[])
   };
 }
 
-/** Makes the remaining indexes and swaps the tables. Waits briefly and repeatedly for readers, so that others do not queue behind it. */
+/** Makes the remaining indexes and swaps the tables. Waits for readers briefly and repeatedly, so that others do not queue behind it. */
 async function putInPlace(rebuilding: Rebuilding, place: Place): Promise<void> {
   const { projection } = place;
   const schema = schemaOf(rebuilding, projection);
-  await rebuilding.database.owner.transaction((tx) => createLateIndexes(tx, schema, projection));
+  await rebuilding.database.owner.transaction(async (tx) => {
+    await createLateIndexes(tx, schema, projection);
+    await analyse(tx, schema, projection);
+  });
+  await insist(rebuilding, async () => {
+    if (!place.failure) await fill(rebuilding, [place]);
+    await swap(rebuilding, place);
+  });
+}
+
+/** Repeats work that met a passing obstacle: a table that is being read, or an event store that is away. Throws the last failure. */
+async function insist({ signal, requireUnbroken }: Rebuilding, work: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {
-    rebuilding.signal.throwIfAborted();
-    await fill(rebuilding, [place]);
+    signal.throwIfAborted();
+    requireUnbroken();
     try {
-      return await swap(rebuilding, place);
+      return await work();
     } catch (error) {
-      if (!isTransient(error) || tries === swapTries) throw error;
-      await pause(250, rebuilding.signal);
+      if (!isTransient(error) || tries === mostTries) throw error;
+      await pause(betweenTriesMs, signal);
     }
   }
 }
 
 /**
- * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position, unless their projector failed; swaps
- * them. New tables that are not at the main group's checkpoint get their own.
+ * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position, or to the main group's if they belong to
+ * it, unless their projector failed; swaps them. New tables that are not at the main group's position get their own checkpoint.
  */
 async function swap(rebuilding: Rebuilding, place: Place): Promise<void> {
   const { projection } = place;
@@ -214,9 +231,14 @@ async function swap(rebuilding: Rebuilding, place: Place): Promise<void> {
     const checkpoint = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
     if (checkpoint) await lockCheckpoint(tx, checkpoint);
     const live = (await loadReadModels(tx, [name])).get(name);
+    const main = projection.independent ? undefined : await lockCheckpoint(tx, mainGroup);
     await useSchemas(tx, [schema]);
-    const end = place.failure ? place.position : (live?.position ?? 0);
-    await replayUpTo(rebuilding, { progress: arrived, end }, (batch) => projectTogether(tx, [arrived], batch));
+    if (!place.failure) {
+      const end = Math.max(place.position, live?.position ?? 0, main?.position ?? 0);
+      for await (const batch of batchesUpTo(rebuilding, { after: place.position, end }))
+        await projectTogether(tx, [place], batch);
+      arrived.position = end;
+    }
     await isolate(tx, schema, projection);
     await swapTables(tx, schema, { oldTables: live?.tables ?? [], newTables: tables });
     await storeReadModel(tx, arrived);

@@ -12,20 +12,18 @@ export type ReplayOptions = {
 
 const batchSize = 1000;
 
-/** Passes every batch after the progress, up to a position of the log and cut off exactly there, to `write`, and advances the progress. */
-export async function replayUpTo(
+/** Yields every batch of the log after a position, up to `end` and cut off exactly there. Throws if the log ends before. */
+export async function* batchesUpTo(
   { store, signal, onProgress }: ReplayOptions,
-  { progress, end }: { progress: { position: number }; end: number },
-  write: (batch: Batch) => Promise<void>,
-): Promise<void> {
-  if (progress.position >= end) return;
+  { after, end }: { after: number; end: number },
+): AsyncGenerator<Batch> {
+  if (after >= end) return;
   if ((await store.head()) < end)
     throw new Error(`the log ends before position ${end}: it is not the log of these tables`);
-  for await (const batch of store.subscribe({ after: progress.position, batchSize, signal })) {
+  for await (const batch of store.subscribe({ after, batchSize, signal })) {
     const position = Math.min(batch.position, end);
     const events = batch.events.filter((event) => event.position <= end);
-    await write({ events, position, caughtUp: batch.caughtUp });
-    progress.position = position;
+    yield { events, position, caughtUp: batch.caughtUp };
     onProgress?.(position, events.length);
     if (position === end) return;
   }

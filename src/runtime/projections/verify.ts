@@ -5,7 +5,7 @@ import { loadReadModels, projectTogether } from "./checkpoints.ts";
 import { createTables, liveSchema, quoteIdentifier, serviceRoleOf } from "./projectionTables.ts";
 import { pruneReplayed } from "./prune.ts";
 import type { RebuildOptions } from "./rebuild.ts";
-import { replayUpTo } from "./replay.ts";
+import { batchesUpTo } from "./replay.ts";
 
 /** A row, as JSON text, that only one side has. */
 export type RowDifference = { table: string; side: "live" | "replayed"; row: string };
@@ -31,10 +31,10 @@ export async function verify(replay: RebuildOptions, projection: Projection, lim
     await createTables(tx, schema, { projection, ddl, serviceRole });
     const progress = { projection, position: 0 };
     const analyse = analyseSeldom(tx);
-    await replayUpTo(replay, { progress, end: position }, async (batch) => {
+    for await (const batch of batchesUpTo(replay, { after: 0, end: position })) {
       await projectTogether(tx, [progress], batch);
       await analyse(projection.tables);
-    });
+    }
     await pruneReplayed(tx, projection);
     result = { position, ...(await compareAll(tx, schema, { tables: projection.tables, limit })) };
   });

@@ -81,6 +81,7 @@ default_pool_size = 1
 
   async function withPool<T>(use: (pool: pg.Pool) => Promise<T>): Promise<T> {
     const pool = new pg.Pool({ connectionString: url, max: 4, pipeline: true });
+    pool.on("error", () => {}); // Its end does not wait for its sockets.
     try {
       return await use(pool);
     } finally {

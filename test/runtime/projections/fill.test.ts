@@ -6,6 +6,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { type BackgroundDatabase, connectDatabase, inBackground } from "#src/platform/postgres/database.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/runtime/projections/projectionRunner.ts";
 import { createReadiness } from "#src/runtime/projections/readiness.ts";
+import { rebuild } from "#src/runtime/projections/rebuild.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
@@ -57,6 +58,33 @@ describe("the first fill of read models", () => {
       expect([differences, position]).to.deep.equal([[], await store.head()]);
       expect(compared).to.be.greaterThan(0);
     }
+  }
+
+  const versionOf = async (name: string): Promise<number> =>
+    (await rows(`select version from work.read_models where name = '${name}'`))[0]!.version;
+
+  /** Holds what a statement locks, as a long read does, until it is released. */
+  async function held(sql: string): Promise<{ release(): Promise<void> }> {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      letGo = release = resolve;
+    });
+    let lock = (): void => {};
+    const locked = new Promise<void>((resolve) => {
+      lock = resolve;
+    });
+    const reading = database.owner.transaction(async (tx) => {
+      await tx.query(sql);
+      lock();
+      await released;
+    });
+    await locked;
+    return {
+      async release() {
+        release();
+        await reading;
+      },
+    };
   }
 
   /** Makes a projection that waits before its second batch until the test lets it go. */
@@ -156,11 +184,13 @@ describe("the first fill of read models", () => {
     letGo();
   });
 
-  it("a fill begins again after the event store was away, and appends meanwhile are in it", async () => {
+  it("a fill goes on where it was after the event store was away, and appends meanwhile are in it", async () => {
     let away = 0;
+    let read = 0;
     const leaving: EventStore = {
       ...store,
       async *subscribe(options) {
+        if ((options.after ?? 0) === 0) read += 1;
         for await (const batch of store.subscribe(options)) {
           yield batch;
           if (options.batchSize === undefined || away === 3) continue;
@@ -173,8 +203,52 @@ describe("the first fill of read models", () => {
     const runner = await run([accounts, beside], { store: leaving });
     await follow(runner);
     expect(away).to.equal(3);
+    expect(read, "times that the log was read from its beginning").to.equal(1);
     await runner.caughtUp();
     await expectExact(accounts, beside);
+  });
+
+  it("what is in place is written while the rest waits for it, here and where another instance fills", async () => {
+    const runner = await run([accounts, beside]);
+    await follow(runner);
+    await runner.stop();
+    const next = [accounts, beside].map((projection) => ({ ...projection, version: 2 }));
+    const reader = await held("select 1 from read.type_counts");
+    const runners = [await run(next)];
+    elsewhere = inBackground(connectDatabase(test));
+    runners.push(await run(next, { database: elsewhere }));
+    await eventually(async () => (await versionOf("accounts")) === 2);
+    await addMany(store, 20);
+    const head = await store.head();
+    await eventually(() => runners.some((one) => one.status()[0]!.position === head));
+    expect(await versionOf("counts"), "still being read").to.equal(1);
+    expect(
+      runners.flatMap((one) => one.failing()),
+      "nobody has given up",
+    ).to.deep.equal([]);
+    expect(
+      await rows("select name from work.checkpoints where position = (select max(position) from es.events)"),
+    ).to.deep.equal([{ name: "main" }]);
+    await reader.release();
+    for (const one of runners) await one.caughtUp();
+    await eventually(async () => (await versionOf("counts")) === 2);
+    await Promise.all(runners.map((one) => one.caughtUp()));
+    await expectExact(...next);
+  });
+
+  it("new tables that cannot be put in place are named; the others are put in place all the same", async () => {
+    const runner = await run([accounts, beside]);
+    await follow(runner);
+    await database.owner.query("create view report as select * from read.account_totals");
+    const next = [accounts, beside].map((projection) => ({ ...projection, version: 2 }));
+    const failed = await rebuild(replay(), next);
+    expect([...failed.keys()]).to.deep.equal(["accounts"]);
+    expect(failed.get("accounts")!.message).to.match(/because other objects depend/);
+    expect([await versionOf("accounts"), await versionOf("counts")]).to.deep.equal([1, 2]);
+    await database.owner.query("drop view report");
+    expect(await rebuild(replay(), next)).to.deep.equal(new Map());
+    await expectExact(...next);
+    expect(await rows("select 1 from pg_namespace where nspname like 'rebuild%'")).to.deep.equal([]);
   });
 
   it("a projector of a new version that fails leaves the complete tables of the old version in place", async () => {
