@@ -43,23 +43,29 @@ export type PageQuery = {
   total?: number | undefined;
   /** Number up to which rows are counted. */
   countedTo?: number;
+  /** Looks for the page's rows only among the first `most` rows with these conditions, after the cursor. */
+  among?: { where: readonly string[]; most: number };
 };
 
 /** Reads one page and the total: one query, unless the page is beyond the end. */
 export async function readPage<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
-  const { select, from, where, values, order } = query;
+  const { select, from, where, values, order, among } = query;
   const part = partOf(query, order.columns, values.length);
+  const first = among && [...among.where, ...part.where].join(" and ");
+  const looked = among
+    ? `(select * from ${from} where ${first} order by ${inOrder(order)} limit ${among.most}) ${from}`
+    : from;
   const asked = [...values, ...part.values];
   const counted = countSql(query, asked.length);
   const { rows } = await sql.query<Row & AddedColumns>(
     `select ${select}, json_build_array(${order.columns.join(", ")}) as place, (${counted.sql}) as total_of_all
-     from ${from} where ${[...where, ...part.where].join(" and ")} ${part.rest}`,
+     from ${looked} where ${[...where, ...part.where].join(" and ")} ${part.rest}`,
     [...asked, ...counted.values],
   );
   return pageOf(sql, query, rows);
 }
 
-/** Like `page`, for expensive conditions: finds the rows once, by their ids, for the count and for the page. */
+/** Like `readPage`, for expensive conditions: finds the rows once, by their ids, for the count and for the page. */
 export async function readPageByIds<Row extends Record<string, unknown>>(
   sql: Tx,
   query: PageQuery,

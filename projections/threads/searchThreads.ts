@@ -1,4 +1,13 @@
-import { conditions, inOrder, type Order, type Page, readPage, readPageByIds, type Window } from "../page.ts";
+import {
+  conditions,
+  inOrder,
+  type Order,
+  type Page,
+  type PageQuery,
+  readPage,
+  readPageByIds,
+  type Window,
+} from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
 import { nothing, prepareSearch, type SearchTexts } from "../search/queries.ts";
@@ -10,11 +19,11 @@ export type SearchLimits = {
   /** A search looks at a list's first threads; with fewer hits among them it looks up all threads with these words. */
   firstThreads: number;
   leastHits: number;
-  /** Number of threads among which a search that walks must find more than `mostCounted`. */
+  /** Number of threads among which a search that walks must find more than `mostCounted`; for a page far behind, in this proportion. */
   longestWalk: number;
   /** Number of threads of a workspace which are few enough to look at all of them. */
   fewThreads: number;
-  /** Called with the chosen way. */
+  /** Called with the way on which the page was found. */
   onChoice?: (way: "walk" | "lookUp") => void;
 };
 
@@ -40,8 +49,8 @@ export type ThreadSearch = {
 
 /**
  * Returns the threads of a list that a search finds. Frequent words: looks at the messages of one thread after the other, in the order of
- * the list, until the page is full and `mostCounted` threads are counted. Seldom words: looks up all threads with these words by the index
- * of words, then sorts them. Both ways find the same threads.
+ * the list, until the page is full and `mostCounted` threads are counted. Seldom words, and words that are frequent only before the page:
+ * looks up all threads with these words by the index of words, then sorts them. Both ways find the same threads.
  */
 export function searchThreads<Row extends Record<string, unknown>>(
   reads: Reads,
@@ -54,26 +63,46 @@ export function searchThreads<Row extends Record<string, unknown>>(
     const sql = snapshot.of(workspaceId);
     const search = await prepareSearch(sql, "threads.id", texts);
     if (!search) return readPage<Row>(sql, having(nothing));
-    const walk = having(search.walk);
-    const total = await countByWalking(sql, { ...walk, filters: walk.where.length - search.walk.length }, limits);
-    limits.onChoice?.(total === undefined ? "lookUp" : "walk");
-    return total === undefined
-      ? readPageByIds<Row>(sql, having(search.lookUp))
-      : readPage<Row>(sql, { ...walk, total });
+    const filtersOfList = conditions(workspaceId, filters).where.length;
+    const walked = await pageByWalking<Row>(sql, { ...having(search.walk), filters: filtersOfList }, limits);
+    limits.onChoice?.(walked ? "walk" : "lookUp");
+    return walked ?? readPageByIds<Row>(sql, having(search.lookUp));
   });
 }
 
-/** Conditions of a walk: the first `filters` of them are those of the list, the others those of the search. */
-type Walk = { where: string[]; values: readonly unknown[]; filters: number; order: Order };
+/** A list searched by a walk: the first `filters` of its conditions are those of the list, the others those of the search. */
+type Walk = PageQuery & { filters: number };
 
-/** Returns the number of threads found, at most `mostCounted` + 1; undefined if a walk is not the fast way to it. */
-async function countByWalking(sql: Tx, walk: Walk, limits: SearchLimits): Promise<number | undefined> {
-  const { mostCounted, firstThreads, leastHits, longestWalk, fewThreads } = limits;
+/** Returns the page that a walk finds; undefined if a walk is not the fast way to it. */
+async function pageByWalking<Row extends Record<string, unknown>>(
+  sql: Tx,
+  walk: Walk,
+  limits: SearchLimits,
+): Promise<Page<Row> | undefined> {
+  const threads = await countThreads(sql, walk.values[0]);
+  const total = await (threads <= limits.fewThreads ? countAmongFew : countAmongMany)(sql, walk, limits);
+  if (total === undefined) return undefined;
+  const { offset, limit } = walk.window;
+  const most = limits.longestWalk * Math.ceil((offset + limit + 1) / limits.mostCounted);
+  const page = await readPage<Row>(sql, { ...walk, total, among: { where: walk.where.slice(0, walk.filters), most } });
+  return page.next === null && most < threads ? undefined : page;
+}
+
+async function countThreads(sql: Tx, workspaceId: unknown): Promise<number> {
   const { rows } = await sql.query<{ threads: number }>(
     "select coalesce(sum(count), 0)::int as threads from thread_counts where workspace_id = $1",
-    [walk.values[0]],
+    [workspaceId],
   );
-  if (rows[0]!.threads <= fewThreads) return hits(sql, walk, { among: fewThreads, most: mostCounted + 1 });
+  return rows[0]!.threads;
+}
+
+/** Returns the number of threads found in a small workspace, at most `mostCounted` + 1. */
+const countAmongFew = (sql: Tx, walk: Walk, { fewThreads, mostCounted }: SearchLimits): Promise<number> =>
+  hits(sql, walk, { among: fewThreads, most: mostCounted + 1 });
+
+/** Returns `mostCounted` + 1 if so many threads are found; undefined if a walk does not find them fast. */
+async function countAmongMany(sql: Tx, walk: Walk, limits: SearchLimits): Promise<number | undefined> {
+  const { mostCounted, firstThreads, leastHits, longestWalk } = limits;
   if ((await hits(sql, walk, { among: firstThreads, most: leastHits })) < leastHits) return undefined;
   const counted = await hits(sql, walk, { among: longestWalk, most: mostCounted + 1 });
   return counted > mostCounted ? counted : undefined;

@@ -90,23 +90,25 @@ async function searchAtRest(searching: Searching, question: SearchQuestion, rows
   if (expected.length > 0) counts.found += 1;
   if (expected.length > limits.mostCounted) counts.capped += 1;
   await ask({}, expected, limits);
-  if (random.chance(0.2)) {
-    // All threads of a small workspace are walked. A total is capped if one thread more is found than is counted, where a walk ends or not.
+  // All threads of a small workspace are walked. A total is capped if one thread more is found than is counted, where a walk ends or not.
+  const drawLimits = (longest: number): SearchLimits => {
     const fewThreads = random.chance(0.3) ? rows.length : limits.fewThreads;
-    const longestWalk = random.chance(0.3) ? rows.length : random.below(listed.length + 1);
+    const longestWalk = random.chance(0.3) ? rows.length : random.below(longest + 1);
     const walked = listed.slice(0, longestWalk).filter(({ id }) => finds(id)).length;
-    const mostCounted = Math.max(1, walked - random.below(2));
-    await ask({}, expected, { ...silent, fewThreads, longestWalk, mostCounted });
-  }
+    return { ...silent, fewThreads, longestWalk, mostCounted: Math.max(1, walked - random.below(2)) };
+  };
+  if (random.chance(0.2)) await ask({}, expected, drawLimits(listed.length));
   if (random.chance(0.5)) return;
   const limit = 1 + random.below(25);
   const offset = random.below(expected.length + 2);
   await ask({ limit, offset }, expected.slice(offset, offset + limit));
   // By cursors, to the end of the list or for a few pages.
   const pages = random.chance(0.1) ? 40 : 4;
+  // Walks that end before the page is full.
+  const ofPages = random.chance(0.3) ? { ...drawLimits(2 * limit), firstThreads: rows.length, leastHits: 1 } : silent;
   let after: Answer["next"] | undefined;
   for (let place = 0, page = 0; page < pages; page++, place += limit) {
-    const answer = await ask({ limit, ...(after && { after }) }, expected.slice(place, place + limit));
+    const answer = await ask({ limit, ...(after && { after }) }, expected.slice(place, place + limit), ofPages);
     const isEnd = place + limit >= expected.length;
     if (isEnd !== (answer.next === null)) differ("has the next page", answer.next, isEnd ? null : "a cursor");
     if (answer.next === null) break;
