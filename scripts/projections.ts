@@ -3,7 +3,8 @@ import { projections } from "#projections/index.ts";
 import type { Projection } from "#projections/projection.ts";
 import type { Composition } from "#src/compose.ts";
 import { StartError } from "#src/platform/startError.ts";
-import { loadReadModels, mainGroup } from "#src/runtime/projections/checkpoints.ts";
+import { loadReadModels, mainGroup, type StoredReadModel } from "#src/runtime/projections/checkpoints.ts";
+import { unfilledVersion } from "#src/runtime/projections/membership.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { type RebuildOptions, rebuild } from "#src/runtime/projections/rebuild.ts";
 import { largestOtherTables, readModelSizes, type TableSize } from "#src/runtime/projections/sizes.ts";
@@ -42,10 +43,7 @@ async function status({ database, store }: Composition): Promise<void> {
     const behind = grouped(Math.max(0, head - (found?.position ?? 0)));
     const columns = [name, `${version}`, behind, ...sizeColumns(sizes.get(name))];
     if (!found) return { columns, note: "not created yet" };
-    if (found.version !== version) {
-      const filled = found.rebuilt_to === null ? "" : `, filled up to ${grouped(found.rebuilt_to)}`;
-      return { columns, note: `tables have version ${found.version}${filled}` };
-    }
+    if (found.version !== version) return { columns, note: noteOnRebuild(found) };
     if (!independent && found.checkpoint !== mainGroup) return { columns, note: "left behind: see the service's log" };
     return { columns };
   });
@@ -61,6 +59,12 @@ async function status({ database, store }: Composition): Promise<void> {
     { columns: ["largest other tables", "", "", ...sizeNames] },
     ...others,
   ]);
+}
+
+function noteOnRebuild({ version, rebuilt_to }: StoredReadModel): string {
+  if (rebuilt_to === null) return version === unfilledVersion ? "not filled yet" : `tables have version ${version}`;
+  const upTo = `up to ${grouped(rebuilt_to)}`;
+  return version === unfilledVersion ? `being filled, ${upTo}` : `being rebuilt from version ${version}, ${upTo}`;
 }
 
 const grouped = (count: number): string => count.toLocaleString("en-US");

@@ -71,11 +71,13 @@ export async function listThreads(reads: Reads, workspaceId: string, filter: Thr
     ["needs_review = {n}", filter.needs_review],
     ["priority = {n}", filter.priority],
   ]);
-  const sql = reads.of(workspaceId);
   const plain = { ...list, from: "threads", ...conditions(workspaceId, filters) };
   if (from === undefined && to === undefined)
-    return readPage<ThreadRow>(sql, { ...plain, counts: { table: "thread_counts", ...counted } });
-  return readPage<ThreadRow>(sql, { ...plain, total: await countThreadsOf(sql, counted, filter) });
+    return readPage<ThreadRow>(reads.of(workspaceId), { ...plain, counts: { table: "thread_counts", ...counted } });
+  return reads.snapshot(workspaceId, async (snapshot) => {
+    const sql = snapshot.of(workspaceId);
+    return readPage<ThreadRow>(sql, { ...plain, total: await countThreadsOf(sql, counted, filter) });
+  });
 }
 
 /** Returns a thread, merged or not. */

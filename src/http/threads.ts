@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Static } from "typebox";
 import { draftsOfThread, type ReadDraft } from "#projections/drafts/queries.ts";
 import { listMessages, type MessageRow, newestMessages } from "#projections/messages/queries.ts";
@@ -16,6 +15,7 @@ import { presentMessages } from "./present/messages.ts";
 import { presentMerged, presentThread } from "./present/threads.ts";
 import { MessageList, MessageQuery } from "./schemas/messages.ts";
 import { Thread, ThreadList, ThreadQuery, ThreadRead, ThreadStateQuery, UpdateThread } from "./schemas/threads.ts";
+import { searchable } from "./searchable.ts";
 
 /** The requested thread, and the one that has its content: itself, or the thread that it was merged into. */
 export type FoundThread = { own: ThreadRow; survivor: ThreadRow };
@@ -72,22 +72,6 @@ const presentContent = async ({ blobs }: HttpDependencies, { thread, messages, t
   messages_total: total,
   drafts: await presentDrafts(blobs, drafts),
 });
-
-/** Milliseconds for which a search waits for the newest mail; then it answers without it. */
-const longestSearchWaitMs = 1_000;
-
-/**
- * Waits until searches find what is in the log now, for a limited time, also if the event store does not answer. Throws NotReadable while
- * the search is being filled.
- */
-async function searchable(deps: HttpDependencies): Promise<void> {
-  deps.requireReadable(["search"]);
-  const newest = deps.store
-    .head()
-    .then((head) => deps.projected(head, { of: ["search"], timeoutMs: longestSearchWaitMs }))
-    .catch(() => false);
-  await Promise.race([newest, sleep(longestSearchWaitMs, false, { ref: false })]);
-}
 
 export const threadRoutes = (deps: HttpDependencies) => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>

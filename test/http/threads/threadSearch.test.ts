@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
 import { projections } from "#projections/index.ts";
@@ -189,6 +190,10 @@ describe("search of threads", () => {
       await until(async () => (await tenant.ask("GET /v1/threads")).json.total > before);
       const { status, json } = await tenant.ask("GET /v1/threads?q=quagga");
       expect([status, json.total]).to.deep.equal([200, 0]);
+      // A search of drafts waits as well.
+      const drafts = tenant.ask("GET /v1/drafts?q=quagga");
+      const first = await Promise.race([drafts.then(() => "answered"), sleep(300).then(() => "waiting")]);
+      expect([first, (await drafts).status]).to.deep.equal(["waiting", 200]);
     } finally {
       await holder.end();
       await delivered;

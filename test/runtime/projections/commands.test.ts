@@ -106,11 +106,24 @@ describe("npm run projections, npm run processes", () => {
     );
     expect(Math.max(...out.split("\n").map((line) => line.length))).to.be.at.most(72);
 
-    await database.owner.query("update work.read_models set version = 0 where name = 'feed'");
+    for (const [name, version, rebuiltTo] of [
+      ["feed", 0, null],
+      ["search", 0, 1_200],
+      ["drafts", -1, null],
+      ["threads", -1, 4_321],
+    ])
+      await database.owner.query("update work.read_models set version = $2, rebuilt_to = $3 where name = $1", [
+        name,
+        version,
+        rebuiltTo,
+      ]);
     await database.owner.query("delete from work.read_models where name = 'rules'");
     const { out: marked } = await run("projections", "status");
     expect(marked)
-      .to.match(/^feed .*\n {2}tables have version 0$/m)
+      .to.match(/^feed .*\n {2}not filled yet$/m)
+      .and.match(/^search .*\n {2}being filled, up to 1,200$/m)
+      .and.match(/^drafts .*\n {2}tables have version -1$/m)
+      .and.match(/^threads .*\n {2}being rebuilt from version -1, up to 4,321$/m)
       .and.match(/^rules .*\n {2}not created yet$/m);
   });
 

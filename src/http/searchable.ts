@@ -1,0 +1,18 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { HttpDependencies } from "./dependencies.ts";
+
+/** Milliseconds for which a search waits for the newest mail; then it answers without it. */
+const longestWaitMs = 1_000;
+
+/**
+ * Waits until searches find what is in the log now, for a limited time, also if the event store does not answer. Throws NotReadable while
+ * the search is being filled.
+ */
+export async function searchable(deps: HttpDependencies): Promise<void> {
+  deps.requireReadable(["search"]);
+  const newest = deps.store
+    .head()
+    .then((head) => deps.projected(head, { of: ["search"], timeoutMs: longestWaitMs }))
+    .catch(() => false);
+  await Promise.race([newest, sleep(longestWaitMs, false, { ref: false })]);
+}
