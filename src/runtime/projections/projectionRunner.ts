@@ -3,21 +3,14 @@ import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { type Clock, systemClock } from "#src/platform/clock.ts";
 import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
-import { loadReadModels, lowestCheckpoint } from "./checkpoints.ts";
+import { lowestCheckpoint } from "./checkpoints.ts";
 import { createGroupLoops, type GroupLoops } from "./groupLoops.ts";
-import { type GroupMember, type MemberState, memberNames } from "./groupMember.ts";
+import type { GroupMember, MemberState } from "./groupMember.ts";
 import { type HeldLease, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { expireLease } from "./leases.ts";
-import {
-  completeProjections,
-  ensureTables,
-  serviceRoleOf,
-  type TablesSql,
-  type TablesState,
-  tablesFile,
-} from "./projectionTables.ts";
-import { rebuild } from "./rebuild.ts";
-import { asError, type Backoff, backoffMs, pause, pauseAfterFailures, type RunnerLog } from "./retrying.ts";
+import { createPreparation } from "./preparation.ts";
+import { type TablesSql, tablesFile } from "./projectionTables.ts";
+import { type Backoff, backoffMs, pause, pauseAfterFailures, type RunnerLog } from "./retrying.ts";
 import type { WaitFor } from "./waitFor.ts";
 
 export type ProjectionRunnerOptions = {
@@ -59,9 +52,6 @@ export type ProjectionRunner = {
   status(): ProjectionStatus[];
 };
 
-/** Milliseconds between two looks for read models that have been filled while others still are. */
-const followEveryMs = 1_000;
-
 /** Writes the read models. One instance at a time writes; the others stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
@@ -85,107 +75,22 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     onMoved();
   });
 
+  const preparation = createPreparation(members, {
+    ...{ store, database, logger: log, tablesSql, backoff, signal: stopping.signal },
+    async onFilled() {
+      await loops?.open();
+      // The loop of the main group does not know yet which read models have entered it.
+      loops?.reload();
+    },
+  });
+
   async function prepareAll(): Promise<void> {
-    const unfilled: GroupMember[] = [];
-    const sound = await completeProjections(database, projections).catch(() => new Set<string>());
-    for (const member of members) {
-      if (sound.has(member.projection.name)) {
-        member.state = "standingBy";
-        continue;
-      }
-      await insist(member, async () => {
-        if ((await prepare(member)) === "toBeRebuilt") unfilled.push(member);
-      });
-    }
+    const unfilled = await preparation.makeTables();
     if (stopping.signal.aborted) return;
-    if (options.alone) await insist(members[0]!, () => expireLease(database, leaseName(projections)));
-    keeper = keepLeases({ database, clock, log, holder: instanceId, names: [leaseName(projections)], work: write });
-    rebuilding = rebuildAll(unfilled);
-  }
-
-  /**
-   * Rebuilds read models together, and those that failed again, after a pause. The tables of an older version stay as they are until then.
-   */
-  async function rebuildAll(unfilled: readonly GroupMember[]): Promise<void> {
-    const options = { store, database, tablesSql, signal: stopping.signal };
-    let left = unfilled;
-    for (let failures = 1; left.length > 0 && !stopping.signal.aborted; failures++) {
-      const names = memberNames(left);
-      log.info({ projections: names }, "filling read models from the log");
-      const wanted = left.map(({ projection }) => projection);
-      const over = new AbortController();
-      const following = followFilled(left, over.signal);
-      const failed = await rebuild(options, wanted, { atStart: true }).catch(
-        (error: unknown) => new Map(names.map((name) => [name, asError(error)])),
-      );
-      over.abort();
-      await following;
-      if (stopping.signal.aborted) return;
-      await follow(left.filter(({ projection }) => !failed.has(projection.name)));
-      left = left.filter(({ projection }) => failed.has(projection.name));
-      for (const member of left) fail(member, failed.get(member.projection.name)!);
-      if (left.length > 0) await pause(pauseAfterFailures(left[0]!.error, failures, backoff), stopping.signal);
-    }
-  }
-
-  /** Follows read models as soon as they are in place, while others are still being filled, here or by another instance. */
-  async function followFilled(unfilled: readonly GroupMember[], over: AbortSignal): Promise<void> {
-    for (;;) {
-      await pause(followEveryMs, AbortSignal.any([over, stopping.signal]));
-      if (over.aborted || stopping.signal.aborted) return;
-      const stored = await loadReadModels(database, memberNames(unfilled)).catch(() => undefined);
-      await follow(
-        unfilled.filter(
-          ({ projection: { name, version }, state }) => state === "preparing" && stored?.get(name)?.version === version,
-        ),
-      );
-    }
-  }
-
-  async function follow(filled: readonly GroupMember[]): Promise<void> {
-    if (filled.length === 0) return;
-    for (const member of filled) {
-      delete member.error;
-      if (member.state === "preparing") member.state = "standingBy";
-    }
-    await insist(filled[0]!, async () => loops?.open());
-    // The loop of the main group does not know yet which read models have entered it.
-    loops?.reload();
-  }
-
-  async function prepare(member: GroupMember): Promise<TablesState> {
-    const { projection } = member;
-    const [ddl, serviceRole] = [await tablesSql(projection), await serviceRoleOf(database)];
-    const found = await ensureTables(database, { projection, ddl, serviceRole });
-    if (found === "sound") member.state = "standingBy";
-    return found;
-  }
-
-  function fail(member: GroupMember, error: Error): void {
-    member.error = error;
-    log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
-  }
-
-  /** Retries until success or until this instance stops. */
-  async function insist(member: GroupMember, work: () => Promise<void>): Promise<void> {
-    for (let failures = 1; !stopping.signal.aborted; failures++) {
-      if (await attempt(member, work)) return;
-      await pause(pauseAfterFailures(member.error, failures, backoff), stopping.signal);
-    }
-  }
-
-  /** True if it succeeded; otherwise the member's status shows the error until it does. */
-  async function attempt(member: GroupMember, work: () => Promise<void>): Promise<boolean> {
-    if (stopping.signal.aborted) return false;
-    try {
-      await work();
-      delete member.error;
-      return true;
-    } catch (error) {
-      if (stopping.signal.aborted) return false;
-      fail(member, asError(error));
-      return false;
-    }
+    const lease = leaseName(projections);
+    if (options.alone) await preparation.insist(members[0]!, () => expireLease(database, lease));
+    keeper = keepLeases({ database, clock, log, holder: instanceId, names: [lease], work: write });
+    rebuilding = preparation.rebuildAll(unfilled);
   }
 
   async function write({ signal }: HeldLease): Promise<void> {

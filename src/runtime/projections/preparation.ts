@@ -1,0 +1,112 @@
+import { loadReadModels } from "./checkpoints.ts";
+import { type GroupMember, memberNames } from "./groupMember.ts";
+import type { ProjectionRunnerOptions } from "./projectionRunner.ts";
+import { completeProjections, ensureTables, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
+import { rebuild } from "./rebuild.ts";
+import { asError, type Backoff, pause, pauseAfterFailures } from "./retrying.ts";
+
+type PreparationOptions = Pick<ProjectionRunnerOptions, "store" | "database" | "logger"> & {
+  tablesSql: TablesSql;
+  backoff: Backoff;
+  signal: AbortSignal;
+  /** Called when read models are in place, before all are; repeated if it fails. */
+  onFilled(): Promise<void>;
+};
+
+/** Makes the tables of read models, and fills those that are new or of another version. Until the signal, failures are retried. */
+export type Preparation = {
+  /** Makes sure that all tables exist. Returns the read models that have to be rebuilt. */
+  makeTables(): Promise<GroupMember[]>;
+  /** Rebuilds read models together. The tables of an older version stay as they are until then. */
+  rebuildAll(unfilled: readonly GroupMember[]): Promise<void>;
+  /** Repeats work until it succeeds; the member's status shows the error until then. */
+  insist(member: GroupMember, work: () => Promise<void>): Promise<void>;
+};
+
+/** Milliseconds between two looks for read models that are in place while others are still being filled. */
+const lookEveryMs = 1_000;
+
+export function createPreparation(members: readonly GroupMember[], options: PreparationOptions): Preparation {
+  const { store, database, logger: log, tablesSql, backoff, signal, onFilled } = options;
+
+  async function makeTables(): Promise<GroupMember[]> {
+    const unfilled: GroupMember[] = [];
+    const projections = members.map(({ projection }) => projection);
+    const sound = await completeProjections(database, projections).catch(() => new Set<string>());
+    for (const member of members) {
+      const { projection } = member;
+      const prepare = async (): Promise<void> => {
+        const [ddl, serviceRole] = [await tablesSql(projection), await serviceRoleOf(database)];
+        if ((await ensureTables(database, { projection, ddl, serviceRole })) === "sound") member.state = "standingBy";
+        else unfilled.push(member);
+      };
+      if (sound.has(projection.name)) member.state = "standingBy";
+      else await insist(member, prepare);
+    }
+    return unfilled;
+  }
+
+  async function rebuildAll(unfilled: readonly GroupMember[]): Promise<void> {
+    let left = unfilled;
+    for (let failures = 1; left.length > 0 && !signal.aborted; failures++) {
+      const names = memberNames(left);
+      log.info({ projections: names }, "filling read models from the log");
+      const over = new AbortController();
+      const following = followPlaced(left, over.signal);
+      const wanted = left.map(({ projection }) => projection);
+      const failed = await rebuild({ store, database, tablesSql, signal }, wanted, { atStart: true }).catch(
+        (error: unknown) => new Map(names.map((name) => [name, asError(error)])),
+      );
+      over.abort();
+      await following;
+      if (signal.aborted) return;
+      await follow(left.filter(({ projection }) => !failed.has(projection.name)));
+      left = left.filter(({ projection }) => failed.has(projection.name));
+      for (const member of left) fail(member, failed.get(member.projection.name)!);
+      if (left.length > 0) await pause(pauseAfterFailures(left[0]!.error, failures, backoff), signal);
+    }
+  }
+
+  /** Follows read models as soon as they are in place, while others are still being filled, here or by another instance. */
+  async function followPlaced(unfilled: readonly GroupMember[], over: AbortSignal): Promise<void> {
+    const ended = AbortSignal.any([over, signal]);
+    for (;;) {
+      await pause(lookEveryMs, ended);
+      if (ended.aborted) return;
+      const stored = await loadReadModels(database, memberNames(unfilled)).catch(() => undefined);
+      const isPlaced = ({ projection: { name, version }, state }: GroupMember): boolean =>
+        state === "preparing" && stored?.get(name)?.version === version;
+      await follow(unfilled.filter(isPlaced));
+    }
+  }
+
+  async function follow(filled: readonly GroupMember[]): Promise<void> {
+    if (filled.length === 0) return;
+    for (const member of filled) {
+      delete member.error;
+      if (member.state === "preparing") member.state = "standingBy";
+    }
+    await insist(filled[0]!, onFilled);
+  }
+
+  function fail(member: GroupMember, error: Error): void {
+    member.error = error;
+    log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
+  }
+
+  async function insist(member: GroupMember, work: () => Promise<void>): Promise<void> {
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        await work();
+        delete member.error;
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        fail(member, asError(error));
+        await pause(pauseAfterFailures(error, failures, backoff), signal);
+      }
+    }
+  }
+
+  return { makeTables, rebuildAll, insist };
+}
