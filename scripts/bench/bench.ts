@@ -72,7 +72,8 @@ export async function concurrently(
 }
 
 /**
- * Starts `count` calls at a steady rate without waiting for their answers. Returns milliseconds from when each was due.
+ * Starts `count` calls at a steady rate without waiting for their answers. Returns milliseconds from when each was due. Throws the first
+ * failure once all calls have ended.
  */
 export async function byTheClock(
   perSecond: number,
@@ -84,7 +85,10 @@ export async function byTheClock(
   for (let n = 0; n < count; n++) {
     const due = began + (n * 1_000) / perSecond;
     await sleep(Math.max(0, due - performance.now()));
-    calls.push(call(n).then(() => performance.now() - due));
+    const ended = call(n).then(() => performance.now() - due);
+    ended.catch(() => {});
+    calls.push(ended);
   }
+  await Promise.allSettled(calls);
   return Promise.all(calls);
 }

@@ -40,7 +40,9 @@ export async function startServer(rows: Row[]): Promise<BenchServer & { stop(): 
     },
     async measure(what, subject, work) {
       progress(what);
-      rows.push(await measured(what, { subject, admin }, work));
+      const row = await measured(what, { subject, admin }, work);
+      rows.push(row);
+      progress(JSON.stringify(row));
     },
     record: (what, times) => void rows.push({ what, ...percentiles(times) }),
     async stop() {
