@@ -1,11 +1,15 @@
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
 import { loadReadModels } from "./checkpoints.ts";
 import { type GroupMember, memberNames } from "./groupMember.ts";
-import type { ProjectionRunnerOptions } from "./projectionRunner.ts";
 import { completeProjections, ensureTables, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
-import { asError, type Backoff, pause, pauseAfterFailures } from "./retrying.ts";
+import { asError, type Backoff, pause, pauseAfterFailures, type RunnerLog } from "./retrying.ts";
 
-type PreparationOptions = Pick<ProjectionRunnerOptions, "store" | "database" | "logger"> & {
+type PreparationOptions = {
+  store: EventStore;
+  database: BackgroundDatabase;
+  logger: RunnerLog;
   tablesSql: TablesSql;
   backoff: Backoff;
   signal: AbortSignal;
