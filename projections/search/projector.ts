@@ -1,17 +1,20 @@
+import type { ContactEvent } from "#streams/contact/events.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
+import { contactId } from "../derivedId.ts";
 import { moveRowsToSurvivors } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { json } from "../projection.ts";
+import { upsertRows } from "../rows.ts";
 import { shortestPart } from "./parseQuery.ts";
-import { searchVector } from "./words.ts";
+import { searchVector, wordsOf } from "./words.ts";
 
 /** Characters of each body that are searchable; the rest is not. */
 const searchedCharacters = 20_000;
 
-/** Events with searchable words. */
+/** Events with searchable words of mail. */
 type SearchableEvent = Extract<DraftEvent | ThreadEvent, { type: "MessageReceived" | "DraftQueued" }>;
 
 type Row = { id: string; workspace_id: string; thread_id: string; draft_id: string | null; words: string };
@@ -26,18 +29,18 @@ function inbound(message: InboundMessage) {
   return searchVector([subject, (body?.text ?? searchText ?? "").slice(0, searchedCharacters)], sender);
 }
 
-/** Returns the searchable words of a mail of ours; none if it is too large for an event, because its content is in a blob. */
-const outbound = (content: DraftContent | null) =>
-  searchVector([content?.subject ?? "", (content?.body_text ?? "").slice(0, searchedCharacters)], "");
+/** Returns the searchable words of a mail of ours, as `inbound`. */
+const outbound = (mail: Pick<DraftContent, "subject" | "body_text"> | undefined) =>
+  searchVector([mail?.subject ?? "", (mail?.body_text ?? "").slice(0, searchedCharacters)], "");
 
 /** Full-text index of threads by the words of their messages. */
-export const search: Projection<DraftEvent | ThreadEvent> = {
+export const search: Projection<DraftEvent | ThreadEvent | ContactEvent> = {
   name: "search",
-  version: 3,
+  version: 4,
   independent: true,
-  tables: ["message_words", "search_words", "search_thread_merges"],
+  tables: ["message_words", "search_words", "search_thread_merges", "edited_names"],
   hasLateIndexes: true,
-  handles: ["MessageReceived", "DraftQueued", "DraftMarkedStale", "ThreadAbsorbed"],
+  handles: ["MessageReceived", "DraftQueued", "DraftMarkedStale", "ThreadAbsorbed", "ContactUpdated", "ContactDeleted"],
   async project(tx, events) {
     const rows = new Map<string, Row>();
     const vocabulary = new Map<string, Set<string>>();
@@ -52,6 +55,7 @@ export const search: Projection<DraftEvent | ThreadEvent> = {
     writeRows(tx, [...rows.values()]);
     learn(tx, vocabulary);
     forgetUnsent(tx, events);
+    noteNames(tx, events);
     moveRowsToSurvivors(
       tx,
       { table: "message_words", merges: "search_thread_merges" },
@@ -69,7 +73,7 @@ function rowOf(event: Recorded<SearchableEvent>): { row: Row; words: string[] } 
     return { row: { ...row, workspace_id, words: vector }, words };
   }
   const queued = event.data;
-  const { vector, words } = outbound(queued.content);
+  const { vector, words } = outbound(queued.content ?? queued.searchText);
   const row = { id: queued.messageId, thread_id: queued.threadId, draft_id: idOf(event.stream) };
   return { row: { ...row, workspace_id, words: vector }, words };
 }
@@ -103,4 +107,25 @@ function forgetUnsent(tx: ProjectorTx, events: readonly Recorded[]): void {
   const unsent = events.filter(({ type }) => type === "DraftMarkedStale").map(({ stream }) => idOf(stream));
   if (unsent.length === 0) return;
   tx.write("delete from message_words where draft_id = any($1::uuid[])", [unsent]);
+}
+
+/** Keeps the words of edited names. A name that is removed is set again by the next mail, so that mail alone counts. */
+function noteNames(tx: ProjectorTx, events: readonly Recorded<DraftEvent | ThreadEvent | ContactEvent>[]): void {
+  const names = new Map<string, { contact_id: string; workspace_id: string; words: string[] }>();
+  for (const { type, data } of events) {
+    if (type !== "ContactDeleted" && (type !== "ContactUpdated" || data.name === undefined)) continue;
+    const { workspaceId: workspace_id, email } = data;
+    const contact_id = contactId(workspace_id, email);
+    const name = type === "ContactUpdated" ? data.name : null;
+    names.set(contact_id, { contact_id, workspace_id, words: name ? wordsOf(`${name} ${email}`) : [] });
+  }
+  const rows = [...names.values()];
+  const gone = rows.filter(({ words }) => words.length === 0).map(({ contact_id }) => contact_id);
+  if (gone.length > 0) tx.write("delete from edited_names where contact_id = any($1::uuid[])", [gone]);
+  const edited = rows.filter(({ words }) => words.length > 0);
+  upsertRows(
+    tx,
+    { table: "edited_names", key: ["contact_id"], columns: ["contact_id", "workspace_id", "words"] },
+    edited,
+  );
 }

@@ -13,38 +13,49 @@ type Wanted = { words: WordClass; having: SearchTerm[]; without: SearchTerm[] };
 
 /**
  * Conditions for the threads that a search finds, in two forms. `walk` looks at the messages of one thread after the other: fast if so many
- * threads match that a list in its order is soon full. `lookUp` finds all matching threads by the index of words: fast if they are few.
+ * threads match that a list in its order is soon full; undefined if messages alone do not tell. `lookUp` finds all matching threads by the
+ * index of words: fast if they are few.
  */
-export type SearchConditions = { walk: Condition[]; lookUp: Condition[] };
+export type SearchConditions = { walk: Condition[] | undefined; lookUp: Condition[] };
 
-/** Search for threads in which one message has all words wanted, no message has an excluded one, and one is from such a sender. */
+/**
+ * Search for threads in which one message has all words wanted, no message has an excluded one, and one is from such a sender, or the
+ * thread's contact was given such a name.
+ */
 export type SearchTexts = {
   q?: string | undefined;
   /** Parts of the sender's name or address. */
   contact?: string | undefined;
 };
 
-/** Prepares a search on a column of thread ids. Undefined if it finds nothing: it has no word, or a part that is in no word. */
-export async function prepareSearch(
-  sql: Tx,
-  column: string,
-  texts: SearchTexts,
-): Promise<SearchConditions | undefined> {
+/** Prepares a search in `threads`. Undefined if it finds nothing: it has no word, or a part that is in no word. */
+export async function prepareSearch(sql: Tx, texts: SearchTexts): Promise<SearchConditions | undefined> {
   const wanted = wantedBy(texts);
   if (wanted.some(hasNoWord)) return undefined;
+  const isNamed = await hasNamedContact(sql, wanted);
+  const byIndex = wanted.flatMap((each) => lookUp("threads.id", each, isNamed && each.words === "@"));
+  if (isNamed) return { walk: undefined, lookUp: byIndex };
   const walk: Condition[] = [];
   for (const { words, having, without } of wanted) {
     if (having.length > 0) {
       const query = await wordsQuery(sql, words, having);
       if (query === null) return undefined;
-      walk.push([hasMessage(column), query]);
+      walk.push([hasMessage, query]);
     }
     for (const term of without) {
       const query = await wordsQuery(sql, words, [term]);
-      if (query !== null) walk.push([`${hasMessage(column)} is null`, query]);
+      if (query !== null) walk.push([`${hasMessage} is null`, query]);
     }
   }
-  return { walk, lookUp: wanted.flatMap((each) => lookUp(column, each)) };
+  return { walk, lookUp: byIndex };
+}
+
+/** Returns whether a contact was given a name that is searched for. */
+async function hasNamedContact(sql: Tx, wanted: readonly Wanted[]): Promise<boolean> {
+  const terms = wanted.flatMap(({ words, having }) => (words === "@" ? having : []));
+  if (terms.length === 0) return false;
+  const { rows } = await sql.query("select from work.contacts_named($1) limit 1", [json(terms)]);
+  return rows.length > 0;
 }
 
 const wantedBy = ({ q, contact }: SearchTexts): Wanted[] => [
@@ -63,19 +74,23 @@ async function wordsQuery(sql: Tx, words: WordClass, terms: readonly SearchTerm[
 }
 
 /** True or null. As a scalar with a limit, the planner cannot turn it into a join with all matching messages. */
-const hasMessage = (column: string): string =>
-  `(select true from message_words m where m.thread_id = ${column} and m.words @@ {n}::tsquery limit 1)`;
+const hasMessage =
+  "(select true from message_words m where m.thread_id = threads.id and m.words @@ {n}::tsquery limit 1)";
 
-/** The function is called once for each condition, and each of its threads is looked up by its key. */
-const lookUp = (column: string, { words, having, without }: Wanted): Condition[] => [
-  ...(having.length > 0 ? [lookedUp(column, words, having)] : []),
+/** The functions are called once for each condition, and each of their threads is looked up by its key. `orNamed`: for senders. */
+const lookUp = (column: string, { words, having, without }: Wanted, orNamed = false): Condition[] => [
+  ...(having.length > 0 ? [lookedUp(column, { words, terms: having, orNamed })] : []),
   ...without.map((term): Condition => [`${column} not in (select work.threads_with('${words}', {n}))`, json([term])]),
 ];
 
-const lookedUp = (column: string, words: WordClass, terms: readonly SearchTerm[]): Condition => [
-  `${column} = any(array(select work.threads_with('${words}', {n})))`,
-  json(terms),
-];
+function lookedUp(
+  column: string,
+  { words, terms, orNamed }: { words: WordClass; terms: readonly SearchTerm[]; orNamed: boolean },
+): Condition {
+  const withWords = `${column} = any(array(select work.threads_with('${words}', {n})))`;
+  const named = "primary_contact_id = any(array(select work.contacts_named({n})))";
+  return [orNamed ? `(${withWords} or ${named})` : withWords, json(terms)];
+}
 
 /** Returns the conditions of a search, by look-up alone. */
 export function matchingWordsSql(column: string, q: string): Condition[] {

@@ -16,6 +16,14 @@ create table search_words (
   primary key (workspace_id, word)
 );
 
+-- Words of the name and address of each contact whose name was edited: its mails have another name.
+create table edited_names (
+  contact_id uuid primary key,
+  workspace_id uuid not null,
+  words text[] not null
+);
+create index on edited_names (workspace_id);
+
 create table search_thread_merges (
   absorbed_id uuid primary key,
   survivor_id uuid not null

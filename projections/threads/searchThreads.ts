@@ -61,10 +61,11 @@ export function searchThreads<Row extends Record<string, unknown>>(
   const having = (search: Conditions) => ({ ...listed, ...conditions(workspaceId, [...filters, ...search]) });
   return reads.snapshot(workspaceId, async (snapshot) => {
     const sql = snapshot.of(workspaceId);
-    const search = await prepareSearch(sql, "threads.id", texts);
+    const search = await prepareSearch(sql, texts);
     if (!search) return readPage<Row>(sql, having(nothing));
     const filtersOfList = conditions(workspaceId, filters).where.length;
-    const walked = await pageByWalking<Row>(sql, { ...having(search.walk), filters: filtersOfList }, limits);
+    const walked =
+      search.walk && (await pageByWalking<Row>(sql, { ...having(search.walk), filters: filtersOfList }, limits));
     limits.onChoice?.(walked ? "walk" : "lookUp");
     return walked ?? readPageByIds<Row>(sql, having(search.lookUp));
   });

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { contactId } from "#projections/derivedId.ts";
+import { contactStream } from "#streams/contact/events.ts";
 import type { Event } from "#streams/event.ts";
 import type { Random } from "../support/random.ts";
 import type { OracleEvent, SearchOracle } from "./searchOracle.ts";
@@ -53,7 +55,9 @@ export function drawChanges(
   };
   const opened = (openedBy?: string): Event => {
     const identityId = random.pick(mail.identities);
-    const data = { workspaceId: mail.workspaceId, identityId, subject: "New", contactEmail: null, contactId: null };
+    const contactEmail = random.pick(people)?.address ?? null;
+    const contact = contactEmail === null ? null : contactId(mail.workspaceId, contactEmail);
+    const data = { workspaceId: mail.workspaceId, identityId, subject: "New", contactEmail, contactId: contact };
     return { type: "ThreadOpened", data: openedBy ? { ...data, openedBy } : data };
   };
   const received = (): Event => {
@@ -71,8 +75,15 @@ export function drawChanges(
     };
   };
   const queued = (threadId: string): Event => {
-    const content = random.chance(0.9) ? { subject: text(), body_text: text() } : null;
-    return { type: "DraftQueued", data: { messageId: randomUUID(), threadId, content } };
+    const written = { subject: text(), body_text: text() };
+    const content = random.chance(0.9) ? { content: written } : { content: null, searchText: written };
+    return { type: "DraftQueued", data: { messageId: randomUUID(), threadId, ...content } };
+  };
+  const renamed = (): SearchChange[] => {
+    const email = random.pick(people)?.address ?? "nobody@customer.example";
+    const name = random.chance(0.2) ? null : `${text()} Renée Núñez-Ortega`.slice(0, 200);
+    const events = [{ type: "ContactUpdated", data: { workspaceId: mail.workspaceId, email, name } }];
+    return [{ stream: contactStream(contactId(mail.workspaceId, email)), events }];
   };
   const drafts = oracle.messages().filter(({ draftId }) => draftId !== null);
 
@@ -118,7 +129,9 @@ export function drawChanges(
       ];
     },
   ];
-  return Array.from({ length: count }, () => random.pick(kinds)()).flat();
+  // A new name concerns all threads of its contact.
+  const drawn = onlyKnown ? kinds : [...kinds, renamed];
+  return Array.from({ length: count }, () => random.pick(drawn)()).flat();
 }
 
 /** What the oracle has to know of changes. */

@@ -22,6 +22,8 @@ export type SearchOracle = {
   messages(): OracleMessage[];
   /** All words that a message ever had, those of no message any more among them. */
   words(): string[];
+  /** Words of the edited name and the address of each contact whose name was edited. */
+  editedNames(): string[][];
   /** Returns the thread that has the messages of a thread, after all merges. */
   survivorOf(threadId: string): string;
   /** Returns whether a search finds a thread, as of now: later events do not change that. */
@@ -34,6 +36,8 @@ const [searchedCharacters, mostAlternatives] = [20_000, 200];
 export function createOracle(): SearchOracle {
   const messages = new Map<string, OracleMessage>();
   const survivors = new Map<string, string>();
+  /** Words of the edited name and the address of a contact, and the contact of a thread. */
+  const [names, contacts] = [new Map<string, string[]>(), new Map<string, string | null>()];
   const [words, senderWords] = [new Set<string>(), new Set<string>()];
 
   const survivorOf = (threadId: string): string => {
@@ -59,18 +63,24 @@ export function createOracle(): SearchOracle {
         add({ id: messageId, threadId: idOf(stream), draftId: null, sender, fields });
       }
       if (type === "DraftQueued") {
-        const { messageId, threadId, content } = data;
+        const { messageId, threadId, content, searchText } = data;
+        const { subject, body_text } = content ?? searchText;
         add({
           ...{ id: messageId, threadId, draftId: idOf(stream), sender: [] },
-          fields: fieldsOf(content?.subject, content?.body_text),
+          fields: fieldsOf(subject, body_text),
         });
       }
+      if (type === "ThreadOpened") contacts.set(idOf(stream), data.contactId);
+      if (type === "ContactDeleted") names.delete(idOf(stream));
+      if (type === "ContactUpdated" && data.name === null) names.delete(idOf(stream));
+      if (type === "ContactUpdated" && data.name) names.set(idOf(stream), wordsOf(`${data.name} ${data.email}`));
       if (type === "DraftMarkedStale")
         for (const { id, draftId } of messages.values()) if (draftId === idOf(stream)) messages.delete(id);
       if (type === "ThreadAbsorbed") survivors.set(data.absorbedId, idOf(stream));
     },
     messages: () => [...messages.values()],
     words: () => [...words],
+    editedNames: () => [...names.values()],
     survivorOf,
     finds({ q, contact }) {
       const { having, without } = q === undefined ? { having: [], without: [] } : parseQuery(q);
@@ -85,6 +95,11 @@ export function createOracle(): SearchOracle {
       const found = threadsWith((message) => terms.every((term) => inText(term, message)));
       const lost = threadsWith((message) => excluded.some((term) => inText(term, message)));
       const sent = threadsWith((message) => senderTerms.every((term) => inSender(term, message)));
+      const named = [...names].filter(([, name]) =>
+        senders.every((term) => has(name, alternativesOf(term, new Set(name)))),
+      );
+      const ofNamed = new Set(named.map(([contact]) => contact));
+      for (const [threadId, contact] of contacts) if (contact !== null && ofNamed.has(contact)) sent.add(threadId);
       return (id) =>
         (terms.length === 0 || found.has(id)) && !lost.has(id) && (senderTerms.length === 0 || sent.has(id));
     },

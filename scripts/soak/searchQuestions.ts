@@ -39,7 +39,7 @@ export function drawQuestions(
     return Array.from({ length: 2 + random.below(2) }, () => random.pick(words) ?? word()).join(" ");
   };
   const sender = (): string => {
-    const words = random.pick(messages).sender;
+    const words = random.chance(0.3) ? random.pick(oracle.editedNames()) : random.pick(messages).sender;
     if (words.length === 0) return anyWord();
     const start = random.below(words.length);
     const some = words.slice(start, start + 1 + random.below(4)).join(random.pick([" ", ".", "@", "-"]));

@@ -38,6 +38,7 @@ export const draftFields: AuditFields<DraftEvent> = {
   quorum: { voters: "salted" },
   channel: { slot: "open", type: "open", address: "salted" },
   content: "salted",
+  searchText: "salted",
   htmlRemoved: "salted",
   pictures: "salted",
   rationale: "salted",

@@ -194,6 +194,8 @@ export type DraftEvent =
         quotaStream: string;
         reservationId: string;
         authorisation: Authorisation;
+        /** Subject and beginning of the body, to be searched, if the content is in a blob. */
+        searchText?: Pick<DraftContent, "subject" | "body_text">;
       }
     >
   /** `tries`: number of temporary refusals by the provider so far; pauses and recoveries do not count. */

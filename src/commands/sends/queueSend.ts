@@ -3,7 +3,7 @@ import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { crashPoint } from "#src/platform/crashPoints.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
-import type { Authorisation } from "#streams/draft/events.ts";
+import type { Authorisation, DraftEvent, StoredContent } from "#streams/draft/events.ts";
 import { requireDecidedVersion } from "#streams/draft/sending.ts";
 import { requireUndoOver } from "#streams/draft/undo.ts";
 import { categoryOf } from "#streams/event.ts";
@@ -11,9 +11,11 @@ import type { Identity } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { type ChangedDraft, changeDraft } from "../drafts/changeDraft.ts";
+import { loadContent } from "../drafts/draftContents.ts";
 import { bringUpToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { reserveQuota } from "../plans/quotas.ts";
+import { searchTextOf } from "../searchText.ts";
 import type { Loaded } from "../states/foldState.ts";
 import { freshStates, type Loader, tryCachedFirst } from "../states/loader.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
@@ -158,6 +160,7 @@ async function queueClaimed(
     type: "QueueDraft",
     queued: {
       ...stored,
+      ...(await searchedPartOf(deps, stored)),
       ...attempt,
       identityId,
       messageId,
@@ -171,6 +174,16 @@ async function queueClaimed(
   } as const;
   const unlessMoved = [{ stream: identityStream(identityId), revision: identity.revision }];
   return changeDraft(deps, { draftId, command, recorded: "send:queued" }, { ...cause, unlessMoved });
+}
+
+/** Returns what can be searched of a content that is too large for an event. */
+async function searchedPartOf(
+  { blobs }: Dependencies,
+  stored: StoredContent,
+): Promise<Pick<Extract<DraftEvent, { type: "DraftQueued" }>["data"], "searchText">> {
+  if (stored.content !== null) return {};
+  const { subject, body_text } = await loadContent(blobs, stored);
+  return { searchText: { subject, body_text: searchTextOf(body_text) } };
 }
 
 /**

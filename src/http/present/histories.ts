@@ -15,6 +15,7 @@ const internal = [
   "listSha256",
   "content",
   "contentBlob",
+  "searchText",
   "fence",
   "instanceId",
 ];

@@ -58,7 +58,7 @@ export const ThreadQuery = ListQuery({
     Text(kilobyte, {
       minLength: 1,
       description:
-        'Found in subject and message bodies, whatever case and accents: words that are all in one message; words of three or more characters also match parts of words (the first eight words; of the 200 shortest words that hold the part); "a phrase"; -without. Only the first 20,000 characters of a body count; a sent mail over 16 KB is not searched.',
+        'Found in subject and message bodies, whatever case and accents: words that are all in one message; words of three or more characters also match parts of words (the first eight words; of the 200 shortest words that hold the part); "a phrase"; -without. Only the first 20,000 characters of a body count; the first 8,000 of a received mail over 48 KB or a sent one over 16 KB.',
     }),
   ),
   contact: Type.Optional(

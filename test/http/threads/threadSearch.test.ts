@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
+import { contactId } from "#projections/derivedId.ts";
 import { projections } from "#projections/index.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
@@ -79,6 +80,36 @@ describe("search of threads", () => {
     ] as const)
       expect((await contact(text)).join(""), text).to.equal(subjects);
     expect(await found("contact=ann&q=broken")).to.deep.equal(["D"]);
+  });
+
+  it("contact finds threads by a name that their contact was given, until it is taken back [4 GET /v1/threads]", async () => {
+    const id = contactId(tenant.id, "ann@customer.example");
+    const rename = async (name: string | null) => {
+      expect((await tenant.ask(`PATCH /v1/contacts/${id}`, { json: { name } })).status).to.equal(200);
+      await service.caughtUp();
+    };
+    await rename("Annabel Łódź-Smith");
+    for (const [text, subjects] of [
+      ["annabel", "DL"],
+      ["nabe", "DL"],
+      ["lodz-smith", "DL"],
+      ["smith ANNABEL", "DL"],
+      ["annabel customer.example", "DL"],
+      ["annabel werk.example", ""],
+      ["smith-lodz", ""],
+      ["ann", "DL"],
+      ["example", "CDLS"],
+    ] as const)
+      expect((await contact(text)).join(""), text).to.equal(subjects);
+    expect(await found("contact=annabel&q=broken")).to.deep.equal(["D"]);
+    expect(await found("contact=annabel&q=-broken")).to.deep.equal(["L"]);
+    await rename(null);
+    expect(await contact("annabel")).to.deep.equal([]);
+    await rename("Annabel");
+    expect(await contact("annabel")).to.deep.equal(["D", "L"]);
+    expect((await tenant.ask(`DELETE /v1/contacts/${id}`)).status).to.equal(200);
+    await service.caughtUp();
+    expect(await contact("annabel")).to.deep.equal([]);
   });
 
   it("punctuation, operators and long texts in a search are never an error, and match literally", async () => {
@@ -199,5 +230,21 @@ describe("search of threads", () => {
       await delivered;
     }
     expect(await q("quagga")).to.deep.equal(["Q"]);
+  });
+
+  it("a sent mail too large for its event is found by its subject and the beginning of its body", async () => {
+    const first = await tenant.mail({ from: "Ann <ann@customer.example>", subject: "Parcel", text: "Where is it?" });
+    const body_text = `Okapi first. ${"Lorem ipsum dolor. ".repeat(1_000)} Gnu last.`;
+    const draft = await tenant.draft(first, { subject_override: "Zorilla", body_text });
+    expect(await q("okapi")).to.deep.equal([]);
+    await draft.send();
+    await service.caughtUp();
+    for (const [text, subjects] of [
+      ["okapi", "P"],
+      ['"okapi first"', "P"],
+      ["zorilla ipsum", "P"],
+      ["gnu", ""],
+    ] as const)
+      expect((await q(text)).join(""), text).to.equal(subjects);
   });
 });

@@ -11,7 +11,15 @@ export type HistoryEvent =
   | Extract<ThreadEvent, { type: "SendClaimed" | "SendClaimReleased" }>;
 
 /** Fields that no history shows: secrets with which a guessed token could be tested, blob keys, and fences of workers. */
-type HiddenFields = "tokens" | "tokenSha256" | "confirmCode" | "listSha256" | "contentBlob" | "fence" | "instanceId";
+type HiddenFields =
+  | "tokens"
+  | "tokenSha256"
+  | "confirmCode"
+  | "listSha256"
+  | "contentBlob"
+  | "searchText"
+  | "fence"
+  | "instanceId";
 
 /** Event data as shown in a history. `content`: present for events that have a content; null if the content was not loaded. */
 type ShownData<Data> = Omit<Data, HiddenFields> &

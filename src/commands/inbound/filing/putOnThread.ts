@@ -8,6 +8,7 @@ import { contactOf } from "../../contacts.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
 import { contactId, derivedId } from "../../ids.ts";
+import { searchTextOf } from "../../searchText.ts";
 import { type CleanMail, withoutApprovalLinks } from "../leakedLinks.ts";
 import type { ReadMail } from "../readMail.ts";
 import { NoLongerReadable } from "./failures.ts";
@@ -15,8 +16,6 @@ import { emptyContent, shortenHeaders } from "./smallestForm.ts";
 
 /** Maximum size in bytes, as JSON, of a body that is stored in the event. Larger bodies are in the blob store. */
 const inlineBodyBytes = 48 * 1024;
-/** Number of first characters of a body in the blob store that full-text search covers. */
-const searchedCharacters = 8_000;
 
 /** A filing decision, and the mail as it may be shown. */
 type FilingToApply = { decision: PendingFiling } & CleanMail;
@@ -134,8 +133,7 @@ async function storeBody(
   const body = { text: parsed.bodyText, html: parsed.bodyHtml, extracted: parsed.extractedText };
   const bytes = Buffer.from(JSON.stringify(body));
   if (bytes.length <= inlineBodyBytes) return { body, bodyBlob: null, searchText: null };
-  const searchText = (parsed.bodyText ?? "").slice(0, searchedCharacters).toWellFormed();
-  return { body: null, bodyBlob: await deps.blobs.put(bytes), searchText };
+  return { body: null, bodyBlob: await deps.blobs.put(bytes), searchText: searchTextOf(parsed.bodyText ?? "") };
 }
 
 const storeAttachments = (deps: Dependencies, messageId: string, parsed: ParsedMail): Promise<MessageAttachment[]> =>

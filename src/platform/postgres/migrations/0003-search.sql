@@ -95,6 +95,26 @@ begin
   return query execute 'select distinct thread_id from message_words where ' || array_to_string(conditions, ' and ');
 end $$;
 
+-- Returns the contacts whose edited name, with the address, has the words of every term.
+create function work.contacts_named(terms json) returns setof uuid
+language plpgsql stable set search_path = read, pg_temp as $$
+begin
+  return query select n.contact_id from edited_names n where not exists (
+    select from json_array_elements(terms) term where not exists (
+      select from generate_subscripts(n.words, 1) first where not exists (
+        select from json_array_elements(term -> 'words') with ordinality one
+        cross join lateral (select n.words[first + one.ordinality::int - 1] as word, one.value ->> 'word' as part) pair
+        where case one.value ->> 'match'
+          when 'whole' then pair.word = pair.part
+          when 'prefix' then starts_with(pair.word, pair.part)
+          when 'suffix' then right(pair.word, length(pair.part)) = pair.part
+          else strpos(pair.word, pair.part) > 0
+        end is not true
+      )
+    )
+  );
+end $$;
+
 -- Returns the contacts of the connection's workspace whose folded name and address match, at most `most`. `like` is not leakproof either:
 -- the function runs as the owner, like work.threads_with.
 create function work.contacts_with(pattern text, most int) returns setof uuid
@@ -114,6 +134,7 @@ begin
   return (select count(*) from contact_words w where w.workspace_id = workspace and w.words like pattern);
 end $$;
 
-revoke all on function work.words_with, work.phrase_of, work.words_query, work.threads_with, work.contacts_with,
-  work.count_contacts_with from public;
-grant execute on function work.words_query, work.threads_with, work.contacts_with, work.count_contacts_with to :service;
+revoke all on function work.words_with, work.phrase_of, work.words_query, work.threads_with, work.contacts_named,
+  work.contacts_with, work.count_contacts_with from public;
+grant execute on function work.words_query, work.threads_with, work.contacts_named, work.contacts_with,
+  work.count_contacts_with to :service;

@@ -1,0 +1,5 @@
+/** Characters of a body too large for its event that the event keeps, to be searched. */
+const keptCharacters = 8_000;
+
+/** Returns the part of a large body that its event keeps, so that the mail can be searched. */
+export const searchTextOf = (body: string): string => body.slice(0, keptCharacters).toWellFormed();
