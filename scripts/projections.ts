@@ -63,7 +63,7 @@ async function status({ database, store }: Composition): Promise<void> {
 
 function noteOnRebuild({ version, rebuilt_to }: StoredReadModel): string {
   if (rebuilt_to === null) return version === unfilledVersion ? "not filled yet" : `tables have version ${version}`;
-  const upTo = `up to ${grouped(rebuilt_to)}`;
+  const upTo = `up to ${grouped(rebuilt_to)} so far`;
   return version === unfilledVersion ? `being filled, ${upTo}` : `being rebuilt from version ${version}, ${upTo}`;
 }
 
@@ -88,7 +88,9 @@ async function withProgress(
 async function rebuildAll(composition: Composition, wanted: readonly Projection[]): Promise<void> {
   let failed = new Map<string, Error>();
   await withProgress(composition, wanted.length === 1 ? wanted[0]!.name : "read models", async (replay) => {
-    failed = await rebuild(replay, wanted);
+    const onWaiting: RebuildOptions["onWaiting"] = ({ projections: names, err }) =>
+      console.error(`\n${names.join(", ")}: waits until this passes: ${err.message}`);
+    failed = await rebuild({ ...replay, onWaiting }, wanted);
   });
   for (const { name } of wanted) console.log(`${name}: ${failed.get(name)?.message ?? "rebuilt"}`);
   if (failed.size > 0) process.exitCode = 1;
@@ -136,5 +138,7 @@ function read(args: string[]): (composition: Composition) => Promise<void> {
   throw new Misuse(command === undefined ? "Give a command." : `Unknown command: ${[command, name].join(" ").trim()}.`);
 }
 
-process.once("SIGINT", () => interrupted.abort(new StartError("Interrupted: nothing was changed.")));
+process.once("SIGINT", () =>
+  interrupted.abort(new StartError("Interrupted: read models that were not exchanged yet are unchanged.")),
+);
 await runCommand(usage, () => withComposition(read(process.argv.slice(2))));

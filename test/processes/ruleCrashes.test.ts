@@ -26,7 +26,6 @@ describe("a crash between a rule's action and its record [d9 evaluations]", () =
   beforeEach(async () => {
     database = await createTestDatabase({ readModels: true });
     pool = new pg.Pool({ connectionString: database.ownerUrl, max: 1 });
-    pool.on("error", () => {}); // Its end does not wait for its sockets.
     // The database is dropped while its last connection may still be closing.
     pool.on("error", () => {});
   });

@@ -157,10 +157,13 @@ export function startGroupLoop(
 
   const isEjected = (): boolean => group !== mainGroup && !loop.members[0]!.projection.independent;
 
-  /** Rejoins the main group once the read model is not far behind: the group waits while the missing events are written. */
+  /**
+   * Rejoins the main group once the read model is not far behind: the group waits while the missing events are written. One that has failed
+   * writes the next events alone first, because the group may not be beyond them yet.
+   */
   async function tryToRejoin(head: number): Promise<boolean> {
     const [member] = loop.members;
-    if (head - checkpoint!.position > batchSize) return false;
+    if (member!.failed || head - checkpoint!.position > batchSize) return false;
     if (!(await rejoin({ database, store, signal }, member!.projection, checkpoint!))) return false;
     markRecovered(member!, log);
     member!.state = "following";

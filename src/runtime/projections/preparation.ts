@@ -3,7 +3,7 @@ import type { BackgroundDatabase } from "#src/platform/postgres/database.ts";
 import { loadReadModels } from "./checkpoints.ts";
 import { type GroupMember, memberNames } from "./groupMember.ts";
 import { completeProjections, ensureTables, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
-import { rebuild } from "./rebuild.ts";
+import { type RebuildOptions, rebuild } from "./rebuild.ts";
 import { asError, type Backoff, pause, pauseAfterFailures, type RunnerLog } from "./retrying.ts";
 
 type PreparationOptions = {
@@ -13,7 +13,7 @@ type PreparationOptions = {
   tablesSql: TablesSql;
   backoff: Backoff;
   signal: AbortSignal;
-  /** Called when read models are in place, before all are; repeated if it fails. */
+  /** Called each time some read models have been put in place; repeated until it succeeds. */
   onFilled(): Promise<void>;
 };
 
@@ -32,6 +32,11 @@ const lookEveryMs = 1_000;
 
 export function createPreparation(members: readonly GroupMember[], options: PreparationOptions): Preparation {
   const { store, database, logger: log, tablesSql, backoff, signal, onFilled } = options;
+
+  const rebuildOptions: RebuildOptions = {
+    ...{ store, database, tablesSql, signal },
+    onWaiting: (details) => log.warn(details, "read models that are being filled have to wait"),
+  };
 
   async function makeTables(): Promise<GroupMember[]> {
     const unfilled: GroupMember[] = [];
@@ -58,14 +63,14 @@ export function createPreparation(members: readonly GroupMember[], options: Prep
       const over = new AbortController();
       const following = followPlaced(left, over.signal);
       const wanted = left.map(({ projection }) => projection);
-      const failed = await rebuild({ store, database, tablesSql, signal }, wanted, { atStart: true }).catch(
+      const failed = await rebuild(rebuildOptions, wanted, { atStart: true }).catch(
         (error: unknown) => new Map(names.map((name) => [name, asError(error)])),
       );
       over.abort();
       await following;
       if (signal.aborted) return;
       await follow(left.filter(({ projection }) => !failed.has(projection.name)));
-      left = left.filter(({ projection }) => failed.has(projection.name));
+      left = left.filter(({ projection, state }) => state === "preparing" && failed.has(projection.name));
       for (const member of left) fail(member, failed.get(member.projection.name)!);
       if (left.length > 0) await pause(pauseAfterFailures(left[0]!.error, failures, backoff), signal);
     }
@@ -78,19 +83,20 @@ export function createPreparation(members: readonly GroupMember[], options: Prep
       await pause(lookEveryMs, ended);
       if (ended.aborted) return;
       const stored = await loadReadModels(database, memberNames(unfilled)).catch(() => undefined);
-      const isPlaced = ({ projection: { name, version }, state }: GroupMember): boolean =>
-        state === "preparing" && stored?.get(name)?.version === version;
+      const isPlaced = ({ projection: { name, version } }: GroupMember): boolean =>
+        stored?.get(name)?.version === version;
       await follow(unfilled.filter(isPlaced));
     }
   }
 
   async function follow(filled: readonly GroupMember[]): Promise<void> {
-    if (filled.length === 0) return;
-    for (const member of filled) {
+    const entering = filled.filter(({ state }) => state === "preparing");
+    if (entering.length === 0) return;
+    for (const member of entering) {
       delete member.error;
-      if (member.state === "preparing") member.state = "standingBy";
+      member.state = "standingBy";
     }
-    await insist(filled[0]!, onFilled);
+    await insist(entering[0]!, onFilled);
   }
 
   function fail(member: GroupMember, error: Error): void {

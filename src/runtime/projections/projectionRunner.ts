@@ -94,9 +94,13 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   async function write({ signal }: HeldLease): Promise<void> {
+    const lease = leaseName(projections);
+    loops = createGroupLoops(members, {
+      ...{ store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited },
+    });
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        await beginWriting(signal);
+        await loops.open();
         break;
       } catch (error) {
         log.warn({ err: error }, "cannot read checkpoints, retrying");
@@ -104,18 +108,10 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       }
     }
     await aborted(signal);
-    await loops?.ended();
+    await loops.ended();
     loops = undefined;
     onMoved();
     for (const member of members) if (member.state !== "preparing") member.state = "standingBy";
-  }
-
-  async function beginWriting(signal: AbortSignal): Promise<void> {
-    const lease = leaseName(projections);
-    loops = createGroupLoops(members, {
-      ...{ store, database, log, batchSize, backoff, signal, lease, onMoved, pauseUnlessAwaited },
-    });
-    await loops.open();
   }
 
   return {

@@ -4,7 +4,7 @@ import pg from "pg";
 import type { Projection } from "#projections/projection.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database, Sql } from "#src/platform/postgres/database.ts";
-import { lockReadModels, storeUnfilled } from "./membership.ts";
+import { lockCheckpoint, lockReadModels, storeUnfilled } from "./membership.ts";
 import { isTransient } from "./retrying.ts";
 
 /** Schema of the live read models. */
@@ -124,12 +124,15 @@ function ensureOnce(database: Database, making: TableSetup): Promise<TablesState
   return database.owner.transaction(async (tx) => {
     await tx.query(`set local lock_timeout = '${lockTimeout}'`);
     await lockReadModels(tx);
-    const { rows } = await tx.query<{ version: number }>("select version from work.read_models where name = $1", [
-      projection.name,
-    ]);
+    const { rows } = await tx.query<{ version: number; checkpoint: string }>(
+      "select version, checkpoint from work.read_models where name = $1",
+      [projection.name],
+    );
     const missing = await missingTables(tx, projection.tables);
     if (rows[0] && rows[0].version !== projection.version) return "toBeRebuilt";
     if (rows[0] && missing.length === 0) return "sound";
+    // Before the tables, as a writer does.
+    if (rows[0]) await lockCheckpoint(tx, rows[0].checkpoint);
     const leftOver = projection.tables.filter((table) => !missing.includes(table));
     await useSchemas(tx, [liveSchema]);
     if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoteIdentifier).join(", ")} cascade`);

@@ -1,38 +1,18 @@
 import type { Projection } from "#projections/projection.ts";
-import { type Batch, Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Database, Sql } from "#src/platform/postgres/database.ts";
-import { loadReadModels, mainGroup, type Progress, ProjectorFailed, projectTogether } from "./checkpoints.ts";
-import { lockCheckpoint, lockReadModels, storeFilled, storeReadModel, unfilledVersion } from "./membership.ts";
-import {
-  analyse,
-  createLateIndexes,
-  createTables,
-  isolate,
-  quoteIdentifier,
-  serviceRoleOf,
-  type TablesSql,
-  useSchemas,
-} from "./projectionTables.ts";
-import { batchesUpTo, type ReplayOptions, rebuildLock } from "./replay.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Sql } from "#src/platform/postgres/database.ts";
+import { loadReadModels } from "./checkpoints.ts";
+import { fill } from "./fill.ts";
+import { storeFilled, unfilledVersion } from "./membership.ts";
+import { createTables, quoteIdentifier, serviceRoleOf } from "./projectionTables.ts";
+import { putInPlace } from "./putInPlace.ts";
+import { type Place, type Rebuilding, type RebuildOptions, schemaOf } from "./rebuilding.ts";
+import { rebuildLock } from "./replay.ts";
 import { asError, isTransient, pause } from "./retrying.ts";
-import { swapTables } from "./swap.ts";
 
-export type RebuildOptions = ReplayOptions & { database: Database; tablesSql: TablesSql };
-
-/**
- * A rebuild that holds its locks. `session`: number of the connection that holds them. `requireUnbroken` throws Unavailable once any
- * connection has broken: the server may have crashed, and lost commits of the fill, which do not wait for the disk.
- */
-type Rebuilding = RebuildOptions & { session: number; requireUnbroken(): void };
-
-/** A read model and the position of its new tables. `failure`: the projector's, on the events after that position. */
-type Place = Progress & { failure?: Error };
+export type { RebuildOptions } from "./rebuilding.ts";
 
 const betweenTriesMs = 250;
-const mostTries = 60;
-/** Number of times that a filled read model is brought up to what was written meanwhile, before it is swapped. */
-const mostPasses = 3;
-const noteEveryMs = 1_000;
 
 /**
  * Rebuilds read models together, reading the log once: fills tables in separate schemas, without row level security and without the indexes
@@ -63,54 +43,56 @@ async function rebuildIfFree(
   options: RebuildOptions,
   { projections, atStart }: { projections: readonly Projection[]; atStart: boolean },
 ): Promise<Map<string, Error> | undefined> {
+  const { database, signal } = options;
+  let isBroken = false;
+  const unwatch = database.onLost(() => {
+    isBroken = true;
+  });
+  const requireUnbroken = (): void => {
+    signal.throwIfAborted();
+    if (isBroken) throw new Unavailable("a connection to PostgreSQL broke during a rebuild");
+  };
+  try {
+    const session = await lockAll(lock, projections);
+    if (session === undefined) return undefined;
+    const rebuilding = { ...options, lock, session, requireUnbroken };
+    const places = await (atStart ? placesAtStart : placesOf)(options, projections);
+    for (const { projection } of places) await makeSchema(rebuilding, projection);
+    await fill(rebuilding, places);
+    return await putAllInPlace(rebuilding, places);
+  } finally {
+    unwatch();
+  }
+}
+
+/** Takes the locks of rebuilds, if all are free, and returns the number of the connection that holds them. */
+async function lockAll(lock: Sql, projections: readonly Projection[]): Promise<number | undefined> {
   await lock.query("set local idle_in_transaction_session_timeout = 0");
   const { rows } = await lock.query<{ taken: boolean; session: number }>(
     `select coalesce(bool_and(pg_try_advisory_xact_lock(${rebuildLock("name")})), true) as taken, pg_backend_pid() as session
      from unnest($1::text[]) as wanted (name)`,
     [projections.map(({ name }) => name)],
   );
-  const { taken, session } = rows[0]!;
-  if (!taken) return undefined;
-  const stored = await loadReadModels(options.database);
-  const isCurrent = ({ name, version }: Projection): boolean => stored.get(name)?.version === version;
-  const isUnfilled = ({ name }: Projection): boolean => stored.get(name)?.version === unfilledVersion;
-  const isLogEmpty = atStart && projections.some(isUnfilled) && (await options.store.head()) === 0;
-  const isFilled = (projection: Projection): boolean => isLogEmpty && isUnfilled(projection);
-  if (isLogEmpty) await storeFilled(options.database, projections.filter(isFilled));
-  const places: Place[] = projections
-    .filter((projection) => !isFilled(projection) && !(atStart && isCurrent(projection)))
-    .sort((one, other) => Number(one.independent ?? false) - Number(other.independent ?? false))
-    .map((projection) => ({ projection, position: 0 }));
-  let isBroken = false;
-  const unwatch = options.database.onLost(() => {
-    isBroken = true;
-  });
-  const requireUnbroken = (): void => {
-    if (isBroken) throw new Unavailable("a connection to PostgreSQL broke during a rebuild");
-  };
-  const rebuilding = { ...options, session, requireUnbroken };
-  try {
-    for (const { projection } of places) await makeSchema(rebuilding, projection);
-    await insist(rebuilding, () => fill(rebuilding, places));
-    const failed = new Map<string, Error>();
-    for (const place of places) {
-      const { projection, failure } = place;
-      if (failure && !(atStart && isUnfilled(projection))) failed.set(projection.name, failure);
-      else
-        await putInPlace(rebuilding, place).catch((error) => {
-          options.signal.throwIfAborted();
-          requireUnbroken();
-          failed.set(projection.name, asError(error));
-        });
-    }
-    return failed;
-  } finally {
-    unwatch();
-  }
+  return rows[0]!.taken ? rows[0]!.session : undefined;
 }
 
-/** A rebuild whose connection broke has lost its locks, but may go on for a moment: the next one writes into another schema. */
-const schemaOf = ({ session }: Rebuilding, { name }: Projection): string => `rebuild_${name}_${session}`;
+const placesOf = async (_: RebuildOptions, projections: readonly Projection[]): Promise<Place[]> =>
+  projections.map((projection) => ({ projection, position: 0, isNew: false }));
+
+/** Leaves out what needs no rebuild. Stores that new, empty tables are filled if the log is empty. */
+async function placesAtStart(
+  { database, store }: RebuildOptions,
+  projections: readonly Projection[],
+): Promise<Place[]> {
+  const stored = await loadReadModels(database);
+  const versionOf = ({ name }: Projection): number | undefined => stored.get(name)?.version;
+  const unfilled = projections.filter((projection) => versionOf(projection) === unfilledVersion);
+  const filled = unfilled.length > 0 && (await store.head()) === 0 ? unfilled : [];
+  if (filled.length > 0) await storeFilled(database, filled);
+  return projections
+    .filter((projection) => !filled.includes(projection) && versionOf(projection) !== projection.version)
+    .map((projection) => ({ projection, position: 0, isNew: unfilled.includes(projection) }));
+}
 
 async function makeSchema(rebuilding: Rebuilding, projection: Projection): Promise<void> {
   const { database, tablesSql } = rebuilding;
@@ -127,120 +109,29 @@ async function makeSchema(rebuilding: Rebuilding, projection: Projection): Promi
   });
 }
 
-/** Fills new tables up to `endOf`, again while events are added. A projector that fails is left out from there on. */
-async function fill(rebuilding: Rebuilding, places: readonly Place[]): Promise<void> {
-  let position = Math.min(...places.map((place) => place.position));
-  const note = noteProgress(rebuilding, places);
-  const halves = [true, false].map((isMain) => places.filter(({ projection }) => !projection.independent === isMain));
-  for (let pass = 1; pass <= mostPasses; pass++) {
-    const end = await endOf(rebuilding, places);
-    if (position >= end) return;
-    for await (const batch of batchesUpTo(rebuilding, { after: position, end })) {
-      // Two transactions at once: while PostgreSQL writes the rows of one, this process makes those of the other.
-      const written = await Promise.allSettled(halves.map((half) => writeBatch(rebuilding, half, batch)));
-      for (const half of written) if (half.status === "rejected") throw half.reason;
-      if (places.every(({ failure }) => failure)) return;
-      position = batch.position;
-      await note(position);
-    }
-  }
-}
-
-/** The main group's position, if one of the read models belongs to it; otherwise, or if there is no group yet, the end of the log. */
-async function endOf({ database, store }: RebuildOptions, places: readonly Progress[]): Promise<number> {
-  const stored = [...(await loadReadModels(database)).values()];
-  const main = stored.find(({ checkpoint }) => checkpoint === mainGroup);
-  return main && places.some(({ projection }) => !projection.independent) ? main.position : store.head();
-}
-
-async function writeBatch(rebuilding: Rebuilding, places: readonly Place[], batch: Batch): Promise<void> {
-  for (;;) {
-    const sound = places.filter(({ failure }) => !failure);
-    if (sound.length === 0) return;
+/** Exchanges the tables of one read model after the other; one whose tables are being read is tried again after the others. */
+async function putAllInPlace(rebuilding: Rebuilding, places: readonly Place[]): Promise<Map<string, Error>> {
+  const failed = new Map<string, Error>();
+  const waiting = new Set<Place>();
+  const queue = inOrder(places);
+  for (let place = queue.shift(); place; place = queue.shift()) {
+    const { name } = place.projection;
     try {
-      await rebuilding.database.owner.transaction(async (tx) => {
-        await tx.query("set local synchronous_commit = off");
-        const schemas = sound.map(({ projection }) => schemaOf(rebuilding, projection));
-        await useSchemas(tx, schemas);
-        await projectTogether(tx, sound, batch);
-      });
+      await putInPlace(rebuilding, place);
+    } catch (error) {
       rebuilding.requireUnbroken();
-      for (const place of sound) place.position = batch.position;
-      return;
-    } catch (error) {
-      if (!(error instanceof ProjectorFailed)) throw error;
-      sound.find(({ projection }) => projection.name === error.projection)!.failure = error;
+      if (isTransient(error)) {
+        queue.push(place);
+        if (!waiting.has(place)) rebuilding.onWaiting?.({ projections: [name], err: asError(error) });
+        waiting.add(place);
+        await pause(betweenTriesMs, rebuilding.signal);
+      } else failed.set(name, asError(error));
     }
   }
+  return failed;
 }
 
-/** Stores now and then how far a rebuild is, for the answers of all instances meanwhile. */
-function noteProgress({ database }: RebuildOptions, places: readonly Progress[]): (position: number) => Promise<void> {
-  let notedAt = -Infinity;
-  return async (position) => {
-    if (performance.now() - notedAt < noteEveryMs) return;
-    notedAt = performance.now();
-    await database.query("update work.read_models set rebuilt_to = $2 where name = any($1)", [
-      places.map(({ projection }) => projection.name),
-      position,
-    ]);
-  };
-}
+/** The main group's first, which most requests need; after them those that failed, so that the group begins at the position of the others. */
+const inOrder = (places: readonly Place[]): Place[] => places.toSorted((one, other) => orderOf(one) - orderOf(other));
 
-/** Makes the remaining indexes and swaps the tables. Waits for readers briefly and repeatedly, so that others do not queue behind it. */
-async function putInPlace(rebuilding: Rebuilding, place: Place): Promise<void> {
-  const { projection } = place;
-  const schema = schemaOf(rebuilding, projection);
-  await rebuilding.database.owner.transaction(async (tx) => {
-    await createLateIndexes(tx, schema, projection);
-    await analyse(tx, schema, projection);
-  });
-  await insist(rebuilding, async () => {
-    if (!place.failure) await fill(rebuilding, [place]);
-    await swap(rebuilding, place);
-  });
-}
-
-/** Repeats work that met a passing obstacle: a table that is being read, or an event store that is away. Throws the last failure. */
-async function insist({ signal, requireUnbroken }: Rebuilding, work: () => Promise<void>): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    signal.throwIfAborted();
-    requireUnbroken();
-    try {
-      return await work();
-    } catch (error) {
-      if (!isTransient(error) || tries === mostTries) throw error;
-      await pause(betweenTriesMs, signal);
-    }
-  }
-}
-
-/**
- * Locks the live checkpoint, so that no writer writes; brings the new tables to the same position, or to the main group's if they belong to
- * it, unless their projector failed; swaps them. New tables that are not at the main group's position get their own checkpoint.
- */
-async function swap(rebuilding: Rebuilding, place: Place): Promise<void> {
-  const { projection } = place;
-  const { name, tables } = projection;
-  const schema = schemaOf(rebuilding, projection);
-  const arrived = { ...place };
-  await rebuilding.database.owner.transaction(async (tx) => {
-    await tx.query("set local lock_timeout = '300ms'");
-    rebuilding.requireUnbroken();
-    await lockReadModels(tx);
-    const checkpoint = (await loadReadModels(tx, [name])).get(name)?.checkpoint;
-    if (checkpoint) await lockCheckpoint(tx, checkpoint);
-    const live = (await loadReadModels(tx, [name])).get(name);
-    const main = projection.independent ? undefined : await lockCheckpoint(tx, mainGroup);
-    await useSchemas(tx, [schema]);
-    if (!place.failure) {
-      const end = Math.max(place.position, live?.position ?? 0, main?.position ?? 0);
-      for await (const batch of batchesUpTo(rebuilding, { after: place.position, end }))
-        await projectTogether(tx, [place], batch);
-      arrived.position = end;
-    }
-    await isolate(tx, schema, projection);
-    await swapTables(tx, schema, { oldTables: live?.tables ?? [], newTables: tables });
-    await storeReadModel(tx, arrived);
-  });
-}
+const orderOf = ({ failure, projection }: Place): number => (failure ? 2 : projection.independent ? 1 : 0);

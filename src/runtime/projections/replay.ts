@@ -1,4 +1,4 @@
-import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
+import { type Batch, type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 
 /** Returns the arguments of the advisory lock that is held while the read model that an SQL expression names is rebuilt. */
 export const rebuildLock = (name: string): string => `727276, hashtext(${name})`;
@@ -28,4 +28,5 @@ export async function* batchesUpTo(
     if (position === end) return;
   }
   signal.throwIfAborted();
+  throw new Unavailable(`the event log was read only up to a position before ${end}`);
 }

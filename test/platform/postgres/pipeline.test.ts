@@ -40,7 +40,6 @@ describe("a transaction on a pipelined connection", () => {
   /** Calls `work` with a pool of one pipelined connection. */
   async function withPool<T>(work: (pool: pg.Pool) => Promise<T>, options: pg.PoolConfig = {}): Promise<T> {
     const pool = new pg.Pool({ connectionString: server.serviceUrl, max: 1, pipeline: true, ...options });
-    pool.on("error", () => {}); // Its end does not wait for its sockets.
     pool.on("error", () => {});
     pool.on("connect", (client) => client.on("error", () => {}));
     return work(pool).finally(() => pool.end());

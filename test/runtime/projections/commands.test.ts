@@ -121,9 +121,9 @@ describe("npm run projections, npm run processes", () => {
     const { out: marked } = await run("projections", "status");
     expect(marked)
       .to.match(/^feed .*\n {2}not filled yet$/m)
-      .and.match(/^search .*\n {2}being filled, up to 1,200$/m)
+      .and.match(/^search .*\n {2}being filled, up to 1,200 so far$/m)
       .and.match(/^drafts .*\n {2}tables have version -1$/m)
-      .and.match(/^threads .*\n {2}being rebuilt from version -1, up to 4,321$/m)
+      .and.match(/^threads .*\n {2}being rebuilt from version -1, up to 4,321 so far$/m)
       .and.match(/^rules .*\n {2}not created yet$/m);
   });
 

@@ -124,31 +124,33 @@ describe("the first fill of read models", () => {
     }
   });
 
-  it("a read model that is filled after the others follows with them at once, not with the next event", async () => {
-    await append(store, "note-1", newEvent("Noted"));
-    let broken = true;
-    const moody: Projection = {
-      ...counts,
-      async project(tx, events) {
-        await counts.project(tx, events);
-        if (broken && events.some(({ type }) => type === "Noted")) tx.write("select 1 / $1::int", [0]);
-      },
-    };
-    const runner = await run([accounts, moody]);
-    await eventually(() => runner.status()[0]!.state === "following");
-    await eventually(() => runner.failing().includes("counts"));
-    expect(runner.failing()).to.deep.equal(["counts"]);
-    expect(runner.trouble()).to.match(/^counts is failing: counts failed on .* division by zero/);
-    await addMany(store, 20);
-    await eventually(async () => runner.status()[0]!.position === (await store.head()));
-    await expectExact(accounts);
-    broken = false;
-    await follow(runner);
-    expect(runner.trouble()).to.equal(undefined);
-    await runner.caughtUp();
-    await expectExact(accounts, counts);
-    expect(await rows("select name from work.checkpoints")).to.deep.equal([{ name: "main" }]);
-  });
+  for (const place of ["first", "last"])
+    it(`a read model that is filled after the others follows with them at once, not with the next event: the ${place} one`, async () => {
+      await append(store, "note-1", newEvent("Noted"));
+      let broken = true;
+      const moody: Projection = {
+        ...counts,
+        async project(tx, events) {
+          await counts.project(tx, events);
+          if (broken && events.some(({ type }) => type === "Noted")) tx.write("select 1 / $1::int", [0]);
+        },
+      };
+      const runner = await run(place === "last" ? [accounts, moody] : [moody, accounts]);
+      const ofAccounts = () => runner.status().find(({ name }) => name === "accounts")!;
+      await eventually(() => ofAccounts().state === "following");
+      await eventually(() => runner.failing().includes("counts"));
+      expect(runner.failing()).to.deep.equal(["counts"]);
+      expect(runner.trouble()).to.match(/^counts is failing: counts failed on .* division by zero/);
+      await addMany(store, 20);
+      await eventually(async () => ofAccounts().position === (await store.head()));
+      await expectExact(accounts);
+      broken = false;
+      await follow(runner);
+      expect(runner.trouble()).to.equal(undefined);
+      await runner.caughtUp();
+      await expectExact(accounts, counts);
+      expect(await rows("select name from work.checkpoints")).to.deep.equal([{ name: "main" }]);
+    });
 
   it("of two instances one fills, and the other finds everything filled", async () => {
     const filled: string[] = [];
@@ -206,6 +208,61 @@ describe("the first fill of read models", () => {
     expect(read, "times that the log was read from its beginning").to.equal(1);
     await runner.caughtUp();
     await expectExact(accounts, beside);
+  });
+
+  it("a fill that goes on writes nothing twice, also beside a read model whose projector failed before", async () => {
+    let away = 0;
+    const leaving: EventStore = {
+      ...store,
+      async *subscribe(options) {
+        for await (const batch of store.subscribe(options)) {
+          yield batch;
+          away += 1;
+          if (away === 2) throw new Unavailable("the event store is away");
+        }
+      },
+    };
+    const failing: Projection = {
+      ...counts,
+      name: "failing",
+      tables: [],
+      project: () => Promise.reject(new Error("a bug")),
+    };
+    const waited: object[] = [];
+    const options = { ...replay(), store: leaving, onWaiting: (details: object) => void waited.push(details) };
+    const failed = await rebuild(options, [failing, accounts, beside]);
+    expect([...failed.keys()]).to.deep.equal(["failing"]);
+    expect(waited).to.have.length(1);
+    expect(away).to.be.greaterThan(2);
+    await expectExact(accounts, beside);
+  });
+
+  it("tables of an older version stay if the projector fails on what arrived while the new ones waited", async () => {
+    const old = await run([accounts, beside]);
+    await follow(old);
+    await old.stop();
+    let tried = 0;
+    const failing: Projection = {
+      ...beside,
+      version: 2,
+      async project(tx, events) {
+        if (events.some(({ type }) => type === "Noted")) {
+          tried += 1;
+          throw new Error("a bug of version 2");
+        }
+        await beside.project(tx, events);
+      },
+    };
+    const reader = await held("select 1 from read.type_counts");
+    const runner = await run([{ ...accounts, version: 2 }, failing]);
+    await eventually(async () => (await versionOf("accounts")) === 2);
+    await append(store, "note-1", newEvent("Noted"));
+    await eventually(() => tried > 0);
+    await reader.release();
+    await eventually(() => runner.failing().includes("counts"));
+    expect(runner.failing()).to.deep.equal(["counts"]);
+    expect(await versionOf("counts")).to.equal(1);
+    expect(await rows("select type, count from type_counts")).to.deep.equal([{ type: "Added", count: 2_500 }]);
   });
 
   it("what is in place is written while the rest waits for it, here and where another instance fills", async () => {
