@@ -62,7 +62,11 @@ export const ThreadQuery = ListQuery({
     }),
   ),
   contact: Type.Optional(
-    Text(kilobyte, { minLength: 1, description: "Parts of a sender's address or name, ignoring case and accents." }),
+    Text(kilobyte, {
+      minLength: 1,
+      description:
+        "Parts of a sender's address or name, or of the name that was given to the thread's contact, ignoring case and accents.",
+    }),
   ),
   from_date: Type.Optional(DateOrTime),
   to_date: Type.Optional(DateOrTime),
