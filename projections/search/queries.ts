@@ -3,7 +3,7 @@ import { parseQuery, type SearchTerm } from "./parseQuery.ts";
 import { wordsOf } from "./words.ts";
 
 /** SQL condition on a column of thread ids, with its one value in place of {n}. */
-export type Condition = readonly [sql: string, value: string | boolean];
+export type Condition = readonly [sql: string, value: string | boolean | readonly string[]];
 
 /** Kind of the words that are searched: of messages, or (their prefix in the index) of names and addresses of senders. */
 type WordClass = "" | "@";
@@ -11,12 +11,20 @@ type WordClass = "" | "@";
 /** What a message must have, and what no message of its thread may have. */
 type Wanted = { words: WordClass; having: SearchTerm[]; without: SearchTerm[] };
 
+/** Words that one message must have. */
+export type WantedWords = { words: WordClass; having: readonly SearchTerm[] };
+
 /**
  * Conditions for the threads that a search finds, in two forms. `walk` looks at the messages of one thread after the other: fast if so many
- * threads match that a list in its order is soon full; undefined if messages alone do not tell. `lookUp` finds all matching threads by the
- * index of words: fast if they are few.
+ * threads match that a list in its order is soon full; absent if messages alone do not tell. `lookUp` finds all matching threads by the
+ * index of words: fast if they are few. `first`: the words that the index can be asked for, and the conditions of the walk that are left
+ * then; absent if nothing but exclusions is asked.
  */
-export type SearchConditions = { walk: Condition[] | undefined; lookUp: Condition[] };
+export type SearchConditions = {
+  walk?: Condition[];
+  lookUp: Condition[];
+  first?: { wanted: WantedWords; others: Condition[] };
+};
 
 /**
  * Search for threads in which one message has all words wanted, no message has an excluded one, and one is from such a sender, or the
@@ -34,20 +42,39 @@ export async function prepareSearch(sql: Tx, texts: SearchTexts): Promise<Search
   if (wanted.some(hasNoWord)) return undefined;
   const isNamed = await hasNamedContact(sql, wanted);
   const byIndex = wanted.flatMap((each) => lookUp("threads.id", each, isNamed && each.words === "@"));
-  if (isNamed) return { walk: undefined, lookUp: byIndex };
-  const walk: Condition[] = [];
+  if (isNamed) return { lookUp: byIndex };
+  const [wanting, excluding]: [Condition[], Condition[]] = [[], []];
   for (const { words, having, without } of wanted) {
     if (having.length > 0) {
       const query = await wordsQuery(sql, words, having);
       if (query === null) return undefined;
-      walk.push([hasMessage, query]);
+      wanting.push([hasMessage, query]);
     }
     for (const term of without) {
       const query = await wordsQuery(sql, words, [term]);
-      if (query !== null) walk.push([`${hasMessage} is null`, query]);
+      if (query !== null) excluding.push([`${hasMessage} is null`, query]);
     }
   }
-  return { walk, lookUp: byIndex };
+  const walk = [...wanting, ...excluding];
+  const having = wanted.find((each) => each.having.length > 0);
+  return { walk, lookUp: byIndex, ...(having && { first: { wanted: having, others: walk.slice(1) } }) };
+}
+
+/**
+ * Returns the threads of at most `most` messages with these words, found by the index of words. `areAll`: no other thread has such a
+ * message.
+ */
+export async function someThreadsWith(
+  sql: Tx,
+  { words, having }: WantedWords,
+  most: number,
+): Promise<{ ids: string[]; areAll: boolean }> {
+  const { rows } = await sql.query<{ ids: string[] | null; messages: number }>(
+    "select array_agg(distinct id) as ids, count(*)::int as messages from work.threads_with($1, $2, $3) id",
+    [words, json(having), most],
+  );
+  const { ids, messages } = rows[0]!;
+  return { ids: ids ?? [], areAll: messages < most };
 }
 
 /** Returns whether a contact was given a name that is searched for. */

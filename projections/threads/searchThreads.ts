@@ -10,28 +10,33 @@ import {
 } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
-import { nothing, prepareSearch, type SearchTexts } from "../search/queries.ts";
+import { nothing, prepareSearch, type SearchConditions, type SearchTexts, someThreadsWith } from "../search/queries.ts";
 
 /** Numbers by which a search chooses its way, and up to which it counts. */
 export type SearchLimits = {
   /** Number up to which the threads found are counted. */
   mostCounted: number;
-  /** A search looks at a list's first threads; with fewer hits among them it looks up all threads with these words. */
+  /** A search looks at a list's first threads; with fewer hits among them it asks the index of words. */
   firstThreads: number;
   leastHits: number;
   /** Number of threads among which a search that walks must find more than `mostCounted`; for a page far behind, in this proportion. */
   longestWalk: number;
+  /** Number of messages for which the index of words is asked first. */
+  mostMessages: number;
   /** Number of threads of a workspace which are few enough to look at all of them. */
   fewThreads: number;
   /** Called with the way on which the page was found. */
-  onChoice?: (way: "walk" | "lookUp") => void;
+  onChoice?: (way: SearchWay) => void;
 };
+
+export type SearchWay = "walk" | "few" | "lookUp";
 
 export const searchLimits: SearchLimits = {
   mostCounted: 1_000,
   firstThreads: 200,
-  leastHits: 40,
+  leastHits: 80,
   longestWalk: 5_000,
+  mostMessages: 5_000,
   fewThreads: 2_000,
 };
 
@@ -48,9 +53,10 @@ export type ThreadSearch = {
 };
 
 /**
- * Returns the threads of a list that a search finds. Frequent words: looks at the messages of one thread after the other, in the order of
- * the list, until the page is full and `mostCounted` threads are counted. Seldom words, and words that are frequent only before the page:
- * looks up all threads with these words by the index of words, then sorts them. Both ways find the same threads.
+ * Returns the threads of a list that a search finds, on one of three ways, which find the same. Words that are frequent among the list's
+ * first threads: a walk looks at the messages of one thread after the other, in the order of the list, until the page is full and
+ * `mostCounted` threads are counted. Otherwise the index of words is asked for some messages: if there are no more, their threads are few.
+ * If they have more than `mostCounted` threads, a walk finds the page. If it does not soon, all threads are looked up by the index.
  */
 export function searchThreads<Row extends Record<string, unknown>>(
   reads: Reads,
@@ -58,31 +64,58 @@ export function searchThreads<Row extends Record<string, unknown>>(
   { filters, texts, limits = searchLimits, ...list }: ThreadSearch,
 ): Promise<Page<Row>> {
   const listed = { ...list, from: "threads", countedTo: limits.mostCounted };
-  const having = (search: Conditions) => ({ ...listed, ...conditions(workspaceId, [...filters, ...search]) });
+  const having = (search: Conditions): PageQuery => ({
+    ...listed,
+    ...conditions(workspaceId, [...filters, ...search]),
+  });
   return reads.snapshot(workspaceId, async (snapshot) => {
     const sql = snapshot.of(workspaceId);
     const search = await prepareSearch(sql, texts);
     if (!search) return readPage<Row>(sql, having(nothing));
     const filtersOfList = conditions(workspaceId, filters).where.length;
-    const walked =
-      search.walk && (await pageByWalking<Row>(sql, { ...having(search.walk), filters: filtersOfList }, limits));
-    limits.onChoice?.(walked ? "walk" : "lookUp");
-    return walked ?? readPageByIds<Row>(sql, having(search.lookUp));
+    const found = await soonFound<Row>({ sql, search, having, filters: filtersOfList, limits });
+    limits.onChoice?.(found?.way ?? "lookUp");
+    return found?.page ?? readPageByIds<Row>(sql, having(search.lookUp));
   });
+}
+
+/** A search in a list whose first `filters` conditions are its own; `having` adds those of the search. */
+type Searching = {
+  sql: Tx;
+  search: SearchConditions;
+  having(search: Conditions): PageQuery;
+  filters: number;
+  limits: SearchLimits;
+};
+
+type Found<Row> = { way: SearchWay; page: Page<Row> };
+
+/** Returns the page, unless only a look-up of all threads finds it. */
+async function soonFound<Row extends Record<string, unknown>>(searching: Searching): Promise<Found<Row> | undefined> {
+  const { sql, search, having, limits } = searching;
+  if (!search.walk) return undefined;
+  const walk = { ...having(search.walk), filters: searching.filters };
+  const threads = await countThreads(sql, walk.values[0]);
+  let total = await (threads <= limits.fewThreads ? countAmongFew : countAmongMany)(sql, walk, limits);
+  if (total === undefined && search.first) {
+    const some = await someThreadsWith(sql, search.first.wanted, limits.mostMessages);
+    const few = having([["id = any({n}::uuid[])", some.ids], ...search.first.others]);
+    if (some.areAll) return { way: "few", page: await readPageByIds<Row>(sql, few) };
+    total = moreThan(limits.mostCounted, await countRows(sql, few, limits.mostCounted + 1));
+  }
+  const page = total === undefined ? undefined : await pageByWalking<Row>(sql, walk, { total, threads, limits });
+  return page && { way: "walk", page };
 }
 
 /** A list searched by a walk: the first `filters` of its conditions are those of the list, the others those of the search. */
 type Walk = PageQuery & { filters: number };
 
-/** Returns the page that a walk finds; undefined if a walk is not the fast way to it. */
+/** Returns the page that a walk finds; undefined if it is not found within a reasonable part of the list. */
 async function pageByWalking<Row extends Record<string, unknown>>(
   sql: Tx,
   walk: Walk,
-  limits: SearchLimits,
+  { total, threads, limits }: { total: number; threads: number; limits: SearchLimits },
 ): Promise<Page<Row> | undefined> {
-  const threads = await countThreads(sql, walk.values[0]);
-  const total = await (threads <= limits.fewThreads ? countAmongFew : countAmongMany)(sql, walk, limits);
-  if (total === undefined) return undefined;
   const { offset, limit } = walk.window;
   const most = limits.longestWalk * Math.ceil((offset + limit + 1) / limits.mostCounted);
   const page = await readPage<Row>(sql, { ...walk, total, among: { where: walk.where.slice(0, walk.filters), most } });
@@ -105,18 +138,28 @@ const countAmongFew = (sql: Tx, walk: Walk, { fewThreads, mostCounted }: SearchL
 async function countAmongMany(sql: Tx, walk: Walk, limits: SearchLimits): Promise<number | undefined> {
   const { mostCounted, firstThreads, leastHits, longestWalk } = limits;
   if ((await hits(sql, walk, { among: firstThreads, most: leastHits })) < leastHits) return undefined;
-  const counted = await hits(sql, walk, { among: longestWalk, most: mostCounted + 1 });
-  return counted > mostCounted ? counted : undefined;
+  return moreThan(mostCounted, await hits(sql, walk, { among: longestWalk, most: mostCounted + 1 }));
 }
 
+const moreThan = (least: number, count: number): number | undefined => (count > least ? count : undefined);
+
 /** Returns how many of the list's first threads the search finds, at most `most`. */
-async function hits(
+function hits(
   sql: Tx,
   { where, values, filters, order }: Walk,
   { among, most }: { among: number; most: number },
 ): Promise<number> {
   const first = `select id from threads where ${where.slice(0, filters).join(" and ")} order by ${inOrder(order)} limit ${among}`;
-  const found = `select from (${first}) threads where ${where.slice(filters).join(" and ")} limit ${most}`;
+  return countRows(sql, { from: `(${first}) threads`, where: where.slice(filters), values }, most);
+}
+
+/** Counts rows, at most `most`. */
+async function countRows(
+  sql: Tx,
+  { from, where, values }: Pick<PageQuery, "from" | "where" | "values">,
+  most: number,
+): Promise<number> {
+  const found = `select from ${from} where ${where.join(" and ")} limit ${most}`;
   const { rows } = await sql.query<{ count: number }>(`select count(*)::int from (${found}) found`, values);
   return rows[0]!.count;
 }

@@ -69,11 +69,13 @@ end $$;
 
 -- Returns the threads of the connection's workspace with a message that matches every term, found by the index of words: each alternative
 -- is one look-up, and PostgreSQL combines their bitmaps. As one tsquery of alternatives, each candidate would be compared with all of them.
+-- With `most`: the thread of each of at most so many messages, a thread as often as it has such messages.
 -- Text search operators are not leakproof and would lose their index under a policy: so the function runs as the owner, who may read every
--- row of these tables, and restricts itself to the workspace. A sequential scan never pays.
-create function work.threads_with(class text, terms json) returns setof uuid
+-- row of these tables, and restricts itself to the workspace. Other ways than the bitmaps never pay.
+create function work.threads_with(class text, terms json, most int default null) returns setof uuid
 language plpgsql stable security definer
-set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off set work_mem = '32MB' as $$
+set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_indexscan = off
+set work_mem = '32MB' as $$
 declare
   workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
   conditions text[] := array[format('workspace_id = %L', workspace)];
@@ -92,7 +94,8 @@ begin
     if alternatives is null then return; end if;
     conditions := conditions || format('(%s)', alternatives);
   end loop;
-  return query execute 'select distinct thread_id from message_words where ' || array_to_string(conditions, ' and ');
+  return query execute format('select %s thread_id from message_words where %s limit %L',
+    case when most is null then 'distinct' end, array_to_string(conditions, ' and '), most);
 end $$;
 
 -- Returns the contacts whose edited name, with the address, has the words of every term.
