@@ -153,14 +153,16 @@ function countSql(
   return { sql: `select coalesce(sum(count), 0)::int from ${counts.table} where ${condition}`, values: counts.values };
 }
 
-/** Collects the conditions whose value is given: `{n}` becomes the value's parameter. */
-export function conditions(workspaceId: string, optional: readonly (readonly [string, unknown])[]) {
+/** Collects the conditions whose value is given: `{n}` becomes the value's parameter, `{m}` that of a second value. */
+export function conditions(workspaceId: string, optional: readonly (readonly [string, unknown, unknown?])[]) {
   const where = ["workspace_id = $1"];
   const values: unknown[] = [workspaceId];
-  for (const [sql, value] of optional) {
+  for (const [sql, value, second] of optional) {
     if (value === undefined) continue;
     values.push(value);
-    where.push(sql.replaceAll("{n}", `$${values.length}`));
+    const first = values.length;
+    if (second !== undefined) values.push(second);
+    where.push(sql.replaceAll("{n}", `$${first}`).replaceAll("{m}", `$${values.length}`));
   }
   return { where, values };
 }

@@ -33,7 +33,7 @@ function inbound(message: InboundMessage) {
 const outbound = (mail: Pick<DraftContent, "subject" | "body_text"> | undefined) =>
   searchVector([mail?.subject ?? "", (mail?.body_text ?? "").slice(0, searchedCharacters)], "");
 
-/** Full-text index of threads by the words of their messages. */
+/** Full-text index of threads by the words of their messages, and the names that contacts were given. */
 export const search: Projection<DraftEvent | ThreadEvent | ContactEvent> = {
   name: "search",
   version: 4,
@@ -109,23 +109,25 @@ function forgetUnsent(tx: ProjectorTx, events: readonly Recorded[]): void {
   tx.write("delete from message_words where draft_id = any($1::uuid[])", [unsent]);
 }
 
-/** Keeps the words of edited names. A name that is removed is set again by the next mail, so that mail alone counts. */
+/** Keeps edited names. A name that is removed is set again by the next mail, so that mail alone counts. */
 function noteNames(tx: ProjectorTx, events: readonly Recorded<DraftEvent | ThreadEvent | ContactEvent>[]): void {
-  const names = new Map<string, { contact_id: string; workspace_id: string; words: string[] }>();
+  const names = new Map<string, { contact_id: string; workspace_id: string; name: string; words: string }>();
   for (const { type, data } of events) {
     if (type !== "ContactDeleted" && (type !== "ContactUpdated" || data.name === undefined)) continue;
     const { workspaceId: workspace_id, email } = data;
     const contact_id = contactId(workspace_id, email);
     const name = type === "ContactUpdated" ? data.name : null;
-    names.set(contact_id, { contact_id, workspace_id, words: name ? wordsOf(`${name} ${email}`) : [] });
+    names.set(contact_id, { contact_id, workspace_id, name: spaced(name ?? ""), words: spaced(`${name} ${email}`) });
   }
-  const rows = [...names.values()];
-  const gone = rows.filter(({ words }) => words.length === 0).map(({ contact_id }) => contact_id);
+  const [rows, key] = [[...names.values()], ["contact_id"]];
+  const gone = rows.filter(({ name }) => name === "").map(({ contact_id }) => contact_id);
   if (gone.length > 0) tx.write("delete from edited_names where contact_id = any($1::uuid[])", [gone]);
-  const edited = rows.filter(({ words }) => words.length > 0);
-  upsertRows(
-    tx,
-    { table: "edited_names", key: ["contact_id"], columns: ["contact_id", "workspace_id", "words"] },
-    edited,
-  );
+  const edited = rows.filter(({ name }) => name !== "");
+  upsertRows(tx, { table: "edited_names", key, columns: ["contact_id", "workspace_id", "name", "words"] }, edited);
 }
+
+/** Returns the folded words of a text, each between spaces; nothing if it has none. */
+const spaced = (text: string): string =>
+  wordsOf(text)
+    .map((word, n) => (n === 0 ? ` ${word} ` : `${word} `))
+    .join("");

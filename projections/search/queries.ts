@@ -2,26 +2,29 @@ import { json, type Tx } from "../projection.ts";
 import { parseQuery, type SearchTerm } from "./parseQuery.ts";
 import { wordsOf } from "./words.ts";
 
-/** SQL condition on a column of thread ids, with its one value in place of {n}. */
-export type Condition = readonly [sql: string, value: string | boolean | readonly string[]];
+/** SQL condition with its value in place of {n}, and a second one, if it has one, in place of {m}. */
+export type Condition = readonly [sql: string, value: string | boolean | readonly string[], second?: readonly string[]];
 
 /** Kind of the words that are searched: of messages, or (their prefix in the index) of names and addresses of senders. */
 type WordClass = "" | "@";
 
-/** What a message must have, and what no message of its thread may have. */
-type Wanted = { words: WordClass; having: SearchTerm[]; without: SearchTerm[] };
+/**
+ * What a message must have, and what no message of its thread may have. `named`: contacts that were given such a name, whose threads are
+ * found as well.
+ */
+type Wanted = { words: WordClass; having: SearchTerm[]; without: SearchTerm[]; named: readonly string[] };
 
 /** Words that one message must have. */
 export type WantedWords = { words: WordClass; having: readonly SearchTerm[] };
 
 /**
  * Conditions for the threads that a search finds, in two forms. `walk` looks at the messages of one thread after the other: fast if so many
- * threads match that a list in its order is soon full; absent if messages alone do not tell. `lookUp` finds all matching threads by the
- * index of words: fast if they are few. `first`: the words that the index can be asked for, and the conditions of the walk that are left
- * then; absent if nothing but exclusions is asked.
+ * threads match that a list in its order is soon full. `lookUp` finds all matching threads by the index of words: fast if they are few.
+ * `first`: words that the index can be asked for alone, and the conditions of the walk that are left then; absent if nothing but exclusions
+ * or a given name is asked.
  */
 export type SearchConditions = {
-  walk?: Condition[];
+  walk: Condition[];
   lookUp: Condition[];
   first?: { wanted: WantedWords; others: Condition[] };
 };
@@ -40,24 +43,51 @@ export type SearchTexts = {
 export async function prepareSearch(sql: Tx, texts: SearchTexts): Promise<SearchConditions | undefined> {
   const wanted = wantedBy(texts);
   if (wanted.some(hasNoWord)) return undefined;
-  const isNamed = await hasNamedContact(sql, wanted);
-  const byIndex = wanted.flatMap((each) => lookUp("threads.id", each, isNamed && each.words === "@"));
-  if (isNamed) return { lookUp: byIndex };
-  const [wanting, excluding]: [Condition[], Condition[]] = [[], []];
-  for (const { words, having, without } of wanted) {
+  for (const each of wanted) if (each.words === "@") each.named = await contactsNamed(sql, each.having);
+  const wanting: { wanted: Wanted; condition: Condition }[] = [];
+  const excluding: Condition[] = [];
+  for (const each of wanted) {
+    const { words, having, without, named } = each;
     if (having.length > 0) {
       const query = await wordsQuery(sql, words, having);
-      if (query === null) return undefined;
-      wanting.push([hasMessage, query]);
+      if (query === null && named.length === 0) return undefined;
+      wanting.push({ wanted: each, condition: wantedCondition(query, named) });
     }
     for (const term of without) {
       const query = await wordsQuery(sql, words, [term]);
       if (query !== null) excluding.push([`${hasMessage} is null`, query]);
     }
   }
-  const walk = [...wanting, ...excluding];
-  const having = wanted.find((each) => each.having.length > 0);
-  return { walk, lookUp: byIndex, ...(having && { first: { wanted: having, others: walk.slice(1) } }) };
+  const walk = [...wanting.map(({ condition }) => condition), ...excluding];
+  const at = wanting.findIndex((one) => one.wanted.named.length === 0);
+  return {
+    walk,
+    lookUp: wanted.flatMap((each) => lookUp("threads.id", each)),
+    ...(at >= 0 && { first: { wanted: wanting[at]!.wanted, others: walk.toSpliced(at, 1) } }),
+  };
+}
+
+function wantedCondition(query: string | null, named: readonly string[]): Condition {
+  if (query === null) return [isNamed("{n}"), named];
+  return named.length === 0 ? [hasMessage, query] : [`(${hasMessage} or ${isNamed("{m}")})`, query, named];
+}
+
+/** Number of contacts with a given name of whom the threads are found. */
+const mostNamed = 5_000;
+
+/** Returns the contacts that were given a name with these terms, at least one of them in the name and the others in the address. */
+async function contactsNamed(sql: Tx, terms: readonly SearchTerm[]): Promise<string[]> {
+  const patterns = terms.map(patternOf).sort((a, b) => b.length - a.length);
+  const { rows } = await sql.query<{ id: string }>("select work.contacts_named($1, $2) as id", [patterns, mostNamed]);
+  return rows.map(({ id }) => id);
+}
+
+/** Returns the pattern of a term in words between spaces. */
+function patternOf({ words }: SearchTerm): string {
+  const [first, last] = [words[0]!.match, words.at(-1)!.match];
+  const start = first === "whole" || first === "prefix" ? " " : "";
+  const end = last === "whole" || last === "suffix" ? " " : "";
+  return `%${start}${words.map(({ word }) => word).join(" ")}${end}%`;
 }
 
 /**
@@ -77,17 +107,9 @@ export async function someThreadsWith(
   return { ids: ids ?? [], areAll: messages < most };
 }
 
-/** Returns whether a contact was given a name that is searched for. */
-async function hasNamedContact(sql: Tx, wanted: readonly Wanted[]): Promise<boolean> {
-  const terms = wanted.flatMap(({ words, having }) => (words === "@" ? having : []));
-  if (terms.length === 0) return false;
-  const { rows } = await sql.query("select from work.contacts_named($1) limit 1", [json(terms)]);
-  return rows.length > 0;
-}
-
 const wantedBy = ({ q, contact }: SearchTexts): Wanted[] => [
-  ...(q === undefined ? [] : [{ words: "" as const, ...parseQuery(q) }]),
-  ...(contact === undefined ? [] : [{ words: "@" as const, having: senderTerms(contact), without: [] }]),
+  ...(q === undefined ? [] : [{ words: "" as const, ...parseQuery(q), named: [] }]),
+  ...(contact === undefined ? [] : [{ words: "@" as const, having: senderTerms(contact), without: [], named: [] }]),
 ];
 
 const hasNoWord = ({ having, without }: Wanted): boolean => having.length + without.length === 0;
@@ -104,20 +126,18 @@ async function wordsQuery(sql: Tx, words: WordClass, terms: readonly SearchTerm[
 const hasMessage =
   "(select true from message_words m where m.thread_id = threads.id and m.words @@ {n}::tsquery limit 1)";
 
-/** The functions are called once for each condition, and each of their threads is looked up by its key. `orNamed`: for senders. */
-const lookUp = (column: string, { words, having, without }: Wanted, orNamed = false): Condition[] => [
-  ...(having.length > 0 ? [lookedUp(column, { words, terms: having, orNamed })] : []),
+const isNamed = (value: string): string => `primary_contact_id = any(${value}::uuid[])`;
+
+/** The function is called once for each condition, and each of its threads is looked up by its key. */
+const lookUp = (column: string, { words, having, without, named }: Wanted): Condition[] => [
+  ...(having.length > 0
+    ? [lookedUp(`${column} = any(array(select work.threads_with('${words}', {n})))`, having, named)]
+    : []),
   ...without.map((term): Condition => [`${column} not in (select work.threads_with('${words}', {n}))`, json([term])]),
 ];
 
-function lookedUp(
-  column: string,
-  { words, terms, orNamed }: { words: WordClass; terms: readonly SearchTerm[]; orNamed: boolean },
-): Condition {
-  const withWords = `${column} = any(array(select work.threads_with('${words}', {n})))`;
-  const named = "primary_contact_id = any(array(select work.contacts_named({n})))";
-  return [orNamed ? `(${withWords} or ${named})` : withWords, json(terms)];
-}
+const lookedUp = (withWords: string, terms: readonly SearchTerm[], named: readonly string[]): Condition =>
+  named.length === 0 ? [withWords, json(terms)] : [`(${withWords} or ${isNamed("{m}")})`, json(terms), named];
 
 /** Returns the conditions of a search, by look-up alone. */
 export function matchingWordsSql(column: string, q: string): Condition[] {

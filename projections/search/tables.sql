@@ -16,11 +16,13 @@ create table search_words (
   primary key (workspace_id, word)
 );
 
--- Words of the name and address of each contact whose name was edited: its mails have another name.
+-- Contacts whose name was edited: their mails have another name. `name`: its words, folded, each between spaces; `words`: those of the
+-- address as well.
 create table edited_names (
   contact_id uuid primary key,
   workspace_id uuid not null,
-  words text[] not null
+  name text not null,
+  words text not null
 );
 create index on edited_names (workspace_id);
 
@@ -32,3 +34,4 @@ create table search_thread_merges (
 -- For the functions of 0003-search.sql, which run as the owner.
 create policy owner_searches on message_words for select to current_user using (true);
 create policy owner_searches on search_words for select to current_user using (true);
+create policy owner_searches on edited_names for select to current_user using (true);

@@ -17,7 +17,7 @@ const isListed = (row: StoredThread): boolean => row.merged_into === null && row
 
 export const threads: Projection<ThreadsEvent> = {
   name: "threads",
-  version: 7,
+  version: 8,
   tables: ["threads", "thread_counts", "thread_days"],
   hasLateIndexes: true,
   handles: threadTypes,

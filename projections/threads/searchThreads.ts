@@ -23,7 +23,7 @@ export type SearchLimits = {
   longestWalk: number;
   /** Number of messages for which the index of words is asked first. */
   mostMessages: number;
-  /** Number of threads of a workspace which are few enough to look at all of them. */
+  /** Number of threads of a list which are few enough to look at all of them. */
   fewThreads: number;
   /** Called with the way on which the page was found. */
   onChoice?: (way: SearchWay) => void;
@@ -93,44 +93,41 @@ type Found<Row> = { way: SearchWay; page: Page<Row> };
 /** Returns the page, unless only a look-up of all threads finds it. */
 async function soonFound<Row extends Record<string, unknown>>(searching: Searching): Promise<Found<Row> | undefined> {
   const { sql, search, having, limits } = searching;
-  if (!search.walk) return undefined;
   const walk = { ...having(search.walk), filters: searching.filters };
-  const threads = await countThreads(sql, walk.values[0]);
-  let total = await (threads <= limits.fewThreads ? countAmongFew : countAmongMany)(sql, walk, limits);
+  const isShort = (await countListed(sql, walk, limits.fewThreads + 1)) <= limits.fewThreads;
+  let total = await (isShort ? countAmongFew : countAmongMany)(sql, walk, limits);
   if (total === undefined && search.first) {
     const some = await someThreadsWith(sql, search.first.wanted, limits.mostMessages);
     const few = having([["id = any({n}::uuid[])", some.ids], ...search.first.others]);
     if (some.areAll) return { way: "few", page: await readPageByIds<Row>(sql, few) };
     total = moreThan(limits.mostCounted, await countRows(sql, few, limits.mostCounted + 1));
   }
-  const page = total === undefined ? undefined : await pageByWalking<Row>(sql, walk, { total, threads, limits });
+  const page = total === undefined ? undefined : await pageByWalking<Row>(sql, { ...walk, total }, limits);
   return page && { way: "walk", page };
 }
 
-/** A list searched by a walk: the first `filters` of its conditions are those of the list, the others those of the search. */
+/**
+ * A list searched by a walk: the first `filters` of its conditions and values are those of the list, the others those of the search.
+ */
 type Walk = PageQuery & { filters: number };
 
 /** Returns the page that a walk finds; undefined if it is not found within a reasonable part of the list. */
 async function pageByWalking<Row extends Record<string, unknown>>(
   sql: Tx,
   walk: Walk,
-  { total, threads, limits }: { total: number; threads: number; limits: SearchLimits },
+  { longestWalk, mostCounted }: SearchLimits,
 ): Promise<Page<Row> | undefined> {
   const { offset, limit } = walk.window;
-  const most = limits.longestWalk * Math.ceil((offset + limit + 1) / limits.mostCounted);
-  const page = await readPage<Row>(sql, { ...walk, total, among: { where: walk.where.slice(0, walk.filters), most } });
-  return page.next === null && most < threads ? undefined : page;
+  const most = longestWalk * Math.ceil((offset + limit + 1) / mostCounted);
+  const page = await readPage<Row>(sql, { ...walk, among: { where: walk.where.slice(0, walk.filters), most } });
+  return page.next !== null || (await countListed(sql, walk, most + 1)) <= most ? page : undefined;
 }
 
-async function countThreads(sql: Tx, workspaceId: unknown): Promise<number> {
-  const { rows } = await sql.query<{ threads: number }>(
-    "select coalesce(sum(count), 0)::int as threads from thread_counts where workspace_id = $1",
-    [workspaceId],
-  );
-  return rows[0]!.threads;
-}
+/** Returns the number of threads of the list, found or not, at most `most`. */
+const countListed = (sql: Tx, { where, values, filters }: Walk, most: number): Promise<number> =>
+  countRows(sql, { from: "threads", where: where.slice(0, filters), values: values.slice(0, filters) }, most);
 
-/** Returns the number of threads found in a small workspace, at most `mostCounted` + 1. */
+/** Returns the number of threads found in a short list, at most `mostCounted` + 1. */
 const countAmongFew = (sql: Tx, walk: Walk, { fewThreads, mostCounted }: SearchLimits): Promise<number> =>
   hits(sql, walk, { among: fewThreads, most: mostCounted + 1 });
 
@@ -149,7 +146,7 @@ function hits(
   { where, values, filters, order }: Walk,
   { among, most }: { among: number; most: number },
 ): Promise<number> {
-  const first = `select id from threads where ${where.slice(0, filters).join(" and ")} order by ${inOrder(order)} limit ${among}`;
+  const first = `select id, primary_contact_id from threads where ${where.slice(0, filters).join(" and ")} order by ${inOrder(order)} limit ${among}`;
   return countRows(sql, { from: `(${first}) threads`, where: where.slice(filters), values }, most);
 }
 

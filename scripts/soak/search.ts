@@ -6,7 +6,7 @@ import { type Answer, searchDuringChanges, show, totalIn, totalOf } from "./sear
 import { openSearchedWorkspace, type SearchedWorkspace } from "./searchedWorkspace.ts";
 import { compareRows, drawQuestions, isListed, type SearchQuestion, type StoredRow } from "./searchQuestions.ts";
 
-/** Limits for few threads, among which both ways of a search are taken as well. */
+/** Limits for few threads, among which all ways of a search are taken as well. */
 const smallLimits = {
   fewThreads: 0,
   firstThreads: 20,
@@ -30,7 +30,8 @@ type Searching = {
 
 export const search: Proof = {
   name: "search",
-  title: "a search of threads finds what a comparison with every message finds, in either way, while mail arrives too",
+  title:
+    "a search of threads finds what a comparison with every message finds, on each of its ways, while mail arrives too",
   unit: "searches",
   full: 2_000,
   checked: 600,
@@ -97,7 +98,7 @@ async function searchAtRest(searching: Searching, question: SearchQuestion, rows
   if (expected.length > 0) counts.found += 1;
   if (expected.length > limits.mostCounted) counts.capped += 1;
   await ask({}, expected, limits);
-  // All threads of a small workspace are walked. A total is capped if one thread more is found than is counted, where a walk ends or not.
+  // All threads of a short list are walked. A total is capped if one thread more is found than is counted, where a walk ends or not.
   const drawLimits = (longest: number): SearchLimits => {
     const fewThreads = random.chance(0.3) ? rows.length : limits.fewThreads;
     const longestWalk = random.chance(0.3) ? rows.length : random.below(longest + 1);

@@ -81,7 +81,10 @@ export function drawChanges(
   };
   const renamed = (): SearchChange[] => {
     const email = random.pick(people)?.address ?? "nobody@customer.example";
-    const name = random.chance(0.2) ? null : `${text()} Renée Núñez-Ortega`.slice(0, 200);
+    // A word of many senders, a rare name, and others.
+    const name = random.chance(0.2)
+      ? null
+      : `${random.pick(["Customer", "Renée Núñez-Ortega"])} ${text()}`.slice(0, 200);
     const events = [{ type: "ContactUpdated", data: { workspaceId: mail.workspaceId, email, name } }];
     return [{ stream: contactStream(contactId(mail.workspaceId, email)), events }];
   };

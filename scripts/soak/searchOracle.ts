@@ -22,7 +22,7 @@ export type SearchOracle = {
   messages(): OracleMessage[];
   /** All words that a message ever had, those of no message any more among them. */
   words(): string[];
-  /** Words of the edited name and the address of each contact whose name was edited. */
+  /** Words of the given name and the address of each contact that was given a name. */
   editedNames(): string[][];
   /** Returns the thread that has the messages of a thread, after all merges. */
   survivorOf(threadId: string): string;
@@ -36,8 +36,8 @@ const [searchedCharacters, mostAlternatives] = [20_000, 200];
 export function createOracle(): SearchOracle {
   const messages = new Map<string, OracleMessage>();
   const survivors = new Map<string, string>();
-  /** Words of the edited name and the address of a contact, and the contact of a thread. */
-  const [names, contacts] = [new Map<string, string[]>(), new Map<string, string | null>()];
+  /** Names that contacts were given, and the contacts of threads. */
+  const [names, contacts] = [new Map<string, GivenName>(), new Map<string, string | null>()];
   const [words, senderWords] = [new Set<string>(), new Set<string>()];
 
   const survivorOf = (threadId: string): string => {
@@ -73,14 +73,17 @@ export function createOracle(): SearchOracle {
       if (type === "ThreadOpened") contacts.set(idOf(stream), data.contactId);
       if (type === "ContactDeleted") names.delete(idOf(stream));
       if (type === "ContactUpdated" && data.name === null) names.delete(idOf(stream));
-      if (type === "ContactUpdated" && data.name) names.set(idOf(stream), wordsOf(`${data.name} ${data.email}`));
+      if (type === "ContactUpdated" && data.name) {
+        const words = wordsOf(`${data.name} ${data.email}`);
+        names.set(idOf(stream), { words, ofName: wordsOf(data.name).length });
+      }
       if (type === "DraftMarkedStale")
         for (const { id, draftId } of messages.values()) if (draftId === idOf(stream)) messages.delete(id);
       if (type === "ThreadAbsorbed") survivors.set(data.absorbedId, idOf(stream));
     },
     messages: () => [...messages.values()],
     words: () => [...words],
-    editedNames: () => [...names.values()],
+    editedNames: () => [...names.values()].map(({ words }) => words),
     survivorOf,
     finds({ q, contact }) {
       const { having, without } = q === undefined ? { having: [], without: [] } : parseQuery(q);
@@ -95,9 +98,7 @@ export function createOracle(): SearchOracle {
       const found = threadsWith((message) => terms.every((term) => inText(term, message)));
       const lost = threadsWith((message) => excluded.some((term) => inText(term, message)));
       const sent = threadsWith((message) => senderTerms.every((term) => inSender(term, message)));
-      const named = [...names].filter(([, name]) =>
-        senders.every((term) => has(name, alternativesOf(term, new Set(name)))),
-      );
+      const named = [...names].filter(([, name]) => isNamed(name, senders));
       const ofNamed = new Set(named.map(([contact]) => contact));
       for (const [threadId, contact] of contacts) if (contact !== null && ofNamed.has(contact)) sent.add(threadId);
       return (id) =>
@@ -111,6 +112,15 @@ const fieldsOf = (subject: string | undefined, body: string | null | undefined):
 
 /** Words of which a message must have one, for each word of a phrase. */
 type Phrase = ReadonlySet<string>[];
+
+/** Words of a given name and an address; the first `ofName` are those of the name. */
+type GivenName = { words: string[]; ofName: number };
+
+/** True if name and address have all terms, and the name alone has at least one of them. */
+function isNamed({ words, ofName }: GivenName, terms: readonly SearchTerm[]): boolean {
+  const within = (some: string[]) => (term: SearchTerm) => has(some, alternativesOf(term, new Set(some)));
+  return terms.every(within(words)) && terms.some(within(words.slice(0, ofName)));
+}
 
 /** True if the words of the phrase are next to one another, in its order. */
 const has = (field: readonly string[], phrase: Phrase): boolean =>

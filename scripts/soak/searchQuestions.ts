@@ -91,7 +91,9 @@ export function drawQuestions(
     () => defined({ to: instant() }),
   ];
   const question = (): SearchQuestion => ({
-    ...(random.chance(0.85) ? { q: random.pick(texts)() } : { contact: random.chance(0.9) ? sender() : phrase() }),
+    ...(random.chance(0.85)
+      ? { q: random.pick(texts)() }
+      : { contact: random.pick([sender, sender, sender, () => "customer", phrase])() }),
     ...(random.chance(0.1) && { contact: sender() }),
     ...(random.chance(0.4) && random.pick(filters)()),
     ...(random.chance(0.1) && random.pick(filters)()),

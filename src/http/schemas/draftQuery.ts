@@ -19,7 +19,7 @@ export const DraftQuery = ListQuery({
     Text(kilobyte, {
       minLength: 1,
       description:
-        "Only drafts with this person: a recipient or somebody who decided, by the beginning of an address, a domain or a word of a name; or a sender on the thread, as `contact` in GET /v1/threads. Recipients of a draft over 16 KB are not searched.",
+        "Only drafts with this person: a recipient or somebody who decided, by the beginning of an address, a domain or a word of a name; or a sender on the thread, by parts of address or name. Recipients of a draft over 16 KB are not searched.",
     }),
   ),
   from_date: Type.Optional(DateOrTime),

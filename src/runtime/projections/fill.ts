@@ -3,12 +3,11 @@ import { loadReadModels, mainGroup, type Progress, ProjectorFailed, projectToget
 import { useSchemas } from "./projectionTables.ts";
 import { type Place, type Rebuilding, type RebuildOptions, schemaOf } from "./rebuilding.ts";
 import { batchesUpTo } from "./replay.ts";
-import { asError, isTransient, pause } from "./retrying.ts";
+import { asError, backoffMs, passes, pause } from "./retrying.ts";
 
 /** Number of times that new tables are brought up to what was written meanwhile. */
 const mostPasses = 3;
 const noteEveryMs = 1_000;
-const betweenTriesMs = 250;
 
 /**
  * Fills new tables up to `endOf`, again while events are added. A projector that fails is left out from there on. Goes on where it was after
@@ -20,10 +19,10 @@ export async function fill(rebuilding: Rebuilding, places: readonly Place[]): Pr
       return await fillOnce(rebuilding, places);
     } catch (error) {
       rebuilding.requireUnbroken();
-      if (!isTransient(error)) throw error;
+      if (!passes(error)) throw error;
       const projections = places.map(({ projection }) => projection.name);
       if (failures === 0) rebuilding.onWaiting?.({ projections, err: asError(error) });
-      await pause(betweenTriesMs, rebuilding.signal);
+      await pause(backoffMs(failures + 1), rebuilding.signal);
     }
   }
 }

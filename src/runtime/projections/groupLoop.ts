@@ -163,7 +163,7 @@ export function startGroupLoop(
    */
   async function tryToRejoin(head: number): Promise<boolean> {
     const [member] = loop.members;
-    if (member!.failed || head - checkpoint!.position > batchSize) return false;
+    if (member!.state === "failing" || head - checkpoint!.position > batchSize) return false;
     if (!(await rejoin({ database, store, signal }, member!.projection, checkpoint!))) return false;
     markRecovered(member!, log);
     member!.state = "following";

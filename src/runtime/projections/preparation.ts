@@ -36,6 +36,7 @@ export function createPreparation(members: readonly GroupMember[], options: Prep
   const rebuildOptions: RebuildOptions = {
     ...{ store, database, tablesSql, signal },
     onWaiting: (details) => log.warn(details, "read models that are being filled have to wait"),
+    onFailed: (name, error) => fail(members.find(({ projection }) => projection.name === name)!, error),
   };
 
   async function makeTables(): Promise<GroupMember[]> {
@@ -63,15 +64,14 @@ export function createPreparation(members: readonly GroupMember[], options: Prep
       const over = new AbortController();
       const following = followPlaced(left, over.signal);
       const wanted = left.map(({ projection }) => projection);
-      const failed = await rebuild(rebuildOptions, wanted, { atStart: true }).catch(
-        (error: unknown) => new Map(names.map((name) => [name, asError(error)])),
-      );
+      const ended = await rebuild(rebuildOptions, wanted, { atStart: true }).catch(asError);
       over.abort();
       await following;
       if (signal.aborted) return;
-      await follow(left.filter(({ projection }) => !failed.has(projection.name)));
-      left = left.filter(({ projection, state }) => state === "preparing" && failed.has(projection.name));
-      for (const member of left) fail(member, failed.get(member.projection.name)!);
+      const isPlaced = ({ projection }: GroupMember): boolean => ended instanceof Map && !ended.has(projection.name);
+      await follow(left.filter(isPlaced));
+      left = left.filter((member) => !isPlaced(member) && member.state === "preparing");
+      if (ended instanceof Error) for (const member of left) fail(member, ended);
       if (left.length > 0) await pause(pauseAfterFailures(left[0]!.error, failures, backoff), signal);
     }
   }
@@ -79,9 +79,9 @@ export function createPreparation(members: readonly GroupMember[], options: Prep
   /** Follows read models as soon as they are in place, while others are still being filled, here or by another instance. */
   async function followPlaced(unfilled: readonly GroupMember[], over: AbortSignal): Promise<void> {
     const ended = AbortSignal.any([over, signal]);
-    for (;;) {
+    while (!ended.aborted) {
       await pause(lookEveryMs, ended);
-      if (ended.aborted) return;
+      if (signal.aborted) return;
       const stored = await loadReadModels(database, memberNames(unfilled)).catch(() => undefined);
       const isPlaced = ({ projection: { name, version } }: GroupMember): boolean =>
         stored?.get(name)?.version === version;

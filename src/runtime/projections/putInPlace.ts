@@ -12,6 +12,7 @@ import { swapTables } from "./swap.ts";
  * are exchanged as far as they are filled.
  */
 export async function putInPlace(rebuilding: Rebuilding, place: Place): Promise<void> {
+  if (place.failure && !place.isNew) throw place.failure;
   await finishTables(rebuilding, place);
   await fill(rebuilding, [place]);
   if (!place.failure) {

@@ -8,7 +8,7 @@ import { createTables, quoteIdentifier, serviceRoleOf } from "./projectionTables
 import { putInPlace } from "./putInPlace.ts";
 import { type Place, type Rebuilding, type RebuildOptions, schemaOf } from "./rebuilding.ts";
 import { rebuildLock } from "./replay.ts";
-import { asError, isTransient, pause } from "./retrying.ts";
+import { asError, backoffMs, passes, pause } from "./retrying.ts";
 
 export type { RebuildOptions } from "./rebuilding.ts";
 
@@ -112,20 +112,26 @@ async function makeSchema(rebuilding: Rebuilding, projection: Projection): Promi
 /** Exchanges the tables of one read model after the other; one whose tables are being read is tried again after the others. */
 async function putAllInPlace(rebuilding: Rebuilding, places: readonly Place[]): Promise<Map<string, Error>> {
   const failed = new Map<string, Error>();
-  const waiting = new Set<Place>();
+  const tries = new Map<Place, number>();
   const queue = inOrder(places);
   for (let place = queue.shift(); place; place = queue.shift()) {
+    rebuilding.requireUnbroken();
     const { name } = place.projection;
     try {
       await putInPlace(rebuilding, place);
-    } catch (error) {
+    } catch (thrown) {
       rebuilding.requireUnbroken();
-      if (isTransient(error)) {
-        queue.push(place);
-        if (!waiting.has(place)) rebuilding.onWaiting?.({ projections: [name], err: asError(error) });
-        waiting.add(place);
-        await pause(betweenTriesMs, rebuilding.signal);
-      } else failed.set(name, asError(error));
+      const err = asError(thrown);
+      if (!passes(err)) {
+        failed.set(name, err);
+        rebuilding.onFailed?.(name, err);
+        continue;
+      }
+      const tried = (tries.get(place) ?? 0) + 1;
+      tries.set(place, tried);
+      if (tried === 1) rebuilding.onWaiting?.({ projections: [name], err });
+      queue.push(place);
+      await pause(backoffMs(tried), rebuilding.signal);
     }
   }
   return failed;

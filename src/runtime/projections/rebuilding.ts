@@ -7,8 +7,10 @@ import type { ReplayOptions } from "./replay.ts";
 export type RebuildOptions = ReplayOptions & {
   database: Database;
   tablesSql: TablesSql;
-  /** Called once when a rebuild waits for what passes by itself: a reader of the old tables, or an event store that is away. */
+  /** Called when read models begin to wait for what passes: somebody who reads their old tables, or an event store that is away. */
   onWaiting?: (details: { projections: string[]; err: Error }) => void;
+  /** Called for each read model whose tables will not be exchanged. */
+  onFailed?: (name: string, error: Error) => void;
 };
 
 /** A rebuild that has its locks. `session`: number of the connection that holds them, by the transaction `lock`. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
 /** Logger of the runners, in pino's form. */
@@ -34,6 +35,13 @@ export const asError = (thrown: unknown): Error => (thrown instanceof Error ? th
 
 /** SQLSTATEs of statements that were correct but came at a bad moment: serialization failure, deadlock, lock timeout. */
 const badMoments = new Set(["40001", "40P01", "55P03"]);
+
+/**
+ * True for an obstacle in somebody else's hands that ends: a lock, or an event store that is away. Not for PostgreSQL's own troubles, such
+ * as a full disk: what waits may be the cause.
+ */
+export const passes = (error: unknown): boolean =>
+  isTransient(error) && !(error instanceof Unavailable && error.cause instanceof pg.DatabaseError);
 
 /** True for a transient failure: the same work may succeed later without any change. */
 export const isTransient = (error: unknown): boolean =>

@@ -1,4 +1,5 @@
--- Full-text search over the read models message_words, search_words (projections/search) and contact_words (projections/contacts).
+-- Full-text search over the read models message_words, search_words, edited_names (projections/search) and contact_words
+-- (projections/contacts).
 
 -- Finds parts of words by an index. Without the extension they are found by scanning the workspace's vocabulary.
 do $$ begin
@@ -98,24 +99,16 @@ begin
     case when most is null then 'distinct' end, array_to_string(conditions, ' and '), most);
 end $$;
 
--- Returns the contacts whose edited name, with the address, has the words of every term.
-create function work.contacts_named(terms json) returns setof uuid
-language plpgsql stable set search_path = read, pg_temp as $$
+-- Returns the contacts of the connection's workspace to whom a name was given that, with the address, matches every pattern; at least one
+-- of the patterns in the name alone. The first pattern is looked up. Runs as the owner, like work.threads_with.
+create function work.contacts_named(patterns text[], most int) returns setof uuid
+language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
 begin
-  return query select n.contact_id from edited_names n where not exists (
-    select from json_array_elements(terms) term where not exists (
-      select from generate_subscripts(n.words, 1) first where not exists (
-        select from json_array_elements(term -> 'words') with ordinality one
-        cross join lateral (select n.words[first + one.ordinality::int - 1] as word, one.value ->> 'word' as part) pair
-        where case one.value ->> 'match'
-          when 'whole' then pair.word = pair.part
-          when 'prefix' then starts_with(pair.word, pair.part)
-          when 'suffix' then right(pair.word, length(pair.part)) = pair.part
-          else strpos(pair.word, pair.part) > 0
-        end is not true
-      )
-    )
-  );
+  return query select n.contact_id from edited_names n
+    where n.workspace_id = workspace and n.words like patterns[1] and n.words like all (patterns) and n.name like any (patterns)
+    limit most;
 end $$;
 
 -- Returns the contacts of the connection's workspace whose folded name and address match, at most `most`. `like` is not leakproof either:
