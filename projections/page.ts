@@ -43,7 +43,10 @@ export type PageQuery = {
   total?: number | undefined;
   /** Number up to which rows are counted. */
   countedTo?: number;
-  /** Looks for the page's rows only among the first `most` rows with these conditions, after the cursor. */
+  /**
+   * Reads the page only from the first `most` rows after the cursor that meet `where`. If the page is not full, `next` is null although
+   * further rows may match.
+   */
   among?: { where: readonly string[]; most: number };
 };
 

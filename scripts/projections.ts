@@ -89,7 +89,7 @@ async function rebuildAll(composition: Composition, wanted: readonly Projection[
   let failed = new Map<string, Error>();
   await withProgress(composition, wanted.length === 1 ? wanted[0]!.name : "read models", async (replay) => {
     const onWaiting: RebuildOptions["onWaiting"] = ({ projections: names, err }) =>
-      console.error(`\n${names.join(", ")}: waits until this passes: ${err.message}`);
+      console.error(`\n${names.join(", ")}: waiting and trying again: ${err.message}`);
     failed = await rebuild({ ...replay, onWaiting }, wanted);
   });
   for (const { name } of wanted) console.log(`${name}: ${failed.get(name)?.message ?? "rebuilt"}`);

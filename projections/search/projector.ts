@@ -29,11 +29,11 @@ function inbound(message: InboundMessage) {
   return searchVector([subject, (body?.text ?? searchText ?? "").slice(0, searchedCharacters)], sender);
 }
 
-/** Returns the searchable words of a mail of ours, as `inbound`. */
+/** Like `inbound`, for a sent mail. */
 const outbound = (mail: Pick<DraftContent, "subject" | "body_text"> | undefined) =>
   searchVector([mail?.subject ?? "", (mail?.body_text ?? "").slice(0, searchedCharacters)], "");
 
-/** Full-text index of threads by the words of their messages, and the names that contacts were given. */
+/** Full-text index of threads by the words of their messages, and edited names of contacts. */
 export const search: Projection<DraftEvent | ThreadEvent | ContactEvent> = {
   name: "search",
   version: 4,
@@ -55,7 +55,7 @@ export const search: Projection<DraftEvent | ThreadEvent | ContactEvent> = {
     writeRows(tx, [...rows.values()]);
     learn(tx, vocabulary);
     forgetUnsent(tx, events);
-    noteNames(tx, events);
+    writeEditedNames(tx, events);
     moveRowsToSurvivors(
       tx,
       { table: "message_words", merges: "search_thread_merges" },
@@ -109,8 +109,8 @@ function forgetUnsent(tx: ProjectorTx, events: readonly Recorded[]): void {
   tx.write("delete from message_words where draft_id = any($1::uuid[])", [unsent]);
 }
 
-/** Keeps edited names. A name that is removed is set again by the next mail, so that mail alone counts. */
-function noteNames(tx: ProjectorTx, events: readonly Recorded<DraftEvent | ThreadEvent | ContactEvent>[]): void {
+/** Stores edited names. A removed name is deleted: the contact then takes its name from its next mail, which message_words has. */
+function writeEditedNames(tx: ProjectorTx, events: readonly Recorded<DraftEvent | ThreadEvent | ContactEvent>[]): void {
   const names = new Map<string, { contact_id: string; workspace_id: string; name: string; words: string }>();
   for (const { type, data } of events) {
     if (type !== "ContactDeleted" && (type !== "ContactUpdated" || data.name === undefined)) continue;
@@ -126,7 +126,7 @@ function noteNames(tx: ProjectorTx, events: readonly Recorded<DraftEvent | Threa
   upsertRows(tx, { table: "edited_names", key, columns: ["contact_id", "workspace_id", "name", "words"] }, edited);
 }
 
-/** Returns the folded words of a text, each between spaces; nothing if it has none. */
+/** Returns the folded words of a text, with a space before and after each; "" for a text without words. */
 const spaced = (text: string): string =>
   wordsOf(text)
     .map((word, n) => (n === 0 ? ` ${word} ` : `${word} `))

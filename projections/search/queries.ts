@@ -2,17 +2,14 @@ import { json, type Tx } from "../projection.ts";
 import { parseQuery, type SearchTerm } from "./parseQuery.ts";
 import { wordsOf } from "./words.ts";
 
-/** SQL condition with its value in place of {n}, and a second one, if it has one, in place of {m}. */
+/** SQL condition: {n} stands for its value, {m} for its second value, if it has one. */
 export type Condition = readonly [sql: string, value: string | boolean | readonly string[], second?: readonly string[]];
 
 /** Kind of the words that are searched: of messages, or (their prefix in the index) of names and addresses of senders. */
 type WordClass = "" | "@";
 
-/**
- * What a message must have, and what no message of its thread may have. `named`: contacts that were given such a name, whose threads are
- * found as well.
- */
-type Wanted = { words: WordClass; having: SearchTerm[]; without: SearchTerm[]; named: readonly string[] };
+/** Words that a message must have, and words that no message of its thread may have. `byName`: contacts whose edited name matches. */
+type Wanted = { words: WordClass; having: SearchTerm[]; without: SearchTerm[]; byName: readonly string[] };
 
 /** Words that one message must have. */
 export type WantedWords = { words: WordClass; having: readonly SearchTerm[] };
@@ -20,8 +17,8 @@ export type WantedWords = { words: WordClass; having: readonly SearchTerm[] };
 /**
  * Conditions for the threads that a search finds, in two forms. `walk` looks at the messages of one thread after the other: fast if so many
  * threads match that a list in its order is soon full. `lookUp` finds all matching threads by the index of words: fast if they are few.
- * `first`: words that the index can be asked for alone, and the conditions of the walk that are left then; absent if nothing but exclusions
- * or a given name is asked.
+ * `first`: words of `q` or `contact` for which the index can be asked alone, and the walk's other conditions. Absent if the search has only
+ * exclusions, or only a `contact` that matches edited names.
  */
 export type SearchConditions = {
   walk: Condition[];
@@ -31,11 +28,11 @@ export type SearchConditions = {
 
 /**
  * Search for threads in which one message has all words wanted, no message has an excluded one, and one is from such a sender, or the
- * thread's contact was given such a name.
+ * edited name of the thread's contact matches.
  */
 export type SearchTexts = {
   q?: string | undefined;
-  /** Parts of the sender's name or address. */
+  /** Parts of the sender's name or address, or of the contact's edited name. */
   contact?: string | undefined;
 };
 
@@ -43,15 +40,15 @@ export type SearchTexts = {
 export async function prepareSearch(sql: Tx, texts: SearchTexts): Promise<SearchConditions | undefined> {
   const wanted = wantedBy(texts);
   if (wanted.some(hasNoWord)) return undefined;
-  for (const each of wanted) if (each.words === "@") each.named = await contactsNamed(sql, each.having);
+  for (const each of wanted) if (each.words === "@") each.byName = await contactsByEditedName(sql, each.having);
   const wanting: { wanted: Wanted; condition: Condition }[] = [];
   const excluding: Condition[] = [];
   for (const each of wanted) {
-    const { words, having, without, named } = each;
+    const { words, having, without, byName } = each;
     if (having.length > 0) {
       const query = await wordsQuery(sql, words, having);
-      if (query === null && named.length === 0) return undefined;
-      wanting.push({ wanted: each, condition: wantedCondition(query, named) });
+      if (query === null && byName.length === 0) return undefined;
+      wanting.push({ wanted: each, condition: wantedCondition(query, byName) });
     }
     for (const term of without) {
       const query = await wordsQuery(sql, words, [term]);
@@ -59,7 +56,7 @@ export async function prepareSearch(sql: Tx, texts: SearchTexts): Promise<Search
     }
   }
   const walk = [...wanting.map(({ condition }) => condition), ...excluding];
-  const at = wanting.findIndex((one) => one.wanted.named.length === 0);
+  const at = wanting.findIndex((one) => one.wanted.byName.length === 0);
   return {
     walk,
     lookUp: wanted.flatMap((each) => lookUp("threads.id", each)),
@@ -67,18 +64,21 @@ export async function prepareSearch(sql: Tx, texts: SearchTexts): Promise<Search
   };
 }
 
-function wantedCondition(query: string | null, named: readonly string[]): Condition {
-  if (query === null) return [isNamed("{n}"), named];
-  return named.length === 0 ? [hasMessage, query] : [`(${hasMessage} or ${isNamed("{m}")})`, query, named];
+function wantedCondition(query: string | null, byName: readonly string[]): Condition {
+  if (query === null) return [isByName("{n}"), byName];
+  return byName.length === 0 ? [hasMessage, query] : [`(${hasMessage} or ${isByName("{m}")})`, query, byName];
 }
 
-/** Number of contacts with a given name of whom the threads are found. */
-const mostNamed = 5_000;
+/** Maximum number of contacts found by an edited name. The threads of further contacts are not found. */
+const mostByName = 5_000;
 
-/** Returns the contacts that were given a name with these terms, at least one of them in the name and the others in the address. */
-async function contactsNamed(sql: Tx, terms: readonly SearchTerm[]): Promise<string[]> {
+/** Returns the contacts whose edited name and address together match all terms, at least one of them in the name alone. */
+async function contactsByEditedName(sql: Tx, terms: readonly SearchTerm[]): Promise<string[]> {
   const patterns = terms.map(patternOf).sort((a, b) => b.length - a.length);
-  const { rows } = await sql.query<{ id: string }>("select work.contacts_named($1, $2) as id", [patterns, mostNamed]);
+  const { rows } = await sql.query<{ id: string }>("select work.contacts_by_edited_name($1, $2) as id", [
+    patterns,
+    mostByName,
+  ]);
   return rows.map(({ id }) => id);
 }
 
@@ -108,8 +108,8 @@ export async function someThreadsWith(
 }
 
 const wantedBy = ({ q, contact }: SearchTexts): Wanted[] => [
-  ...(q === undefined ? [] : [{ words: "" as const, ...parseQuery(q), named: [] }]),
-  ...(contact === undefined ? [] : [{ words: "@" as const, having: senderTerms(contact), without: [], named: [] }]),
+  ...(q === undefined ? [] : [{ words: "" as const, ...parseQuery(q), byName: [] }]),
+  ...(contact === undefined ? [] : [{ words: "@" as const, having: senderTerms(contact), without: [], byName: [] }]),
 ];
 
 const hasNoWord = ({ having, without }: Wanted): boolean => having.length + without.length === 0;
@@ -126,18 +126,18 @@ async function wordsQuery(sql: Tx, words: WordClass, terms: readonly SearchTerm[
 const hasMessage =
   "(select true from message_words m where m.thread_id = threads.id and m.words @@ {n}::tsquery limit 1)";
 
-const isNamed = (value: string): string => `primary_contact_id = any(${value}::uuid[])`;
+const isByName = (value: string): string => `primary_contact_id = any(${value}::uuid[])`;
 
 /** The function is called once for each condition, and each of its threads is looked up by its key. */
-const lookUp = (column: string, { words, having, without, named }: Wanted): Condition[] => [
+const lookUp = (column: string, { words, having, without, byName }: Wanted): Condition[] => [
   ...(having.length > 0
-    ? [lookedUp(`${column} = any(array(select work.threads_with('${words}', {n})))`, having, named)]
+    ? [lookedUp(`${column} = any(array(select work.threads_with('${words}', {n})))`, having, byName)]
     : []),
   ...without.map((term): Condition => [`${column} not in (select work.threads_with('${words}', {n}))`, json([term])]),
 ];
 
-const lookedUp = (withWords: string, terms: readonly SearchTerm[], named: readonly string[]): Condition =>
-  named.length === 0 ? [withWords, json(terms)] : [`(${withWords} or ${isNamed("{m}")})`, json(terms), named];
+const lookedUp = (withWords: string, terms: readonly SearchTerm[], byName: readonly string[]): Condition =>
+  byName.length === 0 ? [withWords, json(terms)] : [`(${withWords} or ${isByName("{m}")})`, json(terms), byName];
 
 /** Returns the conditions of a search, by look-up alone. */
 export function matchingWordsSql(column: string, q: string): Condition[] {

@@ -16,8 +16,8 @@ create table search_words (
   primary key (workspace_id, word)
 );
 
--- Contacts whose name was edited: their mails have another name. `name`: its words, folded, each between spaces; `words`: those of the
--- address as well.
+-- Contacts whose name was set by a person or a key; message_words has only the names in their mail. `name`: its folded words, each between
+-- spaces. `words`: the same for the name and the address together.
 create table edited_names (
   contact_id uuid primary key,
   workspace_id uuid not null,

@@ -19,11 +19,11 @@ export type SearchLimits = {
   /** A search looks at a list's first threads; with fewer hits among them it asks the index of words. */
   firstThreads: number;
   leastHits: number;
-  /** Number of threads among which a search that walks must find more than `mostCounted`; for a page far behind, in this proportion. */
+  /** Maximum number of threads that a walk checks, to count or to find a page; a multiple for pages that end beyond row `mostCounted`. */
   longestWalk: number;
-  /** Number of messages for which the index of words is asked first. */
+  /** Number of messages that the index of words returns at most, before all matching threads are looked up. */
   mostMessages: number;
-  /** Number of threads of a list which are few enough to look at all of them. */
+  /** A list with at most this many threads is walked to its end. */
   fewThreads: number;
   /** Called with the way on which the page was found. */
   onChoice?: (way: SearchWay) => void;
@@ -53,10 +53,12 @@ export type ThreadSearch = {
 };
 
 /**
- * Returns the threads of a list that a search finds, on one of three ways, which find the same. Words that are frequent among the list's
- * first threads: a walk looks at the messages of one thread after the other, in the order of the list, until the page is full and
- * `mostCounted` threads are counted. Otherwise the index of words is asked for some messages: if there are no more, their threads are few.
- * If they have more than `mostCounted` threads, a walk finds the page. If it does not soon, all threads are looked up by the index.
+ * Returns the threads of a list that a search finds. All three ways find the same; the first that is cheap is taken:
+ * - `walk`: checks one thread after the other, in the list's order, until the page is full and more than `mostCounted` threads are counted.
+ *   Taken for a short list, and if many of the list's first threads match.
+ * - `few`: asks the index of words for `mostMessages` messages. If there are fewer, checks only their threads. If not, and more than
+ *   `mostCounted` of their threads match, the total is known to be capped, and a walk is tried for the page.
+ * - `lookUp`: finds all matching threads by the index of words.
  */
 export function searchThreads<Row extends Record<string, unknown>>(
   reads: Reads,
@@ -73,7 +75,7 @@ export function searchThreads<Row extends Record<string, unknown>>(
     const search = await prepareSearch(sql, texts);
     if (!search) return readPage<Row>(sql, having(nothing));
     const filtersOfList = conditions(workspaceId, filters).where.length;
-    const found = await soonFound<Row>({ sql, search, having, filters: filtersOfList, limits });
+    const found = await pageWithoutLookUp<Row>({ sql, search, having, filters: filtersOfList, limits });
     limits.onChoice?.(found?.way ?? "lookUp");
     return found?.page ?? readPageByIds<Row>(sql, having(search.lookUp));
   });
@@ -91,7 +93,9 @@ type Searching = {
 type Found<Row> = { way: SearchWay; page: Page<Row> };
 
 /** Returns the page, unless only a look-up of all threads finds it. */
-async function soonFound<Row extends Record<string, unknown>>(searching: Searching): Promise<Found<Row> | undefined> {
+async function pageWithoutLookUp<Row extends Record<string, unknown>>(
+  searching: Searching,
+): Promise<Found<Row> | undefined> {
   const { sql, search, having, limits } = searching;
   const walk = { ...having(search.walk), filters: searching.filters };
   const isShort = (await countListed(sql, walk, limits.fewThreads + 1)) <= limits.fewThreads;
@@ -111,7 +115,7 @@ async function soonFound<Row extends Record<string, unknown>>(searching: Searchi
  */
 type Walk = PageQuery & { filters: number };
 
-/** Returns the page that a walk finds; undefined if it is not found within a reasonable part of the list. */
+/** Returns the page that a walk finds; undefined if the walk reaches its maximum (`longestWalk`) before the page is full. */
 async function pageByWalking<Row extends Record<string, unknown>>(
   sql: Tx,
   walk: Walk,

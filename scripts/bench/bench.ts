@@ -12,7 +12,7 @@ export type BenchServer = {
   database(): Promise<BenchDatabase>;
   /** Runs `work` and records its time and CPU as one row of the table. */
   measure(what: string, subject: Subject, work: Work): Promise<void>;
-  /** Records the milliseconds that units of one kind took, within work of several kinds: a row without CPU and counts. */
+  /** Adds a row with only percentiles: the milliseconds of one kind of request within a `measure` of several kinds. */
   record(what: string, times: readonly number[]): void;
   /** Registers a cleanup. Cleanups run in reverse order before the server stops. */
   atEnd(cleanup: () => Promise<void>): void;
@@ -30,7 +30,7 @@ export type Subject = { pid: number; database: BenchDatabase };
 /** Returns how many units were done, or how many milliseconds each of them took. */
 export type Work = () => Promise<number | number[]>;
 
-/** A measured kind of work: CPU and counts are for one unit. */
+/** A measured kind of work: CPU and counts are for one unit, and absent in rows of `record`. */
 export type Row = {
   what: string;
   perSecond?: number;

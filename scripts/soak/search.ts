@@ -98,7 +98,7 @@ async function searchAtRest(searching: Searching, question: SearchQuestion, rows
   if (expected.length > 0) counts.found += 1;
   if (expected.length > limits.mostCounted) counts.capped += 1;
   await ask({}, expected, limits);
-  // All threads of a short list are walked. A total is capped if one thread more is found than is counted, where a walk ends or not.
+  // A short list is walked to its end. `mostCounted` is the walk's number of hits or one less, so some totals are capped and some exact.
   const drawLimits = (longest: number): SearchLimits => {
     const fewThreads = random.chance(0.3) ? rows.length : limits.fewThreads;
     const longestWalk = random.chance(0.3) ? rows.length : random.below(longest + 1);

@@ -132,7 +132,7 @@ export function drawChanges(
       ];
     },
   ];
-  // A new name concerns all threads of its contact.
+  // Left out during searches: a new name changes many threads at once, but each change must be of other threads.
   const drawn = onlyKnown ? kinds : [...kinds, renamed];
   return Array.from({ length: count }, () => random.pick(drawn)()).flat();
 }

@@ -22,7 +22,7 @@ export type SearchOracle = {
   messages(): OracleMessage[];
   /** All words that a message ever had, those of no message any more among them. */
   words(): string[];
-  /** Words of the given name and the address of each contact that was given a name. */
+  /** Words of the edited name and the address of each contact that has one. */
   editedNames(): string[][];
   /** Returns the thread that has the messages of a thread, after all merges. */
   survivorOf(threadId: string): string;
@@ -36,8 +36,8 @@ const [searchedCharacters, mostAlternatives] = [20_000, 200];
 export function createOracle(): SearchOracle {
   const messages = new Map<string, OracleMessage>();
   const survivors = new Map<string, string>();
-  /** Names that contacts were given, and the contacts of threads. */
-  const [names, contacts] = [new Map<string, GivenName>(), new Map<string, string | null>()];
+  /** Edited names of contacts, and the contacts of threads. */
+  const [names, contacts] = [new Map<string, EditedName>(), new Map<string, string | null>()];
   const [words, senderWords] = [new Set<string>(), new Set<string>()];
 
   const survivorOf = (threadId: string): string => {
@@ -113,11 +113,11 @@ const fieldsOf = (subject: string | undefined, body: string | null | undefined):
 /** Words of which a message must have one, for each word of a phrase. */
 type Phrase = ReadonlySet<string>[];
 
-/** Words of a given name and an address; the first `ofName` are those of the name. */
-type GivenName = { words: string[]; ofName: number };
+/** Words of an edited name and the address; the first `ofName` are those of the name. */
+type EditedName = { words: string[]; ofName: number };
 
 /** True if name and address have all terms, and the name alone has at least one of them. */
-function isNamed({ words, ofName }: GivenName, terms: readonly SearchTerm[]): boolean {
+function isNamed({ words, ofName }: EditedName, terms: readonly SearchTerm[]): boolean {
   const within = (some: string[]) => (term: SearchTerm) => has(some, alternativesOf(term, new Set(some)));
   return terms.every(within(words)) && terms.some(within(words.slice(0, ofName)));
 }

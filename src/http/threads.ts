@@ -15,7 +15,7 @@ import { presentMessages } from "./present/messages.ts";
 import { presentMerged, presentThread } from "./present/threads.ts";
 import { MessageList, MessageQuery } from "./schemas/messages.ts";
 import { Thread, ThreadList, ThreadQuery, ThreadRead, ThreadStateQuery, UpdateThread } from "./schemas/threads.ts";
-import { searchable } from "./searchable.ts";
+import { waitForSearch } from "./waitForSearch.ts";
 
 /** The requested thread, and the one that has its content: itself, or the thread that it was merged into. */
 export type FoundThread = { own: ThreadRow; survivor: ThreadRow };
@@ -89,7 +89,7 @@ export const threadRoutes = (deps: HttpDependencies) => {
         cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
-        if (query.q !== undefined || query.contact !== undefined) await searchable(deps);
+        if (query.q !== undefined || query.contact !== undefined) await waitForSearch(deps);
         const threads = await listThreads(deps.reads, workspaceId, filterOf(query));
         return { ...threads, data: threads.data.map(presentThread) };
       },

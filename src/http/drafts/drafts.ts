@@ -24,8 +24,8 @@ import {
   EditDraft,
   SubmittedDraft,
 } from "../schemas/drafts.ts";
-import { searchable } from "../searchable.ts";
 import { findThread } from "../threads.ts";
+import { waitForSearch } from "../waitForSearch.ts";
 import { draftAfter, editOf, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
 import { draftDecisionRoutes } from "./draftDecisions.ts";
 
@@ -81,7 +81,7 @@ export const draftRoutes = (deps: HttpDependencies) => [
       cursors: deps.cursors,
     },
     async ({ workspaceId, query: { from_date, to_date, ...query } }) => {
-      if (query.q !== undefined || query.person !== undefined) await searchable(deps);
+      if (query.q !== undefined || query.person !== undefined) await waitForSearch(deps);
       const thread = query.thread_id && (await findThread(deps, workspaceId, query.thread_id));
       const filter = {
         ...query,

@@ -7,7 +7,7 @@ import type { HistoryEntry } from "../schemas/histories.ts";
 
 export type WireHistoryEntry = Static<typeof HistoryEntry>;
 
-/** Fields that are not shown: token hashes, blob locations, fences between workers, and internal planning. */
+/** Fields that are not shown: token hashes, blob locations, text kept for search, fences between workers, and internal planning. */
 const internal = [
   "tokens",
   "tokenSha256",

@@ -58,14 +58,14 @@ export const ThreadQuery = ListQuery({
     Text(kilobyte, {
       minLength: 1,
       description:
-        'Found in subject and message bodies, whatever case and accents: words that are all in one message; words of three or more characters also match parts of words (the first eight words; of the 200 shortest words that hold the part); "a phrase"; -without. Only the first 20,000 characters of a body count; the first 8,000 of a received mail over 48 KB or a sent one over 16 KB.',
+        'Found in subject and message bodies, whatever case and accents: words that are all in one message; words of three or more characters also match parts of words (the first eight words; of the 200 shortest words that hold the part); "a phrase"; -without. Only the first 20,000 characters of a body are searched; only the first 8,000 if a received body (text and HTML together) is over 48 KB, or the content of a sent mail over 16 KB.',
     }),
   ),
   contact: Type.Optional(
     Text(kilobyte, {
       minLength: 1,
       description:
-        "Parts of a sender's address or name, or of the name that was given to the thread's contact, ignoring case and accents.",
+        "Parts of a sender's address or name, or of the name that was set for the thread's contact (PATCH /v1/contacts/{id}), ignoring case and accents.",
     }),
   ),
   from_date: Type.Optional(DateOrTime),

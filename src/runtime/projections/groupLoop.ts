@@ -158,8 +158,8 @@ export function startGroupLoop(
   const isEjected = (): boolean => group !== mainGroup && !loop.members[0]!.projection.independent;
 
   /**
-   * Rejoins the main group once the read model is not far behind: the group waits while the missing events are written. One that has failed
-   * writes the next events alone first, because the group may not be beyond them yet.
+   * Rejoins the main group once the read model is not far behind: the group waits while the missing events are written. A failing one first
+   * writes its next batch at its own checkpoint: the group may not have those events yet, and would fail on them too.
    */
   async function tryToRejoin(head: number): Promise<boolean> {
     const [member] = loop.members;

@@ -13,11 +13,11 @@ type PreparationOptions = {
   tablesSql: TablesSql;
   backoff: Backoff;
   signal: AbortSignal;
-  /** Called each time some read models have been put in place; repeated until it succeeds. */
-  onFilled(): Promise<void>;
+  /** Called each time some tables have been exchanged; repeated until it succeeds. */
+  onExchanged(): Promise<void>;
 };
 
-/** Makes the tables of read models, and fills those that are new or of another version. Until the signal, failures are retried. */
+/** Makes the tables of read models, and fills those that are new or of another version. Failures are retried until the signal aborts. */
 export type Preparation = {
   /** Makes sure that all tables exist. Returns the read models that have to be rebuilt. */
   makeTables(): Promise<GroupMember[]>;
@@ -27,11 +27,11 @@ export type Preparation = {
   insist(member: GroupMember, work: () => Promise<void>): Promise<void>;
 };
 
-/** Milliseconds between two looks for read models that are in place while others are still being filled. */
-const lookEveryMs = 1_000;
+/** Milliseconds between two checks for exchanged tables while other read models are still being filled. */
+const checkEveryMs = 1_000;
 
 export function createPreparation(members: readonly GroupMember[], options: PreparationOptions): Preparation {
-  const { store, database, logger: log, tablesSql, backoff, signal, onFilled } = options;
+  const { store, database, logger: log, tablesSql, backoff, signal, onExchanged } = options;
 
   const rebuildOptions: RebuildOptions = {
     ...{ store, database, tablesSql, signal },
@@ -62,41 +62,42 @@ export function createPreparation(members: readonly GroupMember[], options: Prep
       const names = memberNames(left);
       log.info({ projections: names }, "filling read models from the log");
       const over = new AbortController();
-      const following = followPlaced(left, over.signal);
+      const releasing = releaseExchanged(left, over.signal);
       const wanted = left.map(({ projection }) => projection);
       const ended = await rebuild(rebuildOptions, wanted, { atStart: true }).catch(asError);
       over.abort();
-      await following;
+      await releasing;
       if (signal.aborted) return;
-      const isPlaced = ({ projection }: GroupMember): boolean => ended instanceof Map && !ended.has(projection.name);
-      await follow(left.filter(isPlaced));
-      left = left.filter((member) => !isPlaced(member) && member.state === "preparing");
+      const isExchanged = ({ projection }: GroupMember): boolean => ended instanceof Map && !ended.has(projection.name);
+      await release(left.filter(isExchanged));
+      left = left.filter((member) => !isExchanged(member) && member.state === "preparing");
       if (ended instanceof Error) for (const member of left) fail(member, ended);
       if (left.length > 0) await pause(pauseAfterFailures(left[0]!.error, failures, backoff), signal);
     }
   }
 
-  /** Follows read models as soon as they are in place, while others are still being filled, here or by another instance. */
-  async function followPlaced(unfilled: readonly GroupMember[], over: AbortSignal): Promise<void> {
+  /** Releases read models as soon as their tables are exchanged, while others are still being filled, here or by another instance. */
+  async function releaseExchanged(unfilled: readonly GroupMember[], over: AbortSignal): Promise<void> {
     const ended = AbortSignal.any([over, signal]);
     while (!ended.aborted) {
-      await pause(lookEveryMs, ended);
+      await pause(checkEveryMs, ended);
       if (signal.aborted) return;
       const stored = await loadReadModels(database, memberNames(unfilled)).catch(() => undefined);
-      const isPlaced = ({ projection: { name, version } }: GroupMember): boolean =>
+      const isExchanged = ({ projection: { name, version } }: GroupMember): boolean =>
         stored?.get(name)?.version === version;
-      await follow(unfilled.filter(isPlaced));
+      await release(unfilled.filter(isExchanged));
     }
   }
 
-  async function follow(filled: readonly GroupMember[]): Promise<void> {
-    const entering = filled.filter(({ state }) => state === "preparing");
+  /** Lets the loops write read models whose tables were exchanged. */
+  async function release(exchanged: readonly GroupMember[]): Promise<void> {
+    const entering = exchanged.filter(({ state }) => state === "preparing");
     if (entering.length === 0) return;
     for (const member of entering) {
       delete member.error;
       member.state = "standingBy";
     }
-    await insist(entering[0]!, onFilled);
+    await insist(entering[0]!, onExchanged);
   }
 
   function fail(member: GroupMember, error: Error): void {

@@ -77,7 +77,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
 
   const preparation = createPreparation(members, {
     ...{ store, database, logger: log, tablesSql, backoff, signal: stopping.signal },
-    async onFilled() {
+    async onExchanged() {
       await loops?.open();
       // The loop of the main group does not know yet which read models have entered it.
       loops?.reload();

@@ -29,7 +29,7 @@ export async function createLateIndexes(tx: Sql, schema: string, projection: Pro
   await tx.query(await lateIndexes(projection));
 }
 
-/** Tells the query planner what a projection's tables hold. */
+/** Updates the query planner's statistics of a projection's tables. */
 export async function analyse(tx: Sql, schema: string, { tables }: Projection): Promise<void> {
   if (tables.length === 0) return;
   await useSchemas(tx, [schema]);
@@ -131,7 +131,7 @@ function ensureOnce(database: Database, making: TableSetup): Promise<TablesState
     const missing = await missingTables(tx, projection.tables);
     if (rows[0] && rows[0].version !== projection.version) return "toBeRebuilt";
     if (rows[0] && missing.length === 0) return "sound";
-    // Before the tables, as a writer does.
+    // Locks the checkpoint before the tables, in a writer's order, so that the two cannot deadlock.
     if (rows[0]) await lockCheckpoint(tx, rows[0].checkpoint);
     const leftOver = projection.tables.filter((table) => !missing.includes(table));
     await useSchemas(tx, [liveSchema]);

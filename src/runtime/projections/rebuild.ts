@@ -2,13 +2,13 @@ import type { Projection } from "#projections/projection.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/platform/postgres/database.ts";
 import { loadReadModels } from "./checkpoints.ts";
+import { exchange } from "./exchange.ts";
 import { fill } from "./fill.ts";
 import { storeFilled, unfilledVersion } from "./membership.ts";
 import { createTables, quoteIdentifier, serviceRoleOf } from "./projectionTables.ts";
-import { putInPlace } from "./putInPlace.ts";
-import { type Place, type Rebuilding, type RebuildOptions, schemaOf } from "./rebuilding.ts";
+import { type NewTables, type Rebuilding, type RebuildOptions, schemaOf } from "./rebuilding.ts";
 import { rebuildLock } from "./replay.ts";
-import { asError, backoffMs, passes, pause } from "./retrying.ts";
+import { asError, backoffMs, endsByItself, pause } from "./retrying.ts";
 
 export type { RebuildOptions } from "./rebuilding.ts";
 
@@ -16,12 +16,13 @@ const betweenTriesMs = 250;
 
 /**
  * Rebuilds read models together, reading the log once: fills tables in separate schemas, without row level security and without the indexes
- * that only readers need, then makes the indexes and swaps the tables with the live ones, one read model after the other. The live tables
- * are served and written until then. One rebuild of a read model runs at a time; the schema of an interrupted one is removed by the next.
+ * that only readers need, then makes the indexes and exchanges the tables with the live ones, one read model after the other. The live
+ * tables are served and written until then. Waits without limit for sessions that lock the live tables, and for the event store. One
+ * rebuild of a read model runs at a time; the schema of an interrupted one is removed by the next.
  *
  * `atStart`: leaves out read models whose live tables have this version by now, and new ones if the log is empty. If the projector of a new
- * one fails, its tables are swapped as far as they are filled, and its loop retries it from there. Returns the failures of read models whose
- * tables were not swapped, by name: of a projector, an index or a swap. Throws other errors of the database and the store.
+ * one fails, its tables are exchanged as far as they are filled, and its loop retries it from there. Returns the failures of read models
+ * whose tables were not exchanged, by name: of a projector, an index or an exchange. Throws other errors of the database and the store.
  */
 export async function rebuild(
   options: RebuildOptions,
@@ -56,10 +57,10 @@ async function rebuildIfFree(
     const session = await lockAll(lock, projections);
     if (session === undefined) return undefined;
     const rebuilding = { ...options, lock, session, requireUnbroken };
-    const places = await (atStart ? placesAtStart : placesOf)(options, projections);
-    for (const { projection } of places) await makeSchema(rebuilding, projection);
-    await fill(rebuilding, places);
-    return await putAllInPlace(rebuilding, places);
+    const readModels = await (atStart ? neededAtStart : allNeeded)(options, projections);
+    for (const { projection } of readModels) await makeSchema(rebuilding, projection);
+    await fill(rebuilding, readModels);
+    return await exchangeAll(rebuilding, readModels);
   } finally {
     unwatch();
   }
@@ -76,14 +77,14 @@ async function lockAll(lock: Sql, projections: readonly Projection[]): Promise<n
   return rows[0]!.taken ? rows[0]!.session : undefined;
 }
 
-const placesOf = async (_: RebuildOptions, projections: readonly Projection[]): Promise<Place[]> =>
+const allNeeded = async (_: RebuildOptions, projections: readonly Projection[]): Promise<NewTables[]> =>
   projections.map((projection) => ({ projection, position: 0, isNew: false }));
 
 /** Leaves out what needs no rebuild. Stores that new, empty tables are filled if the log is empty. */
-async function placesAtStart(
+async function neededAtStart(
   { database, store }: RebuildOptions,
   projections: readonly Projection[],
-): Promise<Place[]> {
+): Promise<NewTables[]> {
   const stored = await loadReadModels(database);
   const versionOf = ({ name }: Projection): number | undefined => stored.get(name)?.version;
   const unfilled = projections.filter((projection) => versionOf(projection) === unfilledVersion);
@@ -110,34 +111,38 @@ async function makeSchema(rebuilding: Rebuilding, projection: Projection): Promi
 }
 
 /** Exchanges the tables of one read model after the other; one whose tables are being read is tried again after the others. */
-async function putAllInPlace(rebuilding: Rebuilding, places: readonly Place[]): Promise<Map<string, Error>> {
+async function exchangeAll(rebuilding: Rebuilding, readModels: readonly NewTables[]): Promise<Map<string, Error>> {
   const failed = new Map<string, Error>();
-  const tries = new Map<Place, number>();
-  const queue = inOrder(places);
-  for (let place = queue.shift(); place; place = queue.shift()) {
+  const tries = new Map<NewTables, number>();
+  const queue = exchangeOrder(readModels);
+  for (let readModel = queue.shift(); readModel; readModel = queue.shift()) {
     rebuilding.requireUnbroken();
-    const { name } = place.projection;
+    const { name } = readModel.projection;
     try {
-      await putInPlace(rebuilding, place);
+      await exchange(rebuilding, readModel);
     } catch (thrown) {
       rebuilding.requireUnbroken();
       const err = asError(thrown);
-      if (!passes(err)) {
+      if (!endsByItself(err)) {
         failed.set(name, err);
         rebuilding.onFailed?.(name, err);
         continue;
       }
-      const tried = (tries.get(place) ?? 0) + 1;
-      tries.set(place, tried);
+      const tried = (tries.get(readModel) ?? 0) + 1;
+      tries.set(readModel, tried);
       if (tried === 1) rebuilding.onWaiting?.({ projections: [name], err });
-      queue.push(place);
+      queue.push(readModel);
       await pause(backoffMs(tried), rebuilding.signal);
     }
   }
   return failed;
 }
 
-/** The main group's first, which most requests need; after them those that failed, so that the group begins at the position of the others. */
-const inOrder = (places: readonly Place[]): Place[] => places.toSorted((one, other) => orderOf(one) - orderOf(other));
+/**
+ * The main group's first, because most requests need them; failed ones last, so that a main group that does not exist yet begins at the
+ * position of the sound ones.
+ */
+const exchangeOrder = (readModels: readonly NewTables[]): NewTables[] =>
+  readModels.toSorted((one, other) => orderOf(one) - orderOf(other));
 
-const orderOf = ({ failure, projection }: Place): number => (failure ? 2 : projection.independent ? 1 : 0);
+const orderOf = ({ failure, projection }: NewTables): number => (failure ? 2 : projection.independent ? 1 : 0);

@@ -7,13 +7,13 @@ import type { ReplayOptions } from "./replay.ts";
 export type RebuildOptions = ReplayOptions & {
   database: Database;
   tablesSql: TablesSql;
-  /** Called when read models begin to wait for what passes: somebody who reads their old tables, or an event store that is away. */
+  /** Called at the first failed try of a wait: another session reads the old tables, or the event store is unreachable. */
   onWaiting?: (details: { projections: string[]; err: Error }) => void;
   /** Called for each read model whose tables will not be exchanged. */
   onFailed?: (name: string, error: Error) => void;
 };
 
-/** A rebuild that has its locks. `session`: number of the connection that holds them, by the transaction `lock`. */
+/** A rebuild that has its locks. `session`: PostgreSQL process id of the connection whose transaction `lock` holds them. */
 export type Rebuilding = RebuildOptions & {
   lock: Sql;
   session: number;
@@ -25,8 +25,8 @@ export type Rebuilding = RebuildOptions & {
 };
 
 /** A read model and the position of its new tables. */
-export type Place = Progress & {
-  /** True if its live tables are empty, so that tables that are filled in part are better. */
+export type NewTables = Progress & {
+  /** True if the live tables are still empty, so that partly filled tables may replace them. */
   isNew: boolean;
   /** The projector's failure, on the events after that position. */
   failure?: Error;
@@ -34,5 +34,5 @@ export type Place = Progress & {
   isIndexed?: true;
 };
 
-/** A rebuild whose connection broke has lost its locks, but may go on for a moment: the next one writes into another schema. */
+/** Returns the schema of new tables, named after the connection: a rebuild that lost its locks with it may still write for a moment. */
 export const schemaOf = ({ session }: Rebuilding, { name }: Projection): string => `rebuild_${name}_${session}`;

@@ -37,10 +37,10 @@ export const asError = (thrown: unknown): Error => (thrown instanceof Error ? th
 const badMoments = new Set(["40001", "40P01", "55P03"]);
 
 /**
- * True for an obstacle in somebody else's hands that ends: a lock, or an event store that is away. Not for PostgreSQL's own troubles, such
- * as a full disk: what waits may be the cause.
+ * True for a failure outside this service that ends without a change here: a lock held by another session, or an unreachable event store.
+ * False if PostgreSQL itself refuses, for example because its disk is full: the waiting rebuild may be what fills it.
  */
-export const passes = (error: unknown): boolean =>
+export const endsByItself = (error: unknown): boolean =>
   isTransient(error) && !(error instanceof Unavailable && error.cause instanceof pg.DatabaseError);
 
 /** True for a transient failure: the same work may succeed later without any change. */

@@ -10,7 +10,7 @@ export type HistoryEvent =
   | DeliveryEvent
   | Extract<ThreadEvent, { type: "SendClaimed" | "SendClaimReleased" }>;
 
-/** Fields that no history shows: secrets with which a guessed token could be tested, blob keys, and fences of workers. */
+/** Fields that no history shows: secrets with which a guessed token could be tested, blob keys, text kept for search, fences of workers. */
 type HiddenFields =
   | "tokens"
   | "tokenSha256"

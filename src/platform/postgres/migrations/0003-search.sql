@@ -70,9 +70,10 @@ end $$;
 
 -- Returns the threads of the connection's workspace with a message that matches every term, found by the index of words: each alternative
 -- is one look-up, and PostgreSQL combines their bitmaps. As one tsquery of alternatives, each candidate would be compared with all of them.
--- With `most`: the thread of each of at most so many messages, a thread as often as it has such messages.
+-- With `most`: returns one row for each message, at most `most` rows, so a thread may occur several times.
 -- Text search operators are not leakproof and would lose their index under a policy: so the function runs as the owner, who may read every
--- row of these tables, and restricts itself to the workspace. Other ways than the bitmaps never pay.
+-- row of these tables, and restricts itself to the workspace. Sequential and plain index scans are switched off: bitmap scans are always
+-- cheaper here.
 create function work.threads_with(class text, terms json, most int default null) returns setof uuid
 language plpgsql stable security definer
 set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_indexscan = off
@@ -99,9 +100,9 @@ begin
     case when most is null then 'distinct' end, array_to_string(conditions, ' and '), most);
 end $$;
 
--- Returns the contacts of the connection's workspace to whom a name was given that, with the address, matches every pattern; at least one
--- of the patterns in the name alone. The first pattern is looked up. Runs as the owner, like work.threads_with.
-create function work.contacts_named(patterns text[], most int) returns setof uuid
+-- Returns the contacts of the connection's workspace whose edited name and address together match every pattern, and whose name alone
+-- matches at least one. The index is asked for the first pattern. Runs as the owner, like work.threads_with.
+create function work.contacts_by_edited_name(patterns text[], most int) returns setof uuid
 language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
   workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
@@ -130,7 +131,7 @@ begin
   return (select count(*) from contact_words w where w.workspace_id = workspace and w.words like pattern);
 end $$;
 
-revoke all on function work.words_with, work.phrase_of, work.words_query, work.threads_with, work.contacts_named,
+revoke all on function work.words_with, work.phrase_of, work.words_query, work.threads_with, work.contacts_by_edited_name,
   work.contacts_with, work.count_contacts_with from public;
-grant execute on function work.words_query, work.threads_with, work.contacts_named, work.contacts_with,
+grant execute on function work.words_query, work.threads_with, work.contacts_by_edited_name, work.contacts_with,
   work.count_contacts_with to :service;

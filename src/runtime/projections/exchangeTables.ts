@@ -5,7 +5,7 @@ import { liveSchema, quoteIdentifier } from "./projectionTables.ts";
  * Replaces the live tables by those of a schema, within the caller's transaction. Grants on a live table are repeated on its successor. The
  * old tables and the schema are dropped.
  */
-export async function swapTables(
+export async function exchangeTables(
   tx: Sql,
   schema: string,
   { oldTables, newTables }: { oldTables: readonly string[]; newTables: readonly string[] },

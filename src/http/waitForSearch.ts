@@ -4,11 +4,8 @@ import type { HttpDependencies } from "./dependencies.ts";
 /** Milliseconds for which a search waits for the newest mail; then it answers without it. */
 const longestWaitMs = 1_000;
 
-/**
- * Waits until searches find what is in the log now, for a limited time, also if the event store does not answer. Throws NotReadable while
- * the search is being filled.
- */
-export async function searchable(deps: HttpDependencies): Promise<void> {
+/** Waits until searches find everything that is in the log now, but at most 1 s. Throws NotReadable while the search is being filled. */
+export async function waitForSearch(deps: HttpDependencies): Promise<void> {
   deps.requireReadable(["search"]);
   const newest = deps.store
     .head()
