@@ -33,11 +33,11 @@ export type SearchWay = "walk" | "few" | "lookUp";
 
 export const searchLimits: SearchLimits = {
   mostCounted: 1_000,
-  firstThreads: 200,
-  leastHits: 80,
+  firstThreads: 60,
+  leastHits: 45,
   longestWalk: 5_000,
   mostMessages: 5_000,
-  fewThreads: 2_000,
+  fewThreads: 200,
 };
 
 type Conditions = Parameters<typeof conditions>[1];

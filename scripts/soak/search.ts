@@ -1,20 +1,20 @@
 import { listThreads } from "#projections/threads/queries.ts";
-import { type SearchLimits, searchLimits } from "#projections/threads/searchThreads.ts";
+import type { SearchLimits } from "#projections/threads/searchThreads.ts";
 import { createRandom, type Random } from "../support/random.ts";
 import type { Proof, Report } from "./proof.ts";
 import { type Answer, searchDuringChanges, show, totalIn, totalOf } from "./searchDuringChanges.ts";
 import { openSearchedWorkspace, type SearchedWorkspace } from "./searchedWorkspace.ts";
 import { compareRows, drawQuestions, isListed, type SearchQuestion, type StoredRow } from "./searchQuestions.ts";
 
-/** Limits for few threads, among which all ways of a search are taken as well. */
-const smallLimits = {
-  fewThreads: 0,
-  firstThreads: 20,
-  leastHits: 4,
-  longestWalk: 100,
-  mostMessages: 60,
-  mostCounted: 50,
-};
+/** Limits in proportion to the threads, so that all ways of a search are taken. */
+function limitsFor(threads: number): SearchLimits {
+  const scale = Math.max(1, threads / 600);
+  const scaled = (limit: number): number => Math.round(limit * scale);
+  return {
+    ...{ fewThreads: 0, firstThreads: 20, leastHits: 4 },
+    ...{ longestWalk: scaled(100), mostMessages: scaled(60), mostCounted: scaled(50) },
+  };
+}
 
 /** Searches between two rounds of changes, at least, and rounds, at most. */
 const [leastPerRound, mostRounds] = [25, 20];
@@ -41,7 +41,7 @@ export const search: Proof = {
     const threads = 2 * size;
     const ways = { walk: 0, few: 0, lookUp: 0 };
     const limits = {
-      ...(threads > searchLimits.fewThreads ? searchLimits : smallLimits),
+      ...limitsFor(threads),
       onChoice: (way: keyof typeof ways): void => void ways[way]++,
     };
     const perRound = Math.max(leastPerRound, Math.ceil(size / mostRounds));
