@@ -52,6 +52,22 @@ async function write(
   return acknowledged;
 }
 
+/** Connects as soon as a server that is being restarted accepts connections. */
+async function connectForSure(connectionString: string): Promise<pg.Client> {
+  for (;;) {
+    const client = new pg.Client({ connectionString });
+    client.on("error", () => {});
+    if (
+      await client.connect().then(
+        () => true,
+        () => false,
+      )
+    )
+      return client;
+    await sleep(50);
+  }
+}
+
 /** Expects that the reader saw, and the streams contain, exactly the acknowledged events, once and in order. */
 async function expectWhole(
   store: EventStore,
@@ -176,8 +192,7 @@ describe("The event log in PostgreSQL, when things die", () => {
       while (server.pid() === killed) await sleep(10);
       await appendForSure(other, { stream: newStream(category), revision: -1, events: [newEvent()] });
       const listeners = "select 1 from pg_stat_activity where application_name = 'countersign log listener'";
-      const owner = new pg.Client({ connectionString: server.ownerUrl });
-      await owner.connect();
+      const owner = await connectForSure(server.ownerUrl);
       let found = 0;
       for (let looks = 0; looks < 15; looks++) {
         found += (await owner.query(listeners)).rows.length;
