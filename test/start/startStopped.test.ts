@@ -16,7 +16,7 @@ import { startService } from "#test/support/service.ts";
 import { commandArguments } from "../../scripts/support/childProcess.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 
-type Line = { msg: string; step?: string; reason?: string };
+type Line = { time?: string; msg: string; step?: string; reason?: string };
 
 /** Ways in which a store on a loopback port fails to help. */
 const stores: Record<string, (socket: Socket) => void> = {
@@ -85,7 +85,9 @@ describe("a stop while the service starts", () => {
 
   function expectStopped({ code, lines, tookMs }: Awaited<ReturnType<typeof stoppedAt>>): void {
     const written = lines.map((line) => JSON.stringify(line)).join("\n");
-    expect(lines.at(-1), written).to.include({ msg: "stopped before the service was ready", reason: "SIGTERM" });
+    // Lines of stdout and stderr arrive in any order.
+    const last = lines.toSorted((a, b) => (a.time ?? "").localeCompare(b.time ?? "")).at(-1);
+    expect(last, written).to.include({ msg: "stopped before the service was ready", reason: "SIGTERM" });
     expect(code, written).to.equal(0);
     expect(tookMs).to.be.below(5_000);
   }
