@@ -69,7 +69,7 @@ export const search: Proof = {
     report.figure("pages compared", counts.pages);
     report.figure("searches during changes", duringChanges);
     const least = Math.min(...Object.values(ways), counts.found);
-    if (least < size / 20)
+    if (least < size / 10)
       report.violation(`only ${least} of ${size} searches went one of the ways, or found a thread`);
     if (counts.capped < size / 50) report.violation(`only ${counts.capped} of ${size} totals were capped`);
   },
