@@ -57,7 +57,9 @@ async function rebuildIfFree(
     const session = await lockAll(lock, projections);
     if (session === undefined) return undefined;
     const rebuilding = { ...options, lock, session, requireUnbroken };
-    const readModels = await (atStart ? neededAtStart : allNeeded)(options, projections);
+    const readModels = atStart
+      ? await neededAtStart(options, projections)
+      : projections.map((projection): NewTables => ({ projection, position: 0, isNew: false }));
     for (const { projection } of readModels) await makeSchema(rebuilding, projection);
     await fill(rebuilding, readModels);
     return await exchangeAll(rebuilding, readModels);
@@ -76,9 +78,6 @@ async function lockAll(lock: Sql, projections: readonly Projection[]): Promise<n
   );
   return rows[0]!.taken ? rows[0]!.session : undefined;
 }
-
-const allNeeded = async (_: RebuildOptions, projections: readonly Projection[]): Promise<NewTables[]> =>
-  projections.map((projection) => ({ projection, position: 0, isNew: false }));
 
 /** Leaves out what needs no rebuild. Stores that new, empty tables are filled if the log is empty. */
 async function neededAtStart(
