@@ -14,7 +14,7 @@ const longestIndexedId = 900;
  */
 export const chains: Projection<FilingEvent | DeliveryEvent> = {
   name: "chains",
-  version: 3,
+  version: 4,
   tables: ["chain_ids", "chain_messages", "chain_merged", "chain_groups", "chain_threads", "chain_progress"],
   handles: [
     "FilingDecided",
@@ -63,22 +63,33 @@ function addIds(tx: ProjectorTx, decisions: readonly Decision[]): void {
 function addLearned(tx: ProjectorTx, events: readonly Recorded<FilingEvent | DeliveryEvent>[]): void {
   const rows = events
     .filter((event) => event.type === "DeliveryMessageIdLearned")
-    .map(({ data: { identityId, rfcMessageId, threadId } }) => ({
+    .map(({ stream, data: { identityId, rfcMessageId, threadId } }) => ({
       identity_id: identityId,
       rfc_message_id: rfcMessageId,
       thread_id: threadId,
+      attempt_id: idOf(stream),
     }));
   insertIds(tx, rows);
+  if (rows.length === 0) return;
+  // A mail may have named the id before its relay did.
+  tx.write(
+    `update chain_ids set attempt_id = learned.attempt_id
+     from json_to_recordset($1::json) as learned (identity_id uuid, rfc_message_id text, attempt_id uuid)
+     where chain_ids.identity_id = learned.identity_id and chain_ids.rfc_message_id = learned.rfc_message_id
+       and chain_ids.attempt_id is null`,
+    [jsonRows(rows)],
+  );
 }
 
-type IdRow = { identity_id: string; rfc_message_id: string; thread_id: string };
+type IdRow = { identity_id: string; rfc_message_id: string; thread_id: string; attempt_id?: string };
 
 function insertIds(tx: ProjectorTx, ids: readonly IdRow[]): void {
   const rows = ids.filter(({ rfc_message_id }) => rfc_message_id.length <= longestIndexedId);
   if (rows.length === 0) return;
   // A Message-ID stays with the thread on which it was first seen; merges lead from that thread to the survivor.
   tx.write(
-    `insert into chain_ids select * from json_populate_recordset(null::chain_ids, $1::json) on conflict do nothing`,
+    `insert into chain_ids select * from json_populate_recordset(null::chain_ids, $1::json)
+     on conflict do nothing`,
     [jsonRows(rows)],
   );
 }

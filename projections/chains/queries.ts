@@ -7,6 +7,8 @@ export type KnownChains = {
   threadOf: Map<string, string>;
   /** Thread → the filing number that opened it. */
   openedNumber: Map<string, number>;
+  /** Message-ID → the attempt that sent a mail of ours under it, for ids that a relay gave. */
+  attemptOf: Map<string, string>;
 };
 
 /** Looks up the threads of these Message-IDs for one identity. */
@@ -19,9 +21,10 @@ export async function chainsOf(
     rfc_message_id: string | null;
     thread_id: string | null;
     opened_number: number | null;
+    attempt_id: string | null;
     revision: number | null;
   }>(
-    `select c.rfc_message_id, coalesce(g.survivor_id, c.thread_id) as thread_id, t.opened_number, p.revision
+    `select c.rfc_message_id, c.attempt_id, coalesce(g.survivor_id, c.thread_id) as thread_id, t.opened_number, p.revision
      from (select (select revision from chain_progress where identity_id = $1) as revision) p
      left join chain_ids c on c.identity_id = $1 and c.rfc_message_id = any($2::text[])
      left join chain_merged m on m.thread_id = c.thread_id
@@ -31,12 +34,14 @@ export async function chainsOf(
   );
   const threadOf = new Map<string, string>();
   const openedNumber = new Map<string, number>();
+  const attemptOf = new Map<string, string>();
   for (const row of rows) {
     if (row.rfc_message_id === null || row.thread_id === null) continue;
     threadOf.set(row.rfc_message_id, row.thread_id);
     openedNumber.set(row.thread_id, row.opened_number ?? 0);
+    if (row.attempt_id !== null) attemptOf.set(row.rfc_message_id, row.attempt_id);
   }
-  return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber };
+  return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber, attemptOf };
 }
 
 /** Returns the survivor of each thread, and the filing number that opened the survivor; 0 if a mail of ours did. */

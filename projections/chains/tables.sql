@@ -2,6 +2,8 @@ create table chain_ids (
   identity_id uuid not null,
   rfc_message_id text not null,
   thread_id uuid not null,
+  -- Set if a mail of ours was sent under this id: its attempt.
+  attempt_id uuid,
   primary key (identity_id, rfc_message_id)
 );
 create table chain_messages (

@@ -1,5 +1,5 @@
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
-import { triggersRules } from "#streams/inbox/humanMail.ts";
+import { triggersRules } from "#streams/inbox/mailKinds.ts";
 import type { PublicEventType } from "#streams/webhook/events.ts";
 import { isFirstMergePart } from "../merges.ts";
 
@@ -108,8 +108,8 @@ const approved = (data: Data, actor: Record<string, unknown>): MadeEvent => ({
 /** Returns the actor of an automatic approval: the identity's setting. */
 const autoApproval = ({ identityId }: Data) => ({ actor: { kind: "auto", id: identityId, name: null } });
 
-const isAnnounced = ({ classification, contactStatus }: Data): boolean =>
-  triggersRules({ classification: classification as string, fromBlocked: contactStatus === "blocked" });
+const isAnnounced = ({ classification, kind, contactStatus }: Data): boolean =>
+  triggersRules({ classification, kind, fromBlocked: contactStatus === "blocked" });
 
 const received = (data: Data): MadeEvent => ({
   type: "email.received",

@@ -5,7 +5,7 @@ import { evolveIdentity, identityColumns, type StoredIdentity } from "./row.ts";
 
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
-  version: 6,
+  version: 7,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityChatMoved", "IdentityDeleted"],
   project: foldRows<StoredIdentity, IdentityEvent>({

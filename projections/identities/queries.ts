@@ -27,6 +27,7 @@ export type IdentityRow = {
   auto_approve_replies: boolean;
   require_human_approval: boolean;
   send_on_channel_approval: boolean;
+  aliases: string[];
   covered_recipients: string[];
   confirm_code: boolean;
   edit_by_channel: boolean;
@@ -38,7 +39,21 @@ export type IdentityRow = {
 const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_address, display_name, reply_to_email,
   signature_text, signature_html, html_removed, thread_history_depth, status, approval_channel, secondary_approval_channel,
   escalation_delay_minutes, can_send_cold, auto_approve_replies, require_human_approval, send_on_channel_approval,
-  covered_recipients, confirm_code, edit_by_channel, approvals_required, created_at, updated_at`;
+  aliases, covered_recipients, confirm_code, edit_by_channel, approvals_required, created_at, updated_at`;
+
+/** Returns those of these addresses (in lower case) that an identity of the workspace has. */
+export async function addressesOfWorkspace(
+  reads: Reads,
+  workspaceId: string,
+  addresses: readonly string[],
+): Promise<string[]> {
+  const { rows } = await reads.of(workspaceId).query<{ email_address: string }>(
+    `select email_address from identities
+     where workspace_id = $1 and deleted_at is null and email_address = any($2::text[])`,
+    [workspaceId, addresses],
+  );
+  return rows.map((row) => row.email_address);
+}
 
 export const identityById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<IdentityRow>(reads, workspaceId, { id, select: columns, from: "identities", where: "deleted_at is null" });

@@ -22,6 +22,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   autoApproveReplies: "auto_approve_replies",
   requireHumanApproval: "require_human_approval",
   sendOnChannelApproval: "send_on_channel_approval",
+  aliases: "aliases",
   coveredRecipients: "covered_recipients",
   confirmCode: "confirm_code",
   editByChannel: "edit_by_channel",

@@ -19,6 +19,7 @@ create table identities (
   auto_approve_replies boolean not null,
   require_human_approval boolean not null,
   send_on_channel_approval boolean not null,
+  aliases json not null,
   covered_recipients json not null,
   confirm_code boolean not null,
   edit_by_channel boolean not null,

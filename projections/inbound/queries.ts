@@ -57,12 +57,14 @@ export type ReceivedRow = InboundRow & {
   inbox_revision: number;
   raw_sha256: string;
   expired_after_days: number | null;
+  /** Thread that filing found for it; null before its filing. */
+  thread_id: string | null;
 };
 
 export const inboundById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReceivedRow>(reads, workspaceId, {
     id,
-    select: `${columns}, inbox_revision, raw_sha256, expired_after_days`,
+    select: `${columns}, inbox_revision, raw_sha256, expired_after_days, thread_id`,
     from: "inbound",
   });
 

@@ -1,7 +1,7 @@
 import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { isFromPerson } from "#streams/inbox/humanMail.ts";
+import { isWord } from "#streams/inbox/mailKinds.ts";
 import type { HeldMessage, ThreadEvent } from "#streams/thread/events.ts";
 import { moveRowsToSurvivors } from "../merges.ts";
 import type { ProjectorTx } from "../projection.ts";
@@ -24,7 +24,7 @@ export function updateHeldMarkers(tx: ProjectorTx, events: readonly Recorded<Mes
       held.delete(event.data.messageId);
       released.push(event.data.messageId);
     } else if (event.type === "MessageHeld") {
-      if (isFromPerson(event.data.classification)) held.set(event.data.messageId, row(event, event.data));
+      if (isWord(event.data)) held.set(event.data.messageId, row(event, event.data));
     }
   }
   if (released.length > 0) tx.write("delete from held_messages where id = any($1::uuid[])", [released]);

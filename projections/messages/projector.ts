@@ -3,17 +3,20 @@ import { moveRowsToSurvivors } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 import { type MessagesEvent, updateHeldMarkers } from "./held.ts";
+import { writeReactions } from "./reactions.ts";
 import { messageColumns, messageOf, outcomeOf } from "./row.ts";
 
 export const messages: Projection<MessagesEvent> = {
   name: "messages",
-  version: 11,
+  version: 12,
   tables: ["messages", "held_messages", "message_thread_merges"],
   hasLateIndexes: true,
   handles: [
     "MessageReceived",
     "MessageHeld",
     "MessageAuthenticated",
+    "MessageFiledByHand",
+    "ReactionReceived",
     "ThreadAbsorbed",
     "DraftQueued",
     "DraftSent",
@@ -28,6 +31,8 @@ export const messages: Projection<MessagesEvent> = {
   async project(tx, events) {
     const rows = events.map(messageOf).filter((row) => row !== undefined);
     writeMessages(tx, rows, authenticationsIn(events));
+    writeReactions(tx, events);
+    writeFiledByHand(tx, events);
     updateHeldMarkers(tx, events);
     followDeliveries(tx, events);
     const written = rows.map((row) => row.id as string);
@@ -35,38 +40,53 @@ export const messages: Projection<MessagesEvent> = {
   },
 };
 
+type Authenticated = { authentication: unknown; from_workspace: boolean };
+
 /** Returns what these events say about authentication, by message. */
-const authenticationsIn = (events: readonly Recorded<MessagesEvent>[]): Map<string, unknown> =>
+const authenticationsIn = (events: readonly Recorded<MessagesEvent>[]): Map<string, Authenticated> =>
   new Map(
     events
       .filter((event) => event.type === "MessageAuthenticated")
-      .map(({ data: { messageId, authentication } }) => [messageId, authentication]),
+      .map(({ data: { messageId, authentication, fromWorkspace = false } }) => [
+        messageId,
+        { authentication, from_workspace: fromWorkspace },
+      ]),
   );
 
 /** Writes new messages with their authentication, if it is known, and the authentication of earlier ones. */
 function writeMessages(
   tx: ProjectorTx,
   rows: readonly Record<string, unknown>[],
-  authentications: ReadonlyMap<string, unknown>,
+  authentications: ReadonlyMap<string, Authenticated>,
 ): void {
   const isKnown = ({ id }: Record<string, unknown>): boolean => authentications.has(id as string);
-  const authenticated = rows
-    .filter(isKnown)
-    .map((row) => ({ ...row, authentication: authentications.get(row.id as string) }));
+  const authenticated = rows.filter(isKnown).map((row) => ({ ...row, ...authentications.get(row.id as string) }));
   upsertRows(
     tx,
     { table: "messages", columns: messageColumns },
     rows.filter((row) => !isKnown(row)),
   );
-  upsertRows(tx, { table: "messages", columns: [...messageColumns, "authentication"] }, authenticated);
+  upsertRows(
+    tx,
+    { table: "messages", columns: [...messageColumns, "authentication", "from_workspace"] },
+    authenticated,
+  );
   const written = new Set(rows.map(({ id }) => id));
   const earlier = [...authentications].filter(([id]) => !written.has(id));
   if (earlier.length === 0) return;
   tx.write(
-    `update messages set authentication = a.authentication
-     from json_to_recordset($1::json) as a (id uuid, authentication json) where messages.id = a.id`,
-    [jsonRows(earlier.map(([id, authentication]) => ({ id, authentication })))],
+    `update messages set authentication = a.authentication, from_workspace = a.from_workspace
+     from json_to_recordset($1::json) as a (id uuid, authentication json, from_workspace boolean)
+     where messages.id = a.id`,
+    [jsonRows(earlier.map(([id, authenticated]) => ({ id, ...authenticated })))],
   );
+}
+
+/** Makes messages that a person filed by hand the customer's word. */
+function writeFiledByHand(tx: ProjectorTx, events: readonly Recorded<MessagesEvent>[]): void {
+  const ids = events.filter((event) => event.type === "MessageFiledByHand").map(({ data }) => data.messageId);
+  if (ids.length === 0) return;
+  tx.write("update messages set kind = 'filed_by_hand', classification = 'person' where id = any($1::uuid[])", [ids]);
 }
 
 type StoredOutcome = { draft_id: string; status: string | null; rank: number; sent_at?: unknown; rfc_id?: unknown };

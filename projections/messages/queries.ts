@@ -1,4 +1,4 @@
-import { isFromPerson, isFromPersonSql } from "#streams/inbox/humanMail.ts";
+import { isWord, isWordSql, type MailKind } from "#streams/inbox/mailKinds.ts";
 import type { Authentication, InboundMessage, MessagePlace } from "#streams/thread/events.ts";
 import { type Order, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
@@ -17,6 +17,13 @@ export type MessageRow = {
   direction: "inbound" | "outbound";
   filing_number: number | null;
   classification: string | null;
+  /** Whose mail it is (streams/inbox/mailKinds.ts); null for a mail of ours. */
+  kind: MailKind | null;
+  /** The other identity of the workspace that sent it, proved by its Message-ID; null if none did. */
+  sent_by: string | null;
+  /** True if the sender's address was an identity's of the workspace when the mail was authenticated. */
+  from_workspace: boolean;
+  reactions: { emoji: string; from: string; at: string }[];
   from_email: string;
   from_name: string | null;
   to_emails: string[];
@@ -48,7 +55,7 @@ export type MessageRow = {
   created_at: Date;
 };
 
-const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, from_email,
+const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, kind, sent_by, from_workspace, reactions, from_email,
   from_name, to_emails, cc_emails, bcc_emails, reply_to, subject, body_text, body_html, extracted_text, body_blob,
   content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
   raw_sha256, attachments, quarantined, authentication, from_blocked_contact, approval_links, notes, created_at`;
@@ -138,7 +145,7 @@ export async function newestInbound(
 ): Promise<MessageRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number is not null
-     order by (${isFromPersonSql("classification")}) desc, filing_number desc limit 1`,
+     order by (${isWordSql("kind")}) desc, filing_number desc limit 1`,
     [workspaceId, threadId],
   );
   return rows[0];
@@ -184,7 +191,13 @@ export async function conversationLines(
 }
 
 /** An inbound message, as far as needed to check whether it was answered. */
-export type CameIn = { id: string; received_at: Date; classification: string; from_blocked_contact: boolean };
+export type CameIn = {
+  id: string;
+  received_at: Date;
+  classification: string;
+  kind: MailKind;
+  from_blocked_contact: boolean;
+};
 
 /** Returns the newest message from a person on a thread, the newest mail of a machine, and when a mail of ours was last sent. */
 export async function lastMessagesOfThread(
@@ -193,10 +206,10 @@ export async function lastMessagesOfThread(
   threadId: string,
 ): Promise<{ word: CameIn | undefined; machine: CameIn | undefined; answered_at: Date | null }> {
   const newest = (condition: string) =>
-    `(select id, received_at, classification, from_blocked_contact from messages
+    `(select id, received_at, classification, kind, from_blocked_contact from messages
       where workspace_id = $1 and thread_id = $2 and filing_number is not null and ${condition}
       order by filing_number desc limit 1)`;
-  const isOne = isFromPersonSql("classification");
+  const isOne = isWordSql("kind");
   const sql = reads.of(workspaceId);
   const { rows } = await sql.query<CameIn>(`${newest(isOne)} union all ${newest(`not (${isOne})`)}`, [
     workspaceId,
@@ -210,8 +223,8 @@ export async function lastMessagesOfThread(
     [workspaceId, threadId],
   );
   return {
-    word: rows.find(({ classification }) => isFromPerson(classification)),
-    machine: rows.find(({ classification }) => !isFromPerson(classification)),
+    word: rows.find(isWord),
+    machine: rows.find((row) => !isWord(row)),
     answered_at: left.rows[0]?.at ?? null,
   };
 }
@@ -227,7 +240,7 @@ export async function newerHumanMessage(
 ): Promise<MessageRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
-       and ${isFromPersonSql("classification")} and ($4::timestamptz is null or received_at <= $4)
+       and ${isWordSql("kind")} and ($4::timestamptz is null or received_at <= $4)
      order by filing_number desc limit 1`,
     [workspaceId, threadId, filingNumber, by ?? null],
   );

@@ -1,6 +1,7 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { kindOf } from "#streams/inbox/mailKinds.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import { attachmentsOf } from "./attachments.ts";
 import type { MessagesEvent } from "./held.ts";
@@ -15,6 +16,8 @@ export const messageColumns = [
   "direction",
   "filing_number",
   "classification",
+  "kind",
+  "sent_by",
   "from_email",
   "from_name",
   "to_emails",
@@ -55,6 +58,8 @@ function inboundRow(event: Recorded, message: InboundMessage): Record<string, un
     direction: "inbound",
     filing_number: message.number,
     classification: message.classification,
+    kind: kindOf(message),
+    sent_by: message.sentBy ?? null,
     from_email: from?.address ?? "",
     from_name: from?.name || null,
     to_emails: message.to,

@@ -8,6 +8,9 @@ create table messages (
   direction text not null,
   filing_number int,
   classification text,
+  -- Whose mail it is; null for a mail of ours.
+  kind text,
+  sent_by uuid,
   from_email text not null,
   from_name text,
   to_emails json not null,
@@ -38,6 +41,8 @@ create table messages (
   created_at timestamptz not null,
   -- Set by a separate event, after the mail.
   authentication json,
+  from_workspace boolean not null default false,
+  reactions json not null default '[]',
   -- Location of an inbound mail in the log: on the thread that it was filed on.
   placed_on uuid,
   placed_at int

@@ -2,12 +2,13 @@ import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { JudgedWarning } from "#streams/draft/warnings.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
-import { isFromPerson } from "#streams/inbox/humanMail.ts";
+import { isWord } from "#streams/inbox/mailKinds.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { type AnsweredMeanwhile, applyToDraft, type DraftRow, type ReadDraft } from "../drafts/queries.ts";
 import { draftColumns } from "../drafts/row.ts";
 import { isFirstMergePart } from "../merges.ts";
 import type { MessageRow } from "../messages/queries.ts";
+import { shownReaction } from "../messages/reactions.ts";
 import { messageColumns, messageOf, outcomeOf } from "../messages/row.ts";
 import { asRead } from "../rows.ts";
 import type { ThreadRow } from "./queries.ts";
@@ -106,15 +107,25 @@ function applyToMessages({ messages, held }: Conversations, event: Recorded<Conv
   const added = messageOf(event);
   if (added) {
     const id = added.id as string;
-    const { authentication = null, delivery_rank = 0 } = messages.get(id) ?? {};
-    messages.set(id, { ...added, authentication, delivery_rank } as Message);
+    const known = { authentication: null, from_workspace: false, reactions: [], delivery_rank: 0 };
+    const { authentication, from_workspace, reactions, delivery_rank } = { ...known, ...messages.get(id) };
+    messages.set(id, { ...added, authentication, from_workspace, reactions, delivery_rank } as Message);
     held.delete(id);
   }
   if (event.type === "MessageAuthenticated") {
     const message = messages.get(event.data.messageId);
-    if (message) messages.set(message.id, { ...message, authentication: event.data.authentication });
+    const { authentication, fromWorkspace: from_workspace = false } = event.data;
+    if (message) messages.set(message.id, { ...message, authentication, from_workspace });
   }
-  if (event.type === "MessageHeld" && isFromPerson(event.data.classification)) {
+  if (event.type === "MessageFiledByHand") {
+    const message = messages.get(event.data.messageId);
+    if (message) messages.set(message.id, { ...message, kind: "filed_by_hand", classification: "person" });
+  }
+  if (event.type === "ReactionReceived") {
+    const message = messages.get(event.data.messageId);
+    if (message) messages.set(message.id, { ...message, reactions: [...message.reactions, shownReaction(event.data)] });
+  }
+  if (event.type === "MessageHeld" && isWord(event.data)) {
     const { messageId: id, number } = event.data;
     held.set(id, { id, thread_id: idOf(event.stream), filing_number: number });
   }
@@ -149,13 +160,13 @@ const millisecondsOf = ({ created_at }: Timed): number => new Date(created_at).g
 
 const inTime = (a: Timed, b: Timed): number => millisecondsOf(a) - millisecondsOf(b) || (a.id < b.id ? -1 : 1);
 
-type Numbered = { id: string; filing_number: number | null; classification?: string | null };
+type Numbered = { id: string; filing_number: number | null; kind?: string | null };
 
 /** Returns the newest message from a person, held or not, that is newer than the one the draft answers; null if there is none. */
 function newerThan({ based_on_number }: DraftRow, all: readonly Numbered[]): string | null {
   const newer = all.filter(
-    ({ filing_number, classification }) =>
-      (filing_number ?? 0) > based_on_number && (classification === undefined || isFromPerson(classification)),
+    ({ filing_number, kind }) =>
+      (filing_number ?? 0) > based_on_number && (kind === undefined || isWord({ classification: null, kind })),
   );
   return newer.sort((a, b) => (b.filing_number ?? 0) - (a.filing_number ?? 0))[0]?.id ?? null;
 }
@@ -210,7 +221,8 @@ const shownColumns = threadColumns.filter((column) => !hidden.includes(column));
 const threadRead = (row: StoredThread): ThreadRow =>
   asRead(row, { columns: shownColumns, times: ["last_message_at", "created_at", "updated_at"] });
 
-const readColumns = [...messageColumns.filter((column) => !column.startsWith("placed_")), "authentication"];
+const laterColumns = ["authentication", "from_workspace", "reactions"];
+const readColumns = [...messageColumns.filter((column) => !column.startsWith("placed_")), ...laterColumns];
 
 const messageRead = (row: Message, threadId: string): MessageRow =>
   asRead({ ...row, thread_id: threadId }, { columns: readColumns, times: ["received_at", "sent_at", "created_at"] });

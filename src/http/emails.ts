@@ -88,7 +88,8 @@ export const letterOf = ({ body_text, body_html, cc, bcc, attachments }: Letter)
 });
 
 async function accepted(deps: HttpDependencies, sent: DirectlySent): Promise<Static<typeof EmailAccepted>> {
-  const { draftId, messageId, threadId, status, queuedAt, position } = sent;
+  const { draftId, messageId, threadId, status, queuedAt, position, warnings = [] } = sent;
   await deps.readAfter(position, draftId);
-  return { draft_id: draftId, message_id: messageId, thread_id: threadId, status, queued_at: queuedAt };
+  const ids = { draft_id: draftId, message_id: messageId, thread_id: threadId };
+  return { ...ids, status, queued_at: queuedAt, warnings: [...warnings] };
 }

@@ -45,7 +45,7 @@ export function identityRoutes(deps: HttpDependencies) {
         limit: "write",
         summary: "Create an identity: an address that receives and sends",
         description:
-          "While the workspace has require_human_approval, setting an approval channel, covered_recipients, reply_to_email or edit_by_channel needs the scope write:approvals. On the sandbox domain, names such as postmaster and admin are reserved.",
+          "While the workspace has require_human_approval, setting an approval channel, covered_recipients, aliases, reply_to_email or edit_by_channel needs the scope write:approvals. On the sandbox domain, names such as postmaster and admin are reserved.",
         body: CreateIdentity,
         answers: Identity,
         status: 201,
@@ -109,7 +109,7 @@ export function identityRoutes(deps: HttpDependencies) {
         limit: "write",
         summary: "Change an identity",
         description:
-          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel, approvals_required, covered_recipients, reply_to_email, display_name, send_on_channel_approval or edit_by_channel, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
+          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel, approvals_required, covered_recipients, aliases, reply_to_email, display_name, send_on_channel_approval or edit_by_channel, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
         body: UpdateIdentity,
         answers: Identity,
         load: find,
@@ -160,6 +160,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   auto_approve_replies: "autoApproveReplies",
   require_human_approval: "requireHumanApproval",
   send_on_channel_approval: "sendOnChannelApproval",
+  aliases: "aliases",
   covered_recipients: "coveredRecipients",
   confirm_code: "confirmCode",
   edit_by_channel: "editByChannel",

@@ -1,5 +1,6 @@
 import { type InboundRow, inboundById, listInbound, type ReceivedRow } from "#projections/inbound/queries.ts";
 import { messageById } from "#projections/messages/queries.ts";
+import { fileByHand } from "#src/commands/inbound/fileByHand.ts";
 import { mayShowRawMail } from "#src/commands/inbound/leakedLinks.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
@@ -10,7 +11,7 @@ import { timestamp } from "./present/times.ts";
 import { InboundEntry, InboundList, InboundQuery } from "./schemas/messages.ts";
 
 const present = (row: InboundRow & Partial<ReceivedRow>) => {
-  const { inbox_revision: _, raw_sha256: __, expired_after_days: ___, ...entry } = row;
+  const { inbox_revision: _, raw_sha256: __, expired_after_days: ___, thread_id: ____, ...entry } = row;
   return { ...entry, received_at: timestamp(row.received_at) };
 };
 
@@ -38,6 +39,24 @@ export const inboundRoutes = (deps: HttpDependencies) => {
       "GET /v1/inbound/:id",
       { scope: "read:threads", limit: "read", summary: "Read a delivery's entry", answers: InboundEntry, load },
       async ({ loaded }) => present(loaded),
+    ),
+    route(
+      "POST /v1/inbound/:id/file",
+      {
+        scope: "write:drafts",
+        limit: "write",
+        summary: "File a mail as a message that was put aside",
+        description:
+          "For a copy of our own mail, a reaction, an automatic reply, a report or a colleague's mail that is somebody's word after all. It then fires email.received and makes older drafts stale; no grant applies to an answer to it. A message keeps its id. Once for an entry: then, and for any other mail, 422 `invalid_status`.",
+        answers: InboundEntry,
+        errors: ["invalid_status", "plan_limit_reached"],
+        load,
+      },
+      async ({ workspaceId, params, loaded: entry, cause }) => {
+        const { position } = await fileByHand(deps, { workspaceId, entry }, cause);
+        await deps.readAfter(position, params.id);
+        return present((await load({ workspaceId, params })) as ReceivedRow);
+      },
     ),
     route(
       "GET /v1/inbound/:id/raw",

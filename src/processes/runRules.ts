@@ -10,7 +10,7 @@ import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { triggersRules } from "#streams/inbox/humanMail.ts";
+import { triggersRules } from "#streams/inbox/mailKinds.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { retryAfterMs } from "./notificationRetries.ts";
@@ -64,8 +64,8 @@ export function runRules(deps: Dependencies, outlets: Outlets): Process {
   }
 
   async function onReceived(event: Recorded, context: ProcessContext): Promise<undefined> {
-    const { messageId, classification, contactStatus, received } = event.data as AuthenticatedData;
-    if (!triggersRules({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
+    const { messageId, classification, kind, contactStatus, received } = event.data as AuthenticatedData;
+    if (!triggersRules({ classification, kind, fromBlocked: contactStatus === "blocked" })) return undefined;
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<RuleInput> => {
       const mail = await readFiledMail(deps, received, { workspaceId, messageId });

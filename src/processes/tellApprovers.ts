@@ -110,6 +110,7 @@ const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...("secondaryApprovalChannel" in changes ? ["the secondary approval channel was changed"] : []),
   ...(changes.confirmCode === false ? ["approval pages no longer ask for the code of the approval mail"] : []),
   ...(changes.editByChannel === true ? ["approvers may now change the text of a draft where they are asked"] : []),
+  ...("aliases" in changes ? ["the addresses that are forwarded to it were changed"] : []),
   ...("coveredRecipients" in changes
     ? ["the list of recipients who may be answered automatically without proof was changed"]
     : []),

@@ -31,26 +31,69 @@ export function recipientsOfReply(
 const repliesGoTo = (message: Pick<MessageAddresses, "reply_to">, identity: OwnAddresses): string[] =>
   distinct(message.reply_to).filter((address) => !isOwn(address, identity));
 
+/** Addresses of a message that a reply to all may leave out: they belong to the workspace, or forwarded the mail here. In lower case. */
+export type LeftOut = { hosted: readonly string[]; forwarders: readonly string[] };
+
+/** The cc of a reply to all. `leftOut`: addresses of the message that are not in it although they are not the identity's own. */
+export type CopiesToEverybody = { cc: string[]; leftOut: { hosted: string[]; forwarders: string[] } };
+
 /**
  * Returns the cc of a reply to all: the addresses given by the caller, then the others of Reply-To, To and Cc, without the identity's own
- * addresses and without other recipients.
+ * addresses, without other recipients, and without those to be left out. An address that forwarded the mail is kept if the mail names it as
+ * its sender.
  */
 export function copiesToEverybody(
-  message: Pick<MessageAddresses, "reply_to" | "to_emails" | "cc_emails">,
+  message: MessageAddresses,
   { to, cc, bcc }: { to: readonly string[]; cc: readonly string[]; bcc: readonly string[] },
+  { identity, leftOut }: { identity: OwnAddresses; leftOut: LeftOut },
+): CopiesToEverybody {
+  const taken = [...to, ...cc, ...bcc].map(folded);
+  const senders = [message.from_email, ...message.reply_to].map(folded);
+  const others = everybodyElse(message, identity).filter((address) => !taken.includes(folded(address)));
+  const isHosted = (address: string): boolean => leftOut.hosted.includes(folded(address));
+  const isForwarder = (address: string): boolean =>
+    leftOut.forwarders.includes(folded(address)) && !senders.includes(folded(address));
+  return {
+    cc: [...cc, ...others.filter((address) => !isHosted(address) && !isForwarder(address))],
+    leftOut: {
+      hosted: others.filter(isHosted),
+      forwarders: others.filter((address) => isForwarder(address) && !isHosted(address)),
+    },
+  };
+}
+
+/** Returns the addresses in Reply-To, To and Cc, each once, without the identity's own. */
+export const everybodyElse = (
+  { reply_to, to_emails, cc_emails }: Omit<MessageAddresses, "from_email">,
   identity: OwnAddresses,
-): string[] {
-  const taken = [...to, ...cc, ...bcc].map((address) => address.toLowerCase());
-  const others = distinct([...message.reply_to, ...message.to_emails, ...message.cc_emails]).filter(
-    (address) => !isOwn(address, identity) && !taken.includes(address.toLowerCase()),
-  );
-  return [...cc, ...others];
+): string[] => distinct([...reply_to, ...to_emails, ...cc_emails]).filter((address) => !isOwn(address, identity));
+
+const folded = (address: string): string => address.toLowerCase();
+
+/**
+ * Refuses mail of an identity to itself: it would come back, and be a customer's mail that nobody wrote. `toField`: name of the field that
+ * determines `to`. Throws Rejected invalid_request, naming the field.
+ */
+export function requireOtherRecipients(
+  content: Pick<DraftContent, "to" | "cc" | "bcc">,
+  { emailAddress }: Pick<OwnAddresses, "emailAddress">,
+  toField = "to",
+): void {
+  for (const field of ["to", "cc", "bcc"] as const) {
+    const own = content[field].find(
+      (address) => withoutTag(folded(address)) === emailAddress || folded(address) === emailAddress,
+    );
+    if (own !== undefined)
+      throw invalidRequest(
+        field === "to" ? toField : field,
+        `${own} is the identity's own address: a mail to it would come back as received mail, so name other recipients`,
+      );
+  }
 }
 
 function isOwn(address: string, identity: OwnAddresses): boolean {
-  const folded = address.toLowerCase();
   const own = [identity.emailAddress, identity.replyToEmail?.toLowerCase()];
-  return own.includes(folded) || withoutTag(folded) === identity.emailAddress;
+  return own.includes(folded(address)) || withoutTag(folded(address)) === identity.emailAddress;
 }
 
 /** Maximum number of cc recipients, the same as in a request. */

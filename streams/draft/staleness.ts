@@ -2,7 +2,7 @@ import { Rejected } from "../decider.ts";
 import type { NewestHumanMessage } from "../thread/events.ts";
 
 /**
- * Decides whether a draft is stale: a person wrote on its thread after the message that the draft answers (streams/inbox/humanMail.ts says
+ * Decides whether a draft is stale: a person wrote on its thread after the message that the draft answers (streams/inbox/mailKinds.ts says
  * which mail counts; held mail does too). Newer means a higher filing number. `basedOnNumber`: that of the answered message, 0 for a draft
  * that answers none. Returns the newer message, or null while the draft is not stale.
  */

@@ -23,9 +23,15 @@ export type Filing = {
   pending: PendingFiling[];
   /** Mail filed as markers without content and not released yet. */
   held: HeldLine;
+  /** Deliveries that were filed by hand last, at most 200: each is filed so once. */
+  filedByHand: readonly string[];
   /** Number of the quarantined mail that expired last (they expire in the order of their numbers); 0 before the first. */
   quarantineExpiredUpTo: number;
 };
+
+/** True if the mail is a message of its thread, shown or held. */
+export const isMessage = ({ disposition }: Pick<FilingDecision, "disposition">): boolean =>
+  disposition !== "duplicate" && disposition !== "own_copy" && disposition !== "reaction";
 
 export const isHeld = ({ disposition }: Pick<FilingDecision, "disposition">): boolean =>
   disposition === "held_over_quota" || disposition === "held_identity_disabled";
@@ -37,6 +43,8 @@ export type FilingCommand =
   /** `quarantine`: reason why the single decision is a smaller substitute for one that cannot be recorded. */
   | { type: "DecideFiling"; decisions: FilingDecision[]; quarantine?: string }
   | ({ type: "DecideRelease"; decisions: FilingDecision[] } & ReadInLine)
+  /** Files a mail as a message that was put aside, once. */
+  | { type: "DecideByHand"; decision: FilingDecision }
   | { type: "QuarantineMail"; number: number; reason: string; threadId: string | null }
   | { type: "MarkFiled"; number: number; inboxRevision: number }
   /** Expires the mails held longest. */
@@ -53,6 +61,9 @@ function evolve(before: Filing, event: FilingEvent): Filing {
         lastNumber: event.data.number,
         decidedUpTo: Math.max(filing.decidedUpTo, event.data.inboxRevision),
         pending: [...filing.pending, event.data],
+        filedByHand: event.data.byHand
+          ? [...filing.filedByHand, event.data.deliveryId].slice(-maxFiledByHand)
+          : filing.filedByHand,
         held: addHeld(filing.held, {
           decision: event.data,
           isHeld: isHeld(event.data),
@@ -83,13 +94,16 @@ function evolve(before: Filing, event: FilingEvent): Filing {
   }
 }
 
-/** Marks a decision as quarantined. A held mail stays held, as its marker shows no content anyway; a duplicate is no message. */
+/** Deliveries filed by hand that are remembered, at most: a request is repeated within minutes. */
+const maxFiledByHand = 200;
+
+/** Marks a decision as quarantined. A held mail stays held, as its marker shows no content anyway. */
 function asQuarantined(
   decision: PendingFiling,
   { reason, threadId }: { reason: string; threadId: string | null },
 ): PendingFiling {
-  const isMessage = !isHeld(decision) && decision.disposition !== "duplicate";
-  const judged = isMessage ? { ...decision, disposition: "quarantined" as const, reason } : decision;
+  const isShown = isMessage(decision) && !isHeld(decision);
+  const judged = isShown ? { ...decision, disposition: "quarantined" as const, reason } : decision;
   if (threadId === null) return { ...judged, quarantined: "in place" };
   return { ...judged, quarantined: "apart", threadId, opensThread: true, absorbs: [] };
 }
@@ -100,6 +114,12 @@ function decide(command: FilingCommand, filing: Filing): FilingEvent[] {
       return decideFiling(command, filing);
     case "DecideRelease":
       return release(command, filing);
+    case "DecideByHand": {
+      const { decision } = command;
+      const isNext = decision.number === filing.lastNumber + 1 && filing.pending.length === 0;
+      if (!isNext || filing.filedByHand.includes(decision.deliveryId)) return [];
+      return [{ type: "FilingDecided", data: { ...decision, byHand: true } }];
+    }
     case "QuarantineMail":
       return quarantine(command, filing);
     case "MarkFiled": {
@@ -188,6 +208,7 @@ export const filingDecider: Decider<Filing, FilingCommand, FilingEvent> = {
     filedUpTo: -1,
     pending: [],
     held: emptyHeldLine,
+    filedByHand: [],
     quarantineExpiredUpTo: 0,
   },
   evolve,

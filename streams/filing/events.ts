@@ -1,6 +1,16 @@
 import type { Event } from "../event.ts";
+import type { Classification } from "../inbox/events.ts";
+import type { MailKind } from "../inbox/mailKinds.ts";
 
-export type Disposition = "threaded" | "duplicate" | "held_over_quota" | "held_identity_disabled" | "quarantined";
+/** `own_copy`, `reaction`: see inbox/mailKinds.ts; these, and a duplicate, are no messages. */
+export type Disposition =
+  | "threaded"
+  | "duplicate"
+  | "own_copy"
+  | "reaction"
+  | "held_over_quota"
+  | "held_identity_disabled"
+  | "quarantined";
 
 /**
  * Decision where a received mail belongs. Recorded before it is carried out, so that every run carries out the same one. `number` rises by
@@ -15,8 +25,20 @@ export type FilingDecision = {
   disposition: Disposition;
   /** Reason why it was not simply threaded; null otherwise. */
   reason: string | null;
-  /** Id of the message, or for a duplicate that of the message stored earlier. */
+  /**
+   * Id of the message; for a duplicate that of the message stored earlier, for a copy of ours and a reaction that of our own message.
+   */
   messageId: string;
+  /** Whose mail it is. Absent: as the class says (inbox/mailKinds.ts). */
+  kind?: MailKind;
+  /** Class of the mail if filing found another one than its bytes show (MailHeaders). */
+  classification?: Classification;
+  /** The other identity of the workspace that sent it, proved by its Message-ID. */
+  sentBy?: string;
+  /** If it is a reaction: its sign. */
+  emoji?: string;
+  /** Set if a person filed a mail as a message that filing had put aside. */
+  byHand?: true;
   threadId: string;
   opensThread: boolean;
   /** Threads that this mail merges into `threadId`, oldest first. */
@@ -34,7 +56,7 @@ export type FilingDecision = {
   releases?: { number: number; revision: number };
   /** Set for a provider's report of a recipient's complaint. */
   isComplaint?: true;
-  /** For a bounce or a complaint: the attempt of our mail that it reports. */
+  /** For a report: the attempt of our mail that it reports. */
   bouncedAttemptId: string | null;
 };
 

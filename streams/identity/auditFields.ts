@@ -13,6 +13,7 @@ const settings = {
   signatureText: "salted",
   signatureHtml: "salted",
   htmlRemoved: "salted",
+  aliases: "salted",
   coveredRecipients: "salted",
 } as const;
 

@@ -122,7 +122,7 @@ function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, i
   if (Object.keys(changes).length === 0) return [];
   if (isGuarded(command, identity) && loosens(changes)) {
     throw needsApprovalsScope(
-      "changing its approval channels, approvals_required, covered_recipients, reply_to_email, display_name, send_on_channel_approval or edit_by_channel, or turning off require_human_approval or confirm_code,",
+      "changing its approval channels, approvals_required, covered_recipients, aliases, reply_to_email, display_name, send_on_channel_approval or edit_by_channel, or turning off require_human_approval or confirm_code,",
     );
   }
   return [{ type: "IdentityUpdated", data: { changes } }];

@@ -17,6 +17,7 @@ export const defaultSettings: IdentitySettings = {
   autoApproveReplies: false,
   requireHumanApproval: false,
   sendOnChannelApproval: true,
+  aliases: [],
   coveredRecipients: [],
   confirmCode: false,
   editByChannel: false,
@@ -30,6 +31,7 @@ export const defaultSettings: IdentitySettings = {
 export const guardedSettings = [
   "approvalChannel",
   "secondaryApprovalChannel",
+  "aliases",
   "coveredRecipients",
   "approvalsRequired",
   "replyToEmail",

@@ -22,6 +22,8 @@ export type IdentitySettings = {
   autoApproveReplies: boolean;
   requireHumanApproval: boolean;
   sendOnChannelApproval: boolean;
+  /** Further addresses from which mail is forwarded to this one: a reply to all leaves them out. */
+  aliases: readonly string[];
   /** Recipients who may be answered automatically although the proof of the message's sender does not cover them. */
   coveredRecipients: readonly string[];
   /** True if an approval page asks for the four digits in the approval mail. */

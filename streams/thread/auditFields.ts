@@ -21,6 +21,9 @@ export const threadFields: AuditFields<ThreadEvent> = {
   openedBy: "open",
   receivedAt: "open",
   classification: "open",
+  kind: "open",
+  sentBy: "open",
+  at: "open",
   rawSha256: "open",
   contentSha256: "open",
   bodyBlob: "open",
@@ -35,6 +38,7 @@ export const threadFields: AuditFields<ThreadEvent> = {
   contactEmail: "salted",
   fromEmail: "salted",
   recipients: "salted",
+  forwardedFrom: "salted",
   participants: "salted",
   rfcMessageId: "salted",
   inReplyTo: "salted",
@@ -52,4 +56,5 @@ export const threadFields: AuditFields<ThreadEvent> = {
   machineAnswers: "salted",
   because: "salted",
   reason: "salted",
+  emoji: "salted",
 };

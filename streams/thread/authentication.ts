@@ -1,5 +1,5 @@
 import { hasEntry } from "../idMap.ts";
-import { isFromMachine } from "../inbox/humanMail.ts";
+import { opensThread } from "../inbox/mailKinds.ts";
 import type { ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
@@ -15,14 +15,13 @@ export const awaitsAuthentication = ({ unauthenticated }: Thread, number: number
 
 /**
  * Records the result, once per filing. A mail that joined a thread requires review if DMARC does not pass, unless the domain has no policy
- * and its address is proven by SPF or DKIM: otherwise nearly every reply from a small domain would. A machine's or blocked contact's mail
- * never requires review.
+ * and its address is proven by SPF or DKIM: otherwise nearly every reply from a small domain would. Mail that is nobody's word, and a
+ * blocked contact's, never requires review.
  */
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
   if (!awaitsAuthentication(thread, message.number)) return [];
   const events: ThreadEvent[] = [{ type: "MessageAuthenticated", data: message }];
-  const automatic = isFromMachine(message.classification);
-  const quiet = automatic || message.contactStatus === "blocked";
+  const quiet = !opensThread(message) || message.contactStatus === "blocked";
   const joined = message.number !== thread.openingNumber;
   if (joined && !quiet && !message.authentication.aligned && !thread.needsReview) {
     events.push({

@@ -7,7 +7,7 @@ import { authenticateMessage, type ThreadAuthentication } from "./authentication
 import { noteDraft, type ThreadDrafts } from "./drafts.ts";
 import { type Priority, type ThreadEvent, type ThreadStatus, threadStream } from "./events.ts";
 import { evolveThread, initialThread } from "./evolve.ts";
-import { fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
+import { fileByHand, fileMessage, fileReaction, holdMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 import type { Thread } from "./thread.ts";
 
@@ -31,7 +31,7 @@ export type ThreadCommand =
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
   if (thread.mergedInto !== null) {
     // A thread is frozen only once everything decided before is on it: a later filer repeats completed work.
-    const repeatable = ["OpenThread", "FreezeThread", "FileMessage", "HoldMessage", "AbsorbThread"];
+    const repeatable = ["OpenThread", "FreezeThread", "FileMessage", "HoldMessage", "FileReaction", "AbsorbThread"];
     if (repeatable.includes(command.type)) return [];
     throw new Rejected("thread_merged", "this thread was merged into another one: see merged_into", {
       survivorId: thread.mergedInto,
@@ -48,6 +48,10 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
       return fileMessage(command, thread);
     case "HoldMessage":
       return holdMessage(command, thread);
+    case "FileReaction":
+      return fileReaction(command, thread);
+    case "FileByHand":
+      return fileByHand(command, thread);
     case "FreezeThread":
       requireFullyAbsorbed(thread);
       return [{ type: "ThreadFrozen", data: { survivorId: command.survivorId, number: command.number } }];

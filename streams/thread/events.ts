@@ -1,5 +1,6 @@
 import type { Event } from "../event.ts";
 import type { Classification } from "../inbox/events.ts";
+import type { MailKind } from "../inbox/mailKinds.ts";
 
 export type ThreadStatus = "open" | "waiting" | "draft_pending" | "closed";
 export type Priority = "low" | "normal" | "high" | "urgent";
@@ -42,6 +43,10 @@ export type InboundMessage = {
   cc: string[];
   subject: string;
   classification: Classification;
+  /** Whose mail it is. Absent: as the class says (inbox/mailKinds.ts). */
+  kind?: MailKind;
+  /** The other identity of the workspace that sent it, proved by its Message-ID. */
+  sentBy?: string;
   rawSha256: string;
   body: MessageBody | null;
   /** Blob with the body's JSON, if it is too large for an event. `body` is then empty. */
@@ -58,6 +63,8 @@ export type InboundMessage = {
    * `unchecked`: part of the mail could not be searched. Absent: the mail had no approval link.
    */
   approvalLinks?: "removed" | "unchecked";
+  /** Addresses, in lower case, from which it was forwarded here, by header fields of servers on its way. Absent: none. */
+  forwardedFrom?: string[];
   /** Sentences about parts of the mail that could not be read, are encrypted or hidden, or were repaired. Absent: none. */
   notes?: string[];
 };
@@ -74,6 +81,8 @@ export type HeldMessage = {
   number: number;
   receivedAt: string;
   classification: Classification;
+  /** As in InboundMessage. */
+  kind?: MailKind;
   from: { name: string; address: string } | null;
   /** True if the thread has nothing else yet: it is not shown either. */
   opensThread: boolean;
@@ -142,16 +151,38 @@ export type ThreadEvent =
         number: number;
         identityId: string;
         classification: Classification;
+        /** As in InboundMessage. */
+        kind?: MailKind;
         fromEmail: string | null;
         subject: string;
         contactId: string | null;
         /** The contact's status at that time. */
         contactStatus: ContactStatus;
         authentication: Authentication;
+        /** Set if the sender's address is an identity's of this workspace; `authentication` says whether that is proven. */
+        fromWorkspace?: true;
         /** Location of the mail itself. */
         received: MessagePlace;
       }
     >
+  /** A reaction to a mail of ours (`messageId`). It is no message, and changes nothing else. `number`: its filing number. */
+  | Event<
+      "ReactionReceived",
+      {
+        identityId: string;
+        messageId: string;
+        deliveryId: string;
+        number: number;
+        emoji: string;
+        from: string;
+        at: string;
+      }
+    >
+  /**
+   * A person filed a message that is not the customer's word, such as an automatic reply, as one. Its authentication follows again, and
+   * with it `email.received`. `received`: location of the mail itself.
+   */
+  | Event<"MessageFiledByHand", { messageId: string; number: number; identityId: string; received: MessagePlace }>
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
   /** `once`: name of the change, if it may be repeated and must not be made twice. */
   | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string; once?: string }>

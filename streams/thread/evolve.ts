@@ -1,10 +1,11 @@
 import { getEntry, isEmpty, withEntry, withoutEntry } from "../idMap.ts";
-import { isFromPerson } from "../inbox/humanMail.ts";
+import { isWord, type KindedMail } from "../inbox/mailKinds.ts";
 import { unreachable } from "../unreachable.ts";
 import { withAbsorbed } from "./absorption.ts";
 import { withAnswers } from "./answers.ts";
 import { withNote } from "./drafts.ts";
-import type { ThreadEvent } from "./events.ts";
+import type { NewestHumanMessage, ThreadEvent } from "./events.ts";
+import { byHandMark } from "./filing.ts";
 import { addParticipants } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
@@ -52,8 +53,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
     case "ThreadOpened":
       return opened(thread, event.data);
     case "MessageReceived": {
-      const { number, messageId, classification, from, to, cc } = event.data;
-      const newestWord = isFromPerson(classification) ? { messageId, number } : thread.newestWord;
+      const { number, from, to, cc } = event.data;
+      const newestWord = newerWord(thread, event.data);
       const participants = addParticipants(thread.participants, [...(from ? [from.address] : []), ...to, ...cc]);
       const openingNumber = isFirst(thread) ? number : thread.openingNumber;
       const unauthenticated = withEntry(thread.unauthenticated, String(number), true);
@@ -62,9 +63,15 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
     case "MessageAuthenticated":
       return authenticated(thread, event.data.number);
     case "MessageHeld": {
-      const { number, messageId, classification } = event.data;
-      const newestWord = isFromPerson(classification) ? { messageId, number } : thread.newestWord;
-      return { ...thread, newestNumber: number, newestWord };
+      return { ...thread, newestNumber: event.data.number, newestWord: newerWord(thread, event.data) };
+    }
+    case "ReactionReceived":
+      return { ...thread, newestNumber: event.data.number };
+    case "MessageFiledByHand": {
+      const { messageId, number } = event.data;
+      const newestWord = number > (thread.newestWord?.number ?? 0) ? { messageId, number } : thread.newestWord;
+      const unauthenticated = withEntry(thread.unauthenticated, String(number), true);
+      return { ...once(thread, { once: byHandMark(event.data) }), newestWord, unauthenticated };
     }
     case "MessageSent": {
       const { draftId, to } = event.data;
@@ -99,6 +106,11 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       return unreachable(event);
   }
 }
+
+const newerWord = (
+  { newestWord }: Thread,
+  { messageId, number, ...mail }: KindedMail & NewestHumanMessage,
+): NewestHumanMessage | null => (isWord(mail) ? { messageId, number } : newestWord);
 
 /** True if neither side has written yet. */
 const isFirst = ({ openingNumber, participants, drafts, closedDrafts }: Thread): boolean =>

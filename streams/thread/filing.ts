@@ -1,5 +1,5 @@
 import { Rejected } from "../decider.ts";
-import { isFromMachine } from "../inbox/humanMail.ts";
+import { opensThread } from "../inbox/mailKinds.ts";
 import type { ThreadAbsorption } from "./absorption.ts";
 import type { HeldMessage, InboundMessage, ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
@@ -18,6 +18,9 @@ export type ThreadFiling =
       held: Omit<HeldMessage, "opensThread">;
       opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
     }
+  | { type: "FileReaction"; reaction: Extract<ThreadEvent, { type: "ReactionReceived" }>["data"] }
+  /** Makes a message that is nobody's word the customer's word. `number`: its filing number; `received`: its location in the log. */
+  | { type: "FileByHand"; message: Extract<ThreadEvent, { type: "MessageFiledByHand" }>["data"] }
   | { type: "FreezeThread"; survivorId: string; number: number }
   | ThreadAbsorption;
 
@@ -30,16 +33,37 @@ export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage"
   if (!thread.exists && opens) events.push({ type: "ThreadOpened", data: opens });
   events.push({ type: "MessageReceived", data: message });
   if (message.fromBlockedContact) return events;
-  const automatic = isFromMachine(message.classification);
-  if (thread.exists && thread.status === "waiting" && !automatic) {
-    events.push({ type: "ThreadStatusChanged", data: { status: "open", because: "the customer wrote" } });
-  }
-  const reason = reviewReason(command, thread, automatic);
+  if (opensThread(message)) events.push(...reopened(thread));
+  const reason = reviewReason(command, thread);
   if (reason !== null && !thread.needsReview) {
     events.push({ type: "ThreadReviewSet", data: { needsReview: true, reason } });
   }
   return events;
 }
+
+/** Opens a waiting thread. */
+const reopened = ({ exists, status }: Thread): ThreadEvent[] =>
+  exists && status === "waiting"
+    ? [{ type: "ThreadStatusChanged", data: { status: "open", because: "the customer wrote" } }]
+    : [];
+
+/** Records a reaction once. */
+export const fileReaction = (
+  { reaction }: Extract<ThreadFiling, { type: "FileReaction" }>,
+  thread: Thread,
+): ThreadEvent[] => (reaction.number <= thread.newestNumber ? [] : [{ type: "ReactionReceived", data: reaction }]);
+
+/** Files a message by hand, once. */
+export const fileByHand = (
+  { message }: Extract<ThreadFiling, { type: "FileByHand" }>,
+  thread: Thread,
+): ThreadEvent[] =>
+  thread.doneOnce.includes(byHandMark(message))
+    ? []
+    : [{ type: "MessageFiledByHand", data: message }, ...reopened(thread)];
+
+/** Name of the change, which is made once for each message. */
+export const byHandMark = ({ messageId }: { messageId: string }): string => `filed by hand: ${messageId}`;
 
 export function holdMessage(command: Extract<ThreadFiling, { type: "HoldMessage" }>, thread: Thread): ThreadEvent[] {
   const { held, opens } = command;
@@ -50,13 +74,9 @@ export function holdMessage(command: Extract<ThreadFiling, { type: "HoldMessage"
   return opensThread ? [{ type: "ThreadOpened", data: opens }, marker] : [marker];
 }
 
-function reviewReason(
-  command: Extract<ThreadFiling, { type: "FileMessage" }>,
-  thread: Thread,
-  automatic: boolean,
-): string | null {
+function reviewReason(command: Extract<ThreadFiling, { type: "FileMessage" }>, thread: Thread): string | null {
   if (command.reviewReason !== null) return command.reviewReason;
-  if (!thread.exists || automatic) return null;
+  if (!thread.exists || !opensThread(command.message)) return null;
   if (thread.status === "closed") return "new mail on a closed thread";
   // A thread that began with held mail has no participants yet.
   if (thread.participants.length === 0) return null;

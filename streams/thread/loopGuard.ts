@@ -1,6 +1,6 @@
 import { Rejected } from "../decider.ts";
 import { entriesOf } from "../idMap.ts";
-import { isFromMachine } from "../inbox/humanMail.ts";
+import { isFromMachine, type KindedMail } from "../inbox/mailKinds.ts";
 import type { Thread } from "./thread.ts";
 
 /**
@@ -22,8 +22,5 @@ export function requireNoLoop(
 }
 
 /** Returns the recipients' addresses, in lower case, of a draft that answers a machine. */
-export const machineAddresses = (
-  message: { classification: string | null },
-  to: readonly string[],
-): { machineAddresses?: string[] } =>
-  isFromMachine(message.classification) ? { machineAddresses: to.map((address) => address.toLowerCase()) } : {};
+export const machineAddresses = (message: KindedMail, to: readonly string[]): { machineAddresses?: string[] } =>
+  isFromMachine(message) ? { machineAddresses: to.map((address) => address.toLowerCase()) } : {};

@@ -146,8 +146,14 @@ describe("the authentication of filed mail [d5 authentication]", () => {
     const { id: threadId } = await threadOf(id);
     const all = await service.deps.store.read(threadStream(threadId));
     const event = all.find(({ type }) => type === "MessageReceived")!;
-    const mailed = { message: event.data as InboundMessage, received: { threadId, revision: event.revision } };
-    const again = () => authenticateMessage(service.deps, { workspaceId: workspace.id, ...mailed }, system());
+    const place = { threadId, revision: event.revision };
+    const mailed = { threadId, message: event.data as InboundMessage, received: place };
+    const again = () =>
+      authenticateMessage(
+        service.deps,
+        { workspaceId: workspace.id, isOwnAddress: async () => false, ...mailed },
+        system(),
+      );
     const running = [again(), again(), again()];
     dns.trouble("_dmarc.customer.example", undefined);
     await Promise.all(running);

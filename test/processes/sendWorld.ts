@@ -5,6 +5,7 @@ import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
 import { createMemoryRoom } from "#src/commands/memoryRoom.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { linesBesideOurs } from "#src/mail/in/copies.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
 import { CredentialsRefused, type HandOverOutcome, type MailProvider } from "#src/mail/mailProvider.ts";
@@ -213,6 +214,7 @@ export function openSendWorld(
           notes: [],
           links: { ...uncheckedRuns, unchecked: false },
         }),
+        linesBesideOurs: async (compared) => linesBesideOurs(compared),
       },
       resolver: undefined as never,
       authenticator: undefined as never,

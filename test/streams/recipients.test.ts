@@ -5,6 +5,7 @@ import {
   copiesToEverybody,
   recipientsOfReply,
   requireFewCopies,
+  requireOtherRecipients,
   requireUsableRecipients,
 } from "#streams/draft/recipients.ts";
 
@@ -42,16 +43,32 @@ describe("the recipients of an answer", () => {
 
   it("an answer's copies go to everybody else, the others of Reply-To first", () => {
     const all = {
+      from_email: "ada@customer.example",
       reply_to: ["ada@customer.example", "desk@customer.example"],
       to_emails: ["help@agents.example", "dan@x.example"],
       cc_emails: ["Desk@customer.example", "carl@x.example", "eve@x.example"],
     };
-    const named = { cc: ["eve@x.example"], bcc: ["dan@x.example"] };
-    expect(copiesToEverybody(all, { to: ["ada@customer.example"], ...named }, identity)).to.deep.equal([
-      "eve@x.example",
-      "desk@customer.example",
-      "carl@x.example",
-    ]);
+    const named = { to: ["ada@customer.example"], cc: ["eve@x.example"], bcc: ["dan@x.example"] };
+    const nobody = { hosted: [], forwarders: [] };
+    expect(copiesToEverybody(all, named, { identity, leftOut: nobody })).to.deep.equal({
+      cc: ["eve@x.example", "desk@customer.example", "carl@x.example"],
+      leftOut: nobody,
+    });
+  });
+
+  it("an answer's copies leave out addresses of the workspace, and those that forwarded the message unless they sent it", () => {
+    const all = {
+      from_email: "list@corp.example",
+      reply_to: [],
+      to_emails: ["Sales@agents.example", "Info@corp.example", "list@corp.example"],
+      cc_emails: ["dan@x.example"],
+    };
+    const leftOut = { hosted: ["sales@agents.example"], forwarders: ["info@corp.example", "list@corp.example"] };
+    const given = { to: ["ada@customer.example"], cc: [], bcc: [] };
+    expect(copiesToEverybody(all, given, { identity, leftOut })).to.deep.equal({
+      cc: ["list@corp.example", "dan@x.example"],
+      leftOut: { hosted: ["Sales@agents.example"], forwarders: ["Info@corp.example"] },
+    });
   });
 });
 
@@ -75,6 +92,16 @@ describe("the recipients of a mail", () => {
         .to.throw(Rejected, `no mail can be sent to ${address}: it is not a valid address`)
         .with.property("details")
         .that.includes({ field: "to" });
+  });
+
+  it("an identity writes no mail to itself, with a tag or without, in any field", () => {
+    for (const field of ["to", "cc", "bcc"] as const)
+      for (const own of ["help@agents.example", "Help+x@agents.example"])
+        expect(() => requireOtherRecipients(content({ [field]: ["ada@x.example", own] }), identity), own)
+          .to.throw(Rejected, /identity's own address/)
+          .with.property("details")
+          .that.includes({ field });
+    requireOtherRecipients(content({ to: ["team@agents.example"], cc: ["help@x.example"] }), identity);
   });
 
   it("a mail has at most 50 recipients in copy", () => {

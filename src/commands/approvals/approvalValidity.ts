@@ -1,7 +1,7 @@
 import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { approversOf, keysVoter, losesQuorumWithout } from "#streams/draft/quorum.ts";
-import { triggersRules } from "#streams/inbox/humanMail.ts";
+import { triggersRules } from "#streams/inbox/mailKinds.ts";
 import {
   type ApprovalDecision,
   decideApproval,
@@ -182,8 +182,7 @@ async function walkOfMessage(
 ): Promise<RuleWalk<WalkedRule>> {
   if (mail === null || message === null || rules.length === 0) return noWalk;
   // Rules do not run for automatic mail or for mail of a blocked contact.
-  if (!triggersRules({ classification: mail.classification, fromBlocked: mail.fromBlockedContact === true }))
-    return noWalk;
+  if (!triggersRules({ ...mail, fromBlocked: mail.fromBlockedContact === true })) return noWalk;
   const asked = await messageInput(deps, message);
   const walked = rulesInScope(rules, asked);
   const about = await withText(deps, message.workspaceId, { about: asked, rules: walked });

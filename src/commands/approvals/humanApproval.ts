@@ -71,13 +71,15 @@ export async function withWorkspaceRequirement<T>(
 export function requireMayNameApprovers({
   approvalChannel,
   secondaryApprovalChannel,
+  aliases,
   coveredRecipients,
   replyToEmail,
   editByChannel,
 }: Partial<IdentitySettings>): void {
-  const named = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0 || replyToEmail;
+  const lists = [...(aliases ?? []), ...(coveredRecipients ?? [])];
+  const named = approvalChannel || secondaryApprovalChannel || lists.length > 0 || replyToEmail;
   if (!named && !editByChannel) return;
   const sentence =
-    "this workspace requires human approval: setting an identity's approval channel, covered_recipients, reply_to_email or edit_by_channel needs the scope write:approvals";
+    "this workspace requires human approval: setting an identity's approval channel, covered_recipients, aliases, reply_to_email or edit_by_channel needs the scope write:approvals";
   throw new Rejected("insufficient_scope", sentence);
 }

@@ -3,7 +3,7 @@ import { changedFields } from "#streams/draft/changes.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import type { EditDraft } from "#streams/draft/edits.ts";
-import { requireUsableRecipients } from "#streams/draft/recipients.ts";
+import { requireOtherRecipients, requireUsableRecipients } from "#streams/draft/recipients.ts";
 import type { ReviewCommand } from "#streams/draft/review.ts";
 import { countApproval } from "../approvals/countApproval.ts";
 import { requireKeysMayDecide } from "../approvals/humanApproval.ts";
@@ -77,12 +77,13 @@ export async function unstoredEdit(
   const changes = isPersons ? { ...edit.changes, ...alignBodies(before, edit.changes) } : edit.changes;
   const recipients = { to: before.to, cc: changes.cc ?? before.cc, bcc: changes.bcc ?? before.bcc };
   requireUsableRecipients(recipients);
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  requireOtherRecipients(recipients, identity);
   const written = { ...before, making: draft.making, workspaceId: draft.workspaceId };
   const { making, ...letter } = await editLetter(deps, written, changes);
   const content = { ...before, ...letter, ...recipients };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
-  const { state: identity } = await deps.identities.load(draft.identityId);
   return {
     type: "EditDraft",
     ...{ content, contentBlob: null },

@@ -4,13 +4,14 @@ import { threadById } from "#projections/threads/queries.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalidRequest, notFound } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import { recipientsOfReply, requireUsableRecipients } from "#streams/draft/recipients.ts";
+import { requireOtherRecipients, requireUsableRecipients } from "#streams/draft/recipients.ts";
 import { newerHumanMessage } from "#streams/draft/staleness.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { replyTo } from "../emails/replyRecipients.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
 import { canNoRuleApply } from "../rules/ruleRuns.ts";
@@ -66,8 +67,10 @@ export async function submitDraft(
   const autoApproved =
     identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireSenderAllowed(deps, { workspaceId, identityId }, "approved by a setting");
-  const to = recipientsOfReply({ from_email: message.from?.address ?? "", reply_to: message.replyTo }, identity);
-  requireUsableRecipients({ to, cc: request.cc, bcc: request.bcc });
+  const to = replyTo({ mail: message, identity });
+  const recipients = { to, cc: request.cc, bcc: request.bcc };
+  requireUsableRecipients(recipients);
+  requireOtherRecipients(recipients, identity, "based_on_message_id");
   const basedOnNumber = message.number;
   const answersMachine = machineAddresses(message, to);
   requireNoLoop(current, { draftId: "", ...answersMachine });

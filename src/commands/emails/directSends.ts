@@ -44,6 +44,8 @@ export type DirectlySent = {
   /** When the mail was queued, ISO 8601 UTC; null if it waits for a person. */
   queuedAt: string | null;
   position: number;
+  /** Sentences about recipients that a reply to all left out. Absent: none. */
+  warnings?: readonly string[];
 };
 
 /**

@@ -4,12 +4,7 @@ import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalidRequest, notFound, Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
-import {
-  copiesToEverybody,
-  recipientsOfReply,
-  requireFewCopies,
-  requireUsableRecipients,
-} from "#streams/draft/recipients.ts";
+import { requireFewCopies, requireOtherRecipients, requireUsableRecipients } from "#streams/draft/recipients.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
@@ -23,6 +18,7 @@ import { waitUntilFiled } from "../sends/barrier.ts";
 import { type FiledMail, readFiledMail } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
+import { leftOutWarnings, replyTo, replyToAll } from "./replyRecipients.ts";
 
 export type SendRequest = SubmittedLetter & {
   workspaceId: string;
@@ -42,6 +38,7 @@ export async function sendEmail(deps: Dependencies, request: SendRequest, cause:
   requireUsableRecipients(request);
   const { workspaceId, identityId } = request;
   const identity = await loadIdentity(deps, workspaceId, identityId);
+  requireOtherRecipients(request, identity);
   if (!identity.canSendCold) {
     const sentence =
       "this identity may only reply on existing threads: use an identity that was created with can_send_cold true";
@@ -141,11 +138,15 @@ async function answer(
   const { workspaceId, replyAll } = request;
   const { identity_id: identityId } = thread;
   const { state: identity } = await deps.identities.load(identityId);
-  const named = { from_email: senderOf(mail), reply_to: mail.replyTo, to_emails: mail.to, cc_emails: mail.cc };
-  const to = recipientsOfReply(named, identity);
-  const cc = replyAll ? copiesToEverybody(named, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc;
-  const recipients = { to, cc, bcc: request.bcc };
+  const answering = { mail, identity };
+  const to = replyTo(answering);
+  const given = { to, cc: request.cc, bcc: request.bcc };
+  const { cc, leftOut } = replyAll
+    ? await replyToAll(deps, answering, given)
+    : { cc: given.cc, leftOut: { hosted: [], forwarders: [] } };
+  const recipients = { ...given, cc };
   requireUsableRecipients(recipients);
+  requireOtherRecipients(recipients, identity, field);
   requireFewCopies(recipients);
   const machine = machineAddresses(mail, to);
   const { state: current, threadId } = await loadThread(deps, thread.id);
@@ -162,7 +163,7 @@ async function answer(
   };
   const basedOn = { messageId: mail.messageId, number: mail.number, answers };
   const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
-  return sendDirectly(deps, { kind: "reply", ...draft }, cause);
+  return { ...(await sendDirectly(deps, { kind: "reply", ...draft }, cause)), warnings: leftOutWarnings(leftOut) };
 }
 
 const field = "based_on_message_id";

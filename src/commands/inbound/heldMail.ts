@@ -1,3 +1,4 @@
+import { isMessage } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -26,11 +27,11 @@ export async function markHeld(
   cause: Cause,
 ): Promise<FilingDecision[]> {
   const because = await whyMailIsHeld(deps, identityId);
-  const stored = decisions.filter(({ disposition }) => disposition !== "duplicate");
+  const stored = decisions.filter(isMessage);
   const ids = because === null ? stored.map(({ deliveryId }) => deliveryId) : [];
   const counted = await countInbound(deps, { workspaceId, deliveryIds: ids }, cause);
   return decisions.map((decision) => {
-    if (decision.disposition === "duplicate" || counted.has(decision.deliveryId)) return decision;
+    if (!isMessage(decision) || counted.has(decision.deliveryId)) return decision;
     if (because !== null) return { ...decision, disposition: "held_identity_disabled", reason: because };
     return { ...decision, disposition: "held_over_quota", reason: "the plan's quota of inbound mail is used up" };
   });

@@ -12,6 +12,16 @@ import { contactId } from "../ids.ts";
 import { createMemoryRoom } from "../memoryRoom.ts";
 import { cachedStates, freshStates } from "../states/loader.ts";
 import { commandThread } from "../threads/threads.ts";
+import type { OwnAddresses } from "./ownAddresses.ts";
+
+/** A filed mail, and the thread that awaits its authentication. `received`: location of the mail. */
+type ToAuthenticate = {
+  workspaceId: string;
+  threadId: string;
+  received: MessagePlace;
+  message: InboundMessage;
+  isOwnAddress: OwnAddresses;
+};
 
 /**
  * Authenticates the sender of a filed mail and records the result on the mail's thread, or on the thread into which that was merged.
@@ -19,26 +29,28 @@ import { commandThread } from "../threads/threads.ts";
  */
 export async function authenticateMessage(
   deps: Dependencies,
-  { workspaceId, received, message }: { workspaceId: string; received: MessagePlace; message: InboundMessage },
+  { workspaceId, threadId, received, message, isOwnAddress }: ToAuthenticate,
   cause: Cause,
 ): Promise<boolean> {
-  const { threadId } = received;
-  const { number, messageId, identityId, classification, subject } = message;
+  const { number, messageId, identityId, classification, kind, subject } = message;
   if (!(await stillAwaits(deps, threadId, number))) return true;
   const authentication = await authenticationOf(deps, message);
   if (authentication === "no room") return false;
   const fromEmail = message.from?.address ?? null;
   const contact = fromEmail === null ? undefined : await contactOf(deps, workspaceId, fromEmail);
+  const fromWorkspace = fromEmail !== null && (await isOwnAddress(workspaceId, fromEmail));
   const authenticated = {
     messageId,
     number,
     identityId,
     classification,
+    ...(kind && { kind }),
     fromEmail,
     subject,
     contactId: fromEmail === null ? null : contactId(workspaceId, fromEmail),
     contactStatus: contact?.status ?? "unknown",
     authentication,
+    ...(fromWorkspace && { fromWorkspace }),
     received,
   };
   await commandThread(deps, { threadId, command: { type: "AuthenticateMessage", message: authenticated } }, cause);

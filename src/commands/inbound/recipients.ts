@@ -29,18 +29,21 @@ export function createRecipients(deps: Dependencies): Reception["resolve"] {
     const now = deps.clock.now().getTime();
     const remembered = anew ? undefined : known.get(exact);
     if (remembered && remembered.until > now) return remembered.recipient;
-    const recipient =
-      (await ownerOf(deps, exact)) ?? (await ownerOfUntagged(deps, exact)) ?? (await postmasterOf(deps, exact));
+    const recipient = (await ownerOfAddress(deps, exact)) ?? (await postmasterOf(deps, exact));
     if (recipient) known.set(exact, { recipient, until: now + knownMs });
     else known.delete(exact);
     return recipient;
   };
 }
 
-const ownerOfUntagged = async (deps: Dependencies, address: string): Promise<Recipient | undefined> => {
-  const untagged = withoutTag(address);
-  return untagged === address ? undefined : ownerOf(deps, untagged);
-};
+type Owner = Extract<Recipient, { kind: "identity" }>;
+
+/** Returns the active identity that mail to this address reaches: exactly this one, else the one without the +tag. Ignores case. */
+export async function ownerOfAddress(deps: Dependencies, address: string): Promise<Owner | undefined> {
+  const exact = (canonicalAddress(address) ?? address).toLowerCase();
+  const untagged = withoutTag(exact);
+  return (await ownerOf(deps, exact)) ?? (untagged === exact ? undefined : ownerOf(deps, untagged));
+}
 
 /**
  * Resolves `postmaster` to the operator, with or without a domain whose mail arrives here (RFC 5321, 4.5.1), unless an identity has that
@@ -55,7 +58,7 @@ async function postmasterOf(deps: Dependencies, address: string): Promise<Recipi
 }
 
 /** Returns the active identity with exactly this address. */
-async function ownerOf(deps: Dependencies, address: string): Promise<Recipient | undefined> {
+async function ownerOf(deps: Dependencies, address: string): Promise<Owner | undefined> {
   const identityId = await holderOf(deps, address);
   if (identityId === null) return undefined;
   const { state } = await deps.identities.load(identityId);

@@ -31,11 +31,15 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
     in_reply_to: whole.in_reply_to,
     references: whole.reference_ids,
     classification: whole.classification as WireMessage["classification"],
+    kind: whole.kind as WireMessage["kind"],
+    generated: whole.kind === "program",
+    origin: originOf(whole),
+    reactions: whole.reactions,
     authentication: shownAuthentication(whole.authentication),
     delivery_status: whole.delivery_status as WireMessage["delivery_status"],
     from_blocked_contact: whole.from_blocked_contact,
     approval_link_removed: whole.approval_links === "removed",
-    notes: whole.notes,
+    notes: [...claimsToBeOurs(whole), ...whole.notes],
     draft_id: whole.draft_id,
     attachments: await Promise.all(whole.attachments.map((attachment) => presentAttachment(blobs, attachment))),
     received_at: timestampOrNull(whole.received_at),
@@ -44,8 +48,20 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
   };
 }
 
+/** Mail of the workspace itself: its own, a colleague's by its Message-ID, or one of a proven sender with an address of the workspace. */
+const originOf = (row: MessageRow): WireMessage["origin"] =>
+  row.direction === "outbound" || row.sent_by !== null || (row.from_workspace && row.authentication?.aligned === true)
+    ? "own_workspace"
+    : "external";
+
 export const presentMessages = (blobs: Blobs, rows: readonly MessageRow[]): Promise<WireMessage[]> =>
   Promise.all(rows.map((row) => presentMessage(blobs, row)));
+
+/** Says so if an unproven sender uses an address of the workspace. */
+const claimsToBeOurs = (row: MessageRow): string[] =>
+  row.from_workspace && row.sent_by === null && row.authentication?.aligned === false
+    ? ["The sender's address is an address of this workspace, but nothing proves that the mail was sent from here."]
+    : [];
 
 /** The authentication results without ARC, which is recorded but never used as proof. */
 const shownAuthentication = (known: MessageRow["authentication"]): WireMessage["authentication"] =>

@@ -35,7 +35,8 @@ const reply = {
   ...letter,
   reply_all: Type.Boolean({
     default: false,
-    description: "Also send to everyone else in the message's To and Cc, except our own addresses.",
+    description:
+      "Also send to everyone else in the message's To and Cc, except addresses of this workspace and the address that forwarded the message here: `warnings` names them.",
   }),
 };
 
@@ -61,6 +62,9 @@ export const EmailAccepted = Strict(
     queued_at: Nullable(
       Type.String({ format: "date-time", description: "Null while it waits for a person's approval." }),
     ),
+    warnings: Type.Array(Type.String(), {
+      description: "Sentences about recipients that a reply to all left out.",
+    }),
   },
   { title: "EmailAccepted" },
 );

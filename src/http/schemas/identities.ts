@@ -124,6 +124,7 @@ export const Identity = Strict(
     auto_approve_replies: Type.Boolean(),
     require_human_approval: Type.Boolean(),
     send_on_channel_approval: Type.Boolean(),
+    aliases: Type.Array(Type.String()),
     covered_recipients: Type.Array(Type.String()),
     confirm_code: Type.Boolean(confirmCode),
     edit_by_channel: Type.Boolean(editByChannel),
@@ -149,6 +150,12 @@ const settings = {
   approval_channel: Type.Optional(Nullable(ApprovalChannel)),
   secondary_approval_channel: Type.Optional(Nullable(ApprovalChannel)),
   escalation_delay_minutes: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 10080 }))),
+};
+
+const aliases = {
+  maxItems: 20,
+  description:
+    "Further addresses from which mail is forwarded to this identity. A reply to all leaves them out, so that it does not come back. Protected like reply_to_email.",
 };
 
 const coveredRecipients = {
@@ -180,6 +187,7 @@ export const CreateIdentity = Strict(
     auto_approve_replies: Type.Boolean({ default: false }),
     require_human_approval: Type.Boolean({ default: false }),
     send_on_channel_approval: Type.Boolean({ default: true }),
+    aliases: Type.Array(EmailAddress, { ...aliases, default: [] }),
     covered_recipients: Type.Array(EmailAddress, { ...coveredRecipients, default: [] }),
     confirm_code: Type.Boolean({ ...confirmCode, default: false }),
     edit_by_channel: Type.Boolean({ ...editByChannel, default: false }),
@@ -198,6 +206,7 @@ export const UpdateIdentity = Strict(
     auto_approve_replies: Type.Optional(Type.Boolean()),
     require_human_approval: Type.Optional(Type.Boolean()),
     send_on_channel_approval: Type.Optional(Type.Boolean()),
+    aliases: Type.Optional(Type.Array(EmailAddress, aliases)),
     covered_recipients: Type.Optional(Type.Array(EmailAddress, coveredRecipients)),
     confirm_code: Type.Optional(Type.Boolean(confirmCode)),
     edit_by_channel: Type.Optional(Type.Boolean(editByChannel)),

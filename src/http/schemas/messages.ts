@@ -20,6 +20,17 @@ export const Attachment = Strict(
   { title: "Attachment" },
 );
 
+/** Whose mail an inbound message is (src/mailKinds.md). */
+export const MailKind = Type.Enum(
+  ["customer", "program", "altered_copy", "filed_by_hand", "colleague", "automatic_reply", "report"],
+  {
+    description:
+      "Whose mail an inbound message is: a customer's, a program's (see generated), a mail of ours that came back with other words, one that a person filed by hand, a colleague's (another identity of the workspace), an automatic reply, or a report about a mail. The first four are the customer's word: they fire email.received and make older drafts stale. Null for outbound mail.",
+  },
+);
+
+export const Reaction = Strict({ emoji: Type.String(), from: Type.String(), at: Timestamp }, { title: "Reaction" });
+
 export const Message = Strict(
   {
     id: Uuid,
@@ -44,6 +55,16 @@ export const Message = Strict(
     in_reply_to: Nullable(Type.String()),
     references: Type.Array(Type.String()),
     classification: Nullable(Type.Enum(["person", "auto_reply", "bounce", "list"])),
+    kind: Nullable(MailKind),
+    generated: Type.Boolean({
+      description:
+        "True for inbound mail that a program wrote and that is no automatic reply: a web form, a notification. It counts as a person's, but no grant applies to an answer to it, and a second answer to it is refused.",
+    }),
+    origin: Type.Enum(["external", "own_workspace"], {
+      description:
+        "`own_workspace` for mail of an identity of this workspace: proved by its Message-ID, or its sender's address is one of the workspace's and proven. For outbound mail too.",
+    }),
+    reactions: Type.Array(Reaction, { description: "Signs that recipients put on this mail of ours." }),
     authentication: Nullable(Authentication),
     delivery_status: Nullable(Type.Enum(["queued", "sent", "delivered", "bounced", "complained", "failed"])),
     from_blocked_contact: Type.Boolean({
@@ -80,6 +101,8 @@ const Disposition = Type.Enum([
   "received",
   "threaded",
   "duplicate",
+  "own_copy",
+  "reaction",
   "held_over_quota",
   "held_identity_disabled",
   "quarantined",

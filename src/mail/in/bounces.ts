@@ -15,7 +15,7 @@ const tag = /<[/!a-z][^<>@]{0,300}>/gi;
  * Returns a report's body with its base64 parts decoded. Joins ids that quoted-printable has broken in two. If HTML quotes a header, its
  * lines are appended as text.
  */
-function reportText(fields: HeaderFields): string {
+export function reportText(fields: HeaderFields): string {
   const body = fields.body.subarray(0, maxReportBytes);
   const isEncoded = /^base64\b/i.test(fields.first("content-transfer-encoding"));
   const text = (isEncoded ? decodeBase64(body) : body)
@@ -74,6 +74,18 @@ export function reportType(fields: HeaderFields): "delivery" | "other" | undefin
   if (/^message\/(?:(?:global-)?disposition-notification|feedback-report)\b/.test(type)) return "other";
   if (!/^multipart\/report\b/.test(type)) return undefined;
   return /report-type\s{0,5}=\s{0,5}"?(?:disposition-notification|feedback-report)/.test(type) ? "other" : "delivery";
+}
+
+/**
+ * True for a report by the recipient's own rules that they refused the mail (RFC 5429, 2.1.2; RFC 8098, 3.2.6): a program deleted or denied
+ * it. Programs that were asked for a receipt also report mail that was deleted unread: their subject says so.
+ */
+export function isRejection(fields: HeaderFields): boolean {
+  if (!/\bdisposition-notification\b/i.test(fields.first("content-type"))) return false;
+  const subject = fields.first("subject");
+  if (/^rejected:/i.test(subject)) return true;
+  const isByProgram = /^disposition:\s{0,20}automatic-action\b[^;\n]{0,80};\s{0,20}(?:deleted|denied)\b/im;
+  return isByProgram.test(reportText(fields)) && !/^not read:/i.test(subject);
 }
 
 /** Actions of RFC 3464 that are not failures; `deliverable` is the result of a probe. */

@@ -8,6 +8,8 @@ export type HeaderFields = {
   first(name: string): string;
   /** Values of the first few occurrences, in order. */
   all(name: string): string[];
+  /** As `all`, of those occurrences only that are above every field with one of these names. */
+  above(name: string, others: readonly string[]): string[];
   body: Buffer;
 };
 
@@ -60,6 +62,10 @@ export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): Heade
     count: (name) => wanted.get(name)?.count ?? 0,
     first: (name) => wanted.get(name)?.spans.slice(0, 1).map(textOf)[0] ?? "",
     all: (name) => (wanted.get(name)?.spans ?? []).map(textOf),
+    above(name, others) {
+      const limit = Math.min(...others.map((other) => wanted.get(other)?.spans[0]?.start ?? raw.length));
+      return (wanted.get(name)?.spans ?? []).filter(({ start }) => start < limit).map(textOf);
+    },
     body: raw.subarray(Math.min(at, raw.length)),
   };
 }

@@ -1,16 +1,21 @@
 import { createHash } from "node:crypto";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import { type Mailbox, readAddresses } from "./addressList.ts";
-import { isComplaint, reportedIds, reportedReferences } from "./bounces.ts";
+import { isComplaint, reportedIds, reportedReferences, reportType } from "./bounces.ts";
 import { classify, classifyingFields } from "./classify.ts";
+import { forwardedFrom, forwardingFields } from "./forwarding.ts";
 import { readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
 import { boundedIds, derivedMessageId, namedIdsIn, ownMessageId, threadIdsOf } from "./messageIds.ts";
 import { decodeWords } from "./mime/encodedWords.ts";
+import { reactionFields, reactionForm } from "./reactions.ts";
+import { reportedRecipients } from "./reportedRecipients.ts";
 import { storableLine } from "./storable.ts";
 
 const names = new Set([
   ...classifyingFields,
+  ...forwardingFields,
+  ...reactionFields,
   "cc",
   "date",
   "in-reply-to",
@@ -71,10 +76,12 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
   const fields = readHeaderFields(raw, names);
   const references = boundedIds(namedIdsIn(fields.first("references")));
   const inReplyTo = namedIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
-  const classification = classify(fields, envelopeFrom);
+  const { classification, ...signs } = classify(fields, envelopeFrom);
   const complains = isComplaint(fields);
-  const reported = classification === "bounce" || complains ? reportedReferences(fields) : [];
-  const isReport = classification === "bounce" || classification === "auto_reply";
+  const mayReport = classification === "bounce" || classification === "auto_reply" || signs.automaticIfOurs === true;
+  const isReport = classification === "bounce" || reportType(fields) !== undefined;
+  const reported = isReport || complains ? reportedReferences(fields) : [];
+  const recipients = isReport ? reportedRecipients(fields) : [];
   const [from, replyTo, to, cc] = [
     addressesIn("from", fields.first("from")),
     // A second Reply-To field is a forger's trick: it counts like a second address.
@@ -82,6 +89,8 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
     addressesIn("to", fields.first("to")),
     addressesIn("cc", fields.first("cc")),
   ];
+  const forwarded = forwardedFrom(fields);
+  const mayReact = reactionForm(fields, raw.length);
   const cut = [from, replyTo, to, cc].flatMap(({ field, isCut }) => (isCut ? [field] : []));
   return {
     ownId: ownMessageId(fields.first("message-id")),
@@ -99,7 +108,12 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
       subject: storableLine(decodeWords(fields.first("subject").slice(0, maxSubjectBytes)), maxSubjectLength),
       date: parseMailDate(fields.first("date")),
       classification,
-      reportedMessageIds: isReport ? reportedIds(fields) : [],
+      ...signs,
+      ...(forwarded.length > 0 && { forwardedFrom: forwarded }),
+      ...(mayReact && { mayReact }),
+      reportedMessageIds: mayReport ? reportedIds(fields) : [],
+      ...(isReport && { isReport: true as const }),
+      ...(recipients.length > 0 && { reportedRecipients: recipients }),
       ...(complains && { isComplaint: true as const }),
       ...(reported.length > 0 && { reportedReferences: reported }),
       ...(cut.length > 0 && { cut }),

@@ -1,5 +1,7 @@
 import { TaskFault } from "#src/platform/threadPool/faults.ts";
 import type { ThreadPool } from "#src/platform/threadPool/threadPool.ts";
+import type { ComposedBodies } from "../out/bodies.ts";
+import type { BesideLines, CopyBodies } from "./copies.ts";
 import { type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
 import { createParsedMailCache } from "./parsedMailCache.ts";
 
@@ -12,6 +14,14 @@ export type MailParser = {
    * bytes; concurrent requests for the same bytes share one parse.
    */
   parse(raw: Buffer, about: { turn: string; sha256: string }): Promise<ParsedMail>;
+  /**
+   * Compares a mail that came under a Message-ID of ours with what was sent (copies.ts); null also if that takes too long. Rejects as
+   * `parse` does.
+   */
+  linesBesideOurs(
+    compared: { sent: ComposedBodies; came: CopyBodies },
+    about: { turn: string },
+  ): Promise<BesideLines | null>;
 };
 
 /** Parses mail in the threads of a pool, which limits time and memory. */
@@ -32,8 +42,18 @@ export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<
 
   return {
     parse: (raw, { turn, sha256 }) => recent.of(sha256, () => read(raw, turn)),
+    linesBesideOurs: ({ sent, came }, { turn }) => {
+      const { bodyText, bodyHtml } = came;
+      const job = { name: "copy", bytes: noBytes, compared: { sent, came: { bodyText, bodyHtml } } } as const;
+      return pool.run<BesideLines | null>(job, { turn }).catch((error: unknown) => {
+        if (error instanceof TaskFault) return null;
+        throw error;
+      });
+    },
   };
 }
+
+const noBytes = new Uint8Array();
 
 /** A Buffer from another thread arrives as a plain Uint8Array. */
 const withBuffer = <T extends { bytes: Uint8Array }>(attachment: T): T & { bytes: Buffer } => {

@@ -3,14 +3,18 @@ import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import type { DnsAnswers, SmtpSender } from "#src/mail/in/authentication/findings.ts";
+import type { CopyBodies } from "#src/mail/in/copies.ts";
 import type { ParsedMail, ParseLimits } from "#src/mail/in/parsedMail.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
+import type { ComposedBodies } from "#src/mail/out/bodies.ts";
 import { type CostlyFunctionName, costlyFunctions } from "./costlyFunctions.ts";
 
 /** Task of a thread; `job` is its number in the pool. */
 export type ThreadTask = { job: number; bytes: Uint8Array } /** A work of works.ts. */ & (
   | { name: "work"; work: CostlyFunctionName; input: unknown }
   | { name: "parse"; limits: ParseLimits }
+  /** Compares a mail of ours that came back with what was sent. No bytes. */
+  | { name: "copy"; compared: { sent: ComposedBodies; came: CopyBodies } }
   /** `isWhole`: `bytes` are the whole mail, so that an unsigned one need not be sent again. */
   | { name: "signers"; isWhole: boolean }
   | { name: "signatures"; answers: DnsAnswers }
@@ -62,6 +66,10 @@ async function workOn(task: ThreadTask): Promise<() => unknown> {
     case "parse": {
       const { parseMail } = await import("#src/mail/in/parseMail.ts");
       return () => parseMail(bytes, task.limits);
+    }
+    case "copy": {
+      const { linesBesideOurs } = await import("#src/mail/in/copies.ts");
+      return () => linesBesideOurs(task.compared);
     }
     case "signers": {
       const { signersOf, signersOrFindings } = await import("#src/mail/in/authentication/verifyMail.ts");

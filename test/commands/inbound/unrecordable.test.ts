@@ -291,7 +291,10 @@ describe("a mail that cannot be read", () => {
       if (error) throw error;
       return parser.parse(raw, about);
     };
-    return { alarms, deps: where === "blobs" ? { ...deps, blobs: { ...blobs, get } } : { ...deps, parser: { parse } } };
+    return {
+      alarms,
+      deps: where === "blobs" ? { ...deps, blobs: { ...blobs, get } } : { ...deps, parser: { ...parser, parse } },
+    };
   }
   /** Files until everything is filed, and returns the number of runs. */
   async function fileAll(world: SendWorld, deps: Parameters<typeof fileInbox>[0], most = 50): Promise<number> {

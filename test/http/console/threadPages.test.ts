@@ -65,6 +65,7 @@ const replyTo = (words: Words, change: Partial<ReplyView> = {}): ReplyView => ({
     messageId: messageIds[0],
     from: { name: words.name, address: "support@agents.example" },
     to: [words.address],
+    leftOut: [],
     everybody: [words.address],
   },
   isHeld: false,

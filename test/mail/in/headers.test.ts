@@ -185,10 +185,10 @@ describe("the classification of mail by its headers", () => {
     expect(kindOf("From: postmaster@b.example", "Subject: your invoice")).to.equal("person");
   });
 
-  it("a mail with a null envelope sender is an automatic reply, and a bounce from a postmaster", () => {
+  it("a mail with a null envelope sender is a program's, an automatic reply if it answers ours, a bounce from a postmaster", () => {
     const raw = mail(["From: a@b.example", "Subject: hello"]);
-    expect(readHeaders(raw, "").classification).to.equal("auto_reply");
-    expect(readHeaders(raw, "a@b.example").classification).to.equal("person");
+    expect(readHeaders(raw, "")).to.include({ classification: "person", generated: true, automaticIfOurs: true });
+    expect(readHeaders(raw, "a@b.example")).to.include({ classification: "person" }).and.not.have.property("generated");
     expect(readHeaders(mail(["From: postmaster@b.example"]), "").classification).to.equal("bounce");
   });
 });

@@ -1,5 +1,5 @@
 import { crashPoint } from "#src/platform/crashPoints.ts";
-import { isHeld, type PendingFiling } from "#streams/filing/decider.ts";
+import { isHeld, isMessage, type PendingFiling } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
@@ -104,7 +104,7 @@ async function mailOf(
   const known = mails.get(inboxRevision);
   if (known) return known;
   const event = await readReceivedAt(deps, identityId, inboxRevision);
-  const isUnshown = isHeld(decision) || decision.quarantined !== undefined;
+  const isUnshown = !isMessage(decision) || isHeld(decision) || decision.quarantined !== undefined;
   const mail = isUnshown ? { event, parsed: emptyContent } : await readMail(deps, event);
   // If the mail was known to be lost at the decision, its alarm was logged then.
   if (decision.disposition !== "quarantined") alertLostMail(deps, [mail]);
@@ -141,12 +141,12 @@ async function applyInOrder(
   };
 
   for (const [index, decision] of decisions.entries()) {
-    if (decision.disposition === "duplicate") continue;
+    if (!changesThread(decision)) continue;
     if (decision.absorbs.length > 0) {
       // A merge changes several threads, so all earlier mails must be filed first.
       await waitForAll(turns.values());
       if (failures.length > 0) {
-        waiting.push(...decisions.slice(index).filter(({ disposition }) => disposition !== "duplicate"));
+        waiting.push(...decisions.slice(index).filter(changesThread));
         break;
       }
       await inTurn(decision, () => mergeThreads(deps, decision, cause));
@@ -167,6 +167,10 @@ async function applyInOrder(
   await waitForAll(turns.values());
   return { failures, waiting };
 }
+
+/** True if the mail is filed on its thread. A copy, of another mail or of ours, changes nothing there. */
+const changesThread = ({ disposition }: PendingFiling): boolean =>
+  disposition !== "duplicate" && disposition !== "own_copy";
 
 /** Waits for all, then rejects with the first rejection, if any. */
 async function waitForAll(turns: Iterable<Promise<unknown>>): Promise<void> {

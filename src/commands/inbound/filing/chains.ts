@@ -19,6 +19,8 @@ export type Chains = {
   learnedUpTo: number;
   threadOf: Map<string, string>;
   openedNumber: Map<string, number>;
+  /** Attempt by the Message-ID that a relay gave to a mail of ours. */
+  attemptOf: Map<string, string>;
   mergedInto: Map<string, string>;
   /** Message id by Message-ID and content digest, because different mails may have the same Message-ID. */
   messages: Map<string, Map<string, string>>;
@@ -30,6 +32,7 @@ export const createChains = (): Chains => ({
   learnedUpTo: -1,
   threadOf: new Map(),
   openedNumber: new Map(),
+  attemptOf: new Map(),
   mergedInto: new Map(),
   messages: new Map(),
   characters: 0,
@@ -64,6 +67,7 @@ export async function loadDecisions(deps: Dependencies, chains: Chains, asked: C
   }
   for (const [id, threadId] of index.threadOf) lead(chains, id, threadId);
   for (const [threadId, number] of index.openedNumber) chains.openedNumber.set(threadId, number);
+  for (const [id, attemptId] of index.attemptOf) chains.attemptOf.set(id, attemptId);
   const unseen = filingEvents(deps, identityId, chains.learnedUpTo + 1);
   // The following reads of the index are at least as new as `index`; decisions missing from `index` are read from the stream.
   const [messages, survivors, first] = await Promise.all([

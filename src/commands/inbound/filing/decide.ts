@@ -1,13 +1,15 @@
 import { boundedIds } from "#src/mail/in/messageIds.ts";
-import { isHeld } from "#streams/filing/decider.ts";
+import { isHeld, isMessage } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
+import { kindToStore } from "#streams/inbox/mailKinds.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import type { Cause } from "../../handle.ts";
 import { freshStates } from "../../states/loader.ts";
 import { markHeld } from "../heldMail.ts";
 import type { MailReceivedEvent, ReadMail } from "../readMail.ts";
 import { type Chains, learnDecisions, loadDecisions, survivingThread } from "./chains.ts";
+import { judgeMail, type MailJudgement } from "./judgeMail.ts";
 
 /** Maximum size in bytes of one append's decisions as JSON: well below what a store accepts with metadata (eventStore.ts). */
 const maxDecisionBytes = 500_000;
@@ -21,24 +23,24 @@ export type FilingPage = {
 };
 
 /**
- * Decides for each mail of a page to which thread it belongs, by its headers only, and then which mails are held. Repeated and held mails
- * are therefore never read. Returns decisions for the first mails, as many as fit into one append; the next turn decides the rest.
+ * Decides for each mail of a page whose it is (judgeMail.ts) and to which thread it belongs, and then which mails are held. Only mail that
+ * may be our own or a reaction is read for that; other repeated and held mails are never read. Returns decisions for the first mails, as many as fit into one append; the next turn decides the rest.
  */
 export async function decideFilings(deps: Dependencies, page: FilingPage, cause: Cause): Promise<FilingDecision[]> {
   const { identityId } = page;
   const { workspaceId } = (page.mails[0] as MailReceivedEvent).data;
-  const decisions = await decideByHeaders(deps, page);
+  const decisions = await decideInOrder(deps, page);
   return markHeld(freshStates(deps), { workspaceId, identityId, decisions }, cause);
 }
 
 /** Returns true if the mail's content will be shown, so the mail must be read. */
-export const isShown = (decision: FilingDecision): boolean => decision.disposition !== "duplicate" && !isHeld(decision);
+export const isShown = (decision: FilingDecision): boolean => isMessage(decision) && !isHeld(decision);
 
 /**
  * Decides the mails in order. The index of Message-IDs may lag behind, so decisions that it does not contain yet are read from the filing
  * stream; two mails in quick succession therefore find each other. Adds each decision to `chains`.
  */
-async function decideByHeaders(
+async function decideInOrder(
   deps: Dependencies,
   { identityId, lastNumber, mails, chains }: FilingPage,
 ): Promise<FilingDecision[]> {
@@ -50,7 +52,10 @@ async function decideByHeaders(
   const decisions: FilingDecision[] = [];
   let bytes = 0;
   for (const mail of mails) {
-    const decision = decideFiling(deps, { identityId, number: lastNumber + decisions.length + 1, mail }, chains);
+    const number = lastNumber + decisions.length + 1;
+    const judgement =
+      receivedBefore(chains, mail.data.headers) !== undefined ? undefined : await judgeMail(deps, { mail, chains });
+    const decision = decideFiling(deps, { identityId, number, mail, judgement }, chains);
     bytes += bytesOf(decision);
     if (decisions.length > 0 && bytes > maxDecisionBytes) break;
     learnDecisions(chains, decision);
@@ -71,75 +76,97 @@ export function takeForOneAppend(decisions: readonly FilingDecision[]): FilingDe
   return decisions.slice(0, end < 0 ? undefined : end);
 }
 
+/** Returns the id of the message that is this very mail, received before; undefined if there is none. */
+const receivedBefore = (chains: Chains, { messageId, contentDigest }: MailHeaders): string | undefined =>
+  chains.messages.get(messageId)?.get(contentDigest);
+
 /**
- * Returns the Message-IDs that determine a mail's thread. For a bounce these are the reported Message-IDs of our own mail; without any, the
- * bounce's References and those of the reported mail. If there are none either, only the first reported id counts, because several foreign
- * ids could join unrelated threads. Uses the headers only, not what is known so far, so that the order of arrival does not matter.
+ * Returns the Message-IDs that determine a mail's thread. For a report these are the reported Message-IDs of our own mail; without any, the
+ * report's References and those of the reported mail. If there are none either, only the first reported id counts, because several foreign
+ * ids could join unrelated threads. An automatic reply that names no mail joins a mail of ours that it quotes. Uses the headers only, not
+ * what is known so far, so that the order of arrival does not matter.
  */
 function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders): string[] {
   const { reportedMessageIds, reportedReferences = [], threadIds } = headers;
-  if (!reportsOurs(headers)) return threadIds;
   const own = reportedMessageIds.filter((id) => ownMail(deps, identityId, [id]) !== undefined);
+  if (!isReport(headers)) return threadIds.length > 0 ? threadIds : own;
   if (own.length > 0) return own;
   const named = boundedIds([...new Set([...threadIds, ...reportedReferences])]);
   return named.length > 0 ? named : reportedMessageIds.slice(0, 1);
 }
 
-const reportsOurs = ({ classification, isComplaint }: MailHeaders): boolean =>
-  classification === "bounce" || isComplaint === true;
+const isReport = ({ classification, isReport: ofAny, isComplaint }: MailHeaders): boolean =>
+  ofAny === true || classification === "bounce" || isComplaint === true;
 
 /**
- * Returns the delivery attempt whose mail bounced or caused a complaint. Identifies it by the mail enclosed in the report, otherwise by the
- * mail that the report answers.
+ * Returns the delivery attempt whose mail is reported. Identifies it by the mail enclosed in the report, otherwise by the mail that the
+ * report answers.
  */
 function reportedAttempt(deps: Dependencies, identityId: string, headers: MailHeaders): string | null {
-  if (!reportsOurs(headers)) return null;
+  if (!isReport(headers)) return null;
   const ids = [...headers.reportedMessageIds, ...(headers.inReplyTo === null ? [] : [headers.inReplyTo])];
   return ownMail(deps, identityId, ids)?.attemptId ?? null;
 }
 
+/** A mail to be decided. `judgement`: absent for a mail that was received before. */
+type ToDecide = { identityId: string; number: number; mail: MailReceivedEvent; judgement: MailJudgement | undefined };
+
 function decideFiling(
   deps: Dependencies,
-  { identityId, number, mail }: { identityId: string; number: number; mail: MailReceivedEvent },
+  { identityId, number, mail, judgement }: ToDecide,
   chains: Chains,
 ): FilingDecision {
   const { revision: inboxRevision, position: inboxPosition } = mail;
   const { headers, deliveryId } = mail.data;
   const { messageId: rfcMessageId, contentDigest } = headers;
-  const sameId = chains.messages.get(rfcMessageId);
-  const again = sameId?.get(contentDigest);
   const own = headers.messageIdDerived ? [] : [rfcMessageId];
   const named = namedIds(deps, identityId, headers);
-  const chainIds = [...new Set([rfcMessageId, ...named])];
-  const threads = threadsOf(deps, { identityId, ids: [...own, ...named] }, chains);
-  const [oldest, ...absorbs] = threads;
+  const [oldest, ...absorbs] = threadsOf(deps, { identityId, ids: [...own, ...named] }, chains);
   const common = { number, deliveryId, inboxRevision, inboxPosition, rfcMessageId, contentDigest };
-  if (again !== undefined) {
+  const aside = {
+    ...common,
+    opensThread: false,
+    absorbs: [],
+    chainIds: [],
+    reviewReason: null,
+    bouncedAttemptId: null,
+  };
+  if (judgement === undefined) {
     return {
-      ...common,
+      ...aside,
       disposition: "duplicate",
       reason: "this message was already received",
-      messageId: again,
+      messageId: receivedBefore(chains, headers) as string,
       threadId: oldest ?? survivingThread(chains, chains.threadOf.get(rfcMessageId) ?? ""),
-      opensThread: false,
-      absorbs: [],
-      chainIds: [],
-      reviewReason: null,
-      bouncedAttemptId: null,
     };
   }
-  return {
+  const { kind, classification, ours, emoji } = judgement;
+  if (ours && kind === "own_copy") {
+    const { messageId } = ours;
+    const threadId = survivingThread(chains, ours.threadId);
+    return { ...aside, disposition: kind, reason: "our own mail came back as it was sent", messageId, threadId };
+  }
+  const filed = {
     ...common,
-    disposition: "threaded",
     reason: null,
-    messageId: deps.ids.uuid(),
     threadId: oldest ?? deps.ids.uuid(),
     opensThread: oldest === undefined,
     absorbs,
-    chainIds,
-    reviewReason: reviewReason(headers, { sameIdOtherContent: sameId !== undefined, absorbed: absorbs.length }),
-    ...(headers.isComplaint && { isComplaint: headers.isComplaint }),
+    chainIds: [...new Set([rfcMessageId, ...named])],
     bouncedAttemptId: reportedAttempt(deps, identityId, headers),
+  };
+  if (ours && emoji !== undefined)
+    return { ...filed, disposition: "reaction", messageId: ours.messageId, emoji, reviewReason: null };
+  const found = { sameIdOtherContent: chains.messages.has(rfcMessageId), absorbed: absorbs.length };
+  return {
+    ...filed,
+    disposition: "threaded",
+    messageId: deps.ids.uuid(),
+    ...kindToStore(kind, classification),
+    ...(classification !== headers.classification && { classification }),
+    ...(ours && ours.identityId !== identityId && { sentBy: ours.identityId }),
+    reviewReason: judgement.reviewReason ?? reviewReason(headers, found),
+    ...(headers.isComplaint && { isComplaint: headers.isComplaint }),
   };
 }
 

@@ -29,6 +29,7 @@ export async function putOnThread(
   { decision, mail }: { decision: PendingFiling; mail: ReadMail },
   cause: Cause,
 ): Promise<void> {
+  if (decision.disposition === "reaction") return fileReaction(deps, { decision, mail }, cause);
   const { unreadable } = mail.parsed;
   // The mail could be read when its filing was decided, so its content must not be shown as empty.
   const isLost = unreadable !== null && decision.disposition === "threaded" && decision.quarantined === undefined;
@@ -51,7 +52,7 @@ async function fileMessage(
   const { event, parsed } = mail;
   const { headers, identityId, workspaceId } = event.data;
   const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));
-  const notes = notesOf(parsed);
+  const notes = notesOf(decision, parsed);
   const message: InboundMessage = {
     messageId: decision.messageId,
     identityId,
@@ -67,13 +68,15 @@ async function fileMessage(
     to: headers.to,
     cc: headers.cc,
     subject: headers.subject,
-    classification: headers.classification,
+    classification: decision.classification ?? headers.classification,
+    ...kindOfMessage(decision),
     rawSha256: event.data.rawSha256,
     ...(await storeBody(deps, parsed)),
     attachments: await storeAttachments(deps, decision.messageId, parsed),
     quarantined: decision.disposition === "quarantined",
     ...(sender?.status === "blocked" && { fromBlockedContact: true }),
     ...(approvalLinks && { approvalLinks }),
+    ...forwarding(event),
     ...(notes.length > 0 && { notes }),
   };
   const reviewReason = decision.quarantined === undefined ? decision.reviewReason : "a mail that could not be recorded";
@@ -81,18 +84,49 @@ async function fileMessage(
   await onItsThread(deps, { decision, event, command }, cause);
 }
 
-const notesOf = ({ unreadable, notes }: ParsedMail): string[] =>
-  unreadable === null
-    ? notes
-    : [`The mail could not be read: ${unreadable}. The whole mail is in its source.`, ...notes];
+/** The addresses that forwarded a mail. A list's post names whom the list delivered it to. */
+function forwarding({ data: { headers, envelope } }: ReadMail["event"]): Pick<InboundMessage, "forwardedFrom"> {
+  const { forwardedFrom = [], classification } = headers;
+  const others = forwardedFrom.filter((address) => address !== envelope.to.toLowerCase());
+  return others.length === 0 || classification === "list" ? {} : { forwardedFrom: others };
+}
+
+/** The fields of a message that say whose it is, as filing decided. */
+const kindOfMessage = ({ kind, sentBy }: FilingDecision) => ({ ...(kind && { kind }), ...(sentBy && { sentBy }) });
+
+const notesOf = ({ kind }: FilingDecision, { unreadable, notes }: ParsedMail): string[] => [
+  ...(kind === "altered_copy"
+    ? ["This is a mail of ours that came back with other words or files in it: somebody on its way added them."]
+    : []),
+  ...(unreadable === null ? [] : [`The mail could not be read: ${unreadable}. The whole mail is in its source.`]),
+  ...notes,
+];
+
+/** Records a reaction at the message of ours that it is about. */
+async function fileReaction(
+  deps: Dependencies,
+  { decision, mail: { event } }: { decision: PendingFiling; mail: ReadMail },
+  cause: Cause,
+): Promise<void> {
+  // A reaction that cannot be recorded stays in the ledger alone.
+  if (decision.quarantined !== undefined) return;
+  const { identityId, headers } = event.data;
+  const { messageId, deliveryId, number, emoji = "" } = decision;
+  const said = { emoji, from: headers.from?.address ?? "", at: event.metadata.at };
+  const command = { type: "FileReaction", reaction: { identityId, messageId, deliveryId, number, ...said } } as const;
+  await onItsThread(deps, { decision, event, command }, cause);
+}
 
 /** Records a held message on its thread. The message makes drafts stale, but none of its content is shown before its release. */
 async function holdMessage(deps: Dependencies, { decision, mail }: FilingToApply, cause: Cause): Promise<void> {
   const { event } = mail;
   const { identityId, headers } = event.data;
   const { messageId, deliveryId, number } = decision;
-  const { classification, from } = headers;
-  const held = { identityId, messageId, deliveryId, number, receivedAt: event.metadata.at, classification, from };
+  const { from } = headers;
+  const classification = decision.classification ?? headers.classification;
+  const { kind } = kindOfMessage(decision);
+  const received = { receivedAt: event.metadata.at, classification, ...(kind && { kind }), from };
+  const held = { identityId, messageId, deliveryId, number, ...received };
   const command = { type: "HoldMessage", held, opens: opening(decision, event) } as const;
   await onItsThread(deps, { decision, event, command }, cause);
 }

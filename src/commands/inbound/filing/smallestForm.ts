@@ -1,7 +1,7 @@
 import { unreadableMail } from "#src/mail/in/parsedMail.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 import type { Recorded } from "#streams/event.ts";
-import { isHeld } from "#streams/filing/decider.ts";
+import { isHeld, isMessage } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { InboxEvent, MailHeaders } from "#streams/inbox/events.ts";
 
@@ -52,10 +52,10 @@ function shortenedHeaders(headers: MailHeaders): MailHeaders {
  */
 export function smallestDecision(decision: FilingDecision, reason: string): FilingDecision {
   const { rfcMessageId, contentDigest, deliveryId, absorbs, chainIds } = decision;
-  const isMessage = !isHeld(decision) && decision.disposition !== "duplicate";
+  const isShown = isMessage(decision) && !isHeld(decision);
   return {
     ...decision,
-    ...(isMessage && { disposition: "quarantined" as const, reason }),
+    ...(isShown && { disposition: "quarantined" as const, reason }),
     rfcMessageId: fits(rfcMessageId) ? rfcMessageId : `<${deliveryId}@unrecordable.local>`,
     contentDigest: storableLine(contentDigest, maxIdLength),
     absorbs: absorbs.slice(0, maxAbsorbs),

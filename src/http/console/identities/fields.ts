@@ -190,6 +190,13 @@ export const fields: readonly FormField[] = [
     max: 10_080,
   },
   {
+    name: "aliases",
+    kind: "lines",
+    part: "approval",
+    label: "Addresses forwarded to this one",
+    hint: "One address per line, at most 20, such as info@ of your own domain. A reply to all leaves them out, so that it does not come back.",
+  },
+  {
     name: "covered_recipients",
     kind: "lines",
     part: "approval",

@@ -36,6 +36,7 @@ const folds: readonly Fold[] = [
       "approvals_required",
       "confirm_code",
       "edit_by_channel",
+      "aliases",
       "covered_recipients",
     ],
   },

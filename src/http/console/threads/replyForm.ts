@@ -43,10 +43,11 @@ ${recipients(preview)}
 ${replyForm({ ...view, preview }, token)}`;
 }
 
-const recipients = ({ from, to, everybody }: ReplyPreview): Markup => html`<dl>
+const recipients = ({ from, to, everybody, leftOut }: ReplyPreview): Markup => html`<dl>
 <dt>From</dt><dd>${person(from.name, from.address)}</dd>
 <dt>To</dt><dd>${list(to)}</dd>
 ${everybody.length > 0 && html`<dt>Reply to all adds</dt><dd>${list(everybody)}</dd>`}
+${leftOut.length > 0 && html`<dt>Left out</dt><dd>${leftOut.join(" ")}</dd>`}
 </dl>`;
 
 const shownRecipients = 20;

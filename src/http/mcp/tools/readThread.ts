@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { Rejected } from "#streams/decider.ts";
-import { isFromPerson } from "#streams/inbox/humanMail.ts";
+import { isWord } from "#streams/inbox/mailKinds.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import { Strict, Uuid } from "../../schemas/common.ts";
 import { createFence } from "../fence.ts";
@@ -66,7 +66,7 @@ async function wholeThread(call: ToolCall<Args>): Promise<ToolResult> {
 /** The message that an answer is based on: the newest from a person; an automatic one only if there is no other. */
 function newestMessageId(messages: readonly WireMessage[]): string | null {
   const inbound = messages.filter(({ direction }) => direction === "inbound");
-  return (inbound.findLast(({ classification }) => isFromPerson(classification)) ?? inbound.at(-1))?.id ?? null;
+  return (inbound.findLast(isWord) ?? inbound.at(-1))?.id ?? null;
 }
 
 type Asking = Pick<ToolCall<Args>, "ask" | "args">;

@@ -1,0 +1,88 @@
+import type { ReceivedRow } from "#projections/inbound/queries.ts";
+import { positionOfMessage } from "#projections/messages/queries.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
+import { isWord } from "#streams/inbox/mailKinds.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { derivedId } from "../ids.ts";
+import { countInbound } from "../plans/quotas.ts";
+import { readFiledMail } from "../threads/answeredMail.ts";
+import { commandThread, loadThread } from "../threads/threads.ts";
+import { applyFilings } from "./filing/apply.ts";
+import { withReadResult } from "./filing/decide.ts";
+import { fileInbox } from "./filing/fileInbox.ts";
+import { type ReadMail, readMail, readReceivedAt, withMemoryFor } from "./readMail.ts";
+
+/** A delivery in the ledger that a person files as a message. */
+export type EntryToFile = { workspaceId: string; entry: ReceivedRow };
+
+/**
+ * Files a mail as a message that filing had put aside: a copy of ours or a reaction becomes a message under a new filing number; a message
+ * that is nobody's word (an automatic reply, a report, a colleague's mail) keeps its id and becomes the customer's word. It then fires and
+ * makes drafts stale as a mail of its sender; no grant applies to an answer to it. Once for an entry. Throws Rejected invalid_status,
+ * plan_limit_reached.
+ */
+export async function fileByHand(deps: Dependencies, given: EntryToFile, cause: Cause): Promise<{ position: number }> {
+  const { disposition } = given.entry;
+  if (disposition === "own_copy" || disposition === "reaction") return fileMail(deps, given, cause);
+  if (disposition === "threaded") return makeWord(deps, given, cause);
+  throw notFileable(`a mail with the disposition ${disposition} cannot be filed as a message`);
+}
+
+const notFileable = (why: string): Rejected => new Rejected("invalid_status", why);
+const again = (): Rejected => notFileable("this mail was already filed as a message");
+
+async function makeWord(deps: Dependencies, { workspaceId, entry }: EntryToFile, cause: Cause) {
+  const messageId = entry.message_id as string;
+  const received = await positionOfMessage(deps.reads, workspaceId, messageId);
+  const mail = received && (await readFiledMail(deps, received, { workspaceId, messageId }));
+  if (!received || !mail) throw new Rejected("not_found", "no such message");
+  if (isWord(mail)) throw notFileable("this mail is already a message that counts as its sender's");
+  const { number, identityId } = mail;
+  const command = { type: "FileByHand", message: { messageId, number, identityId, received } } as const;
+  const { changed, position } = await commandThread(deps, { threadId: received.threadId, command }, cause);
+  if (!changed) throw again();
+  return { position };
+}
+
+async function fileMail(deps: Dependencies, { workspaceId, entry }: EntryToFile, cause: Cause) {
+  const { id: deliveryId, inbox_revision: revision } = entry;
+  const identityId = entry.identity_id as string;
+  const event = await readReceivedAt(deps, identityId, revision);
+  const counted = await countInbound(deps, { workspaceId, deliveryIds: [deliveryId] }, cause);
+  if (!counted.has(deliveryId)) throw new Rejected("plan_limit_reached", "the plan's quota of inbound mail is used up");
+  return withMemoryFor(deps, [event], async () => {
+    const mail = await readMail(deps, event);
+    for (;;) {
+      const { state: filing } = await deps.filings.load(identityId);
+      if (filing.filedByHand.includes(deliveryId) && !cause.repeated) throw again();
+      if (filing.pending.length > 0) {
+        await fileInbox(deps, identityId, cause);
+        continue;
+      }
+      const { threadId } = await loadThread(deps, entry.thread_id as string);
+      const decision = decisionOf(mail, { number: filing.lastNumber + 1, threadId });
+      const decided = await deps.filings.handle(identityId, { type: "DecideByHand", decision }, cause);
+      // Another mail was filed meanwhile: the next turn takes the next number.
+      if (!decided.changed) continue;
+      const decisions = decided.state.pending;
+      if (decisions.length > 0) {
+        await applyFilings(deps, { identityId, decisions, mails: new Map([[revision, mail]]) }, cause);
+      }
+      return { position: (await deps.threads.load(threadId)).position };
+    }
+  });
+}
+
+function decisionOf(mail: ReadMail, { number, threadId }: { number: number; threadId: string }): FilingDecision {
+  const { revision: inboxRevision, position: inboxPosition, data } = mail.event;
+  const { deliveryId, headers } = data;
+  const decision: FilingDecision = {
+    ...{ number, deliveryId, inboxRevision, inboxPosition, threadId, opensThread: false, absorbs: [], chainIds: [] },
+    ...{ disposition: "threaded", reason: null, messageId: derivedId("message", deliveryId) },
+    ...{ kind: "filed_by_hand", rfcMessageId: headers.messageId, contentDigest: headers.contentDigest },
+    ...{ reviewReason: null, bouncedAttemptId: null },
+  };
+  return withReadResult(decision, mail);
+}

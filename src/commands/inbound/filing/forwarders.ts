@@ -1,0 +1,73 @@
+import type { BesideLines } from "#src/mail/in/copies.ts";
+import { domainOfAddress } from "#src/platform/dns/names.ts";
+import type { InboxEvent } from "#streams/inbox/events.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import { type MailReceivedEvent, readMail, readReceived, withMemoryFor } from "../readMail.ts";
+
+/** Lines that are looked for in earlier mail, at most: a forwarder adds a few. */
+const maxLines = 20;
+/** Mails before this one among which the forwarder's are sought, and how many of those are read. */
+const lookedThrough = 100;
+const maxRead = 5;
+
+/**
+ * True if the forwarder of a mail put each of these lines into another mail too, at the same end: in its first or last paragraph, beside
+ * other words and in the name of another sender. So the lines are the forwarder's and nobody's word about this mail.
+ */
+export async function linesSeenBefore(
+  deps: Dependencies,
+  mail: MailReceivedEvent,
+  { above, below }: BesideLines,
+): Promise<boolean> {
+  if (above.length + below.length === 0) return true;
+  if (above.length + below.length > maxLines) return false;
+  const seen = { above: new Set<string>(), below: new Set<string>() };
+  for (const other of await earlierOfForwarder(deps, mail)) {
+    const { parsed } = await withMemoryFor(deps, [other], () => readMail(deps, other));
+    const paragraphs = (parsed.bodyText ?? "")
+      .split(/\n[ \t]*\r?\n/)
+      .map(linesOf)
+      .filter((lines) => lines.length > 0);
+    if (paragraphs.length < 2) continue;
+    for (const line of paragraphs[0]!) seen.above.add(line);
+    for (const line of paragraphs.at(-1)!) seen.below.add(line);
+  }
+  return above.every((line) => seen.above.has(bare(line))) && below.every((line) => seen.below.has(bare(line)));
+}
+
+const bare = (line: string): string => line.replace(/\s+/g, " ").trim();
+const linesOf = (paragraph: string): string[] =>
+  paragraph
+    .split("\n")
+    .map(bare)
+    .filter((line) => line !== "");
+
+/** Returns earlier mail that came the same way, of other senders, the newest first. */
+async function earlierOfForwarder(deps: Dependencies, mail: MailReceivedEvent): Promise<MailReceivedEvent[]> {
+  const from = Math.max(0, mail.revision - lookedThrough);
+  const earlier = await readReceived(deps, mail.data.identityId, { from, count: mail.revision - from });
+  const sender = mail.data.headers.from?.address.toLowerCase();
+  return earlier
+    .filter(({ data }) => data.headers.from?.address.toLowerCase() !== sender && cameTheSameWay(data, mail.data))
+    .reverse()
+    .slice(0, maxRead);
+}
+
+type Mail = InboxEvent["data"];
+
+/** True if both mails were forwarded from the same address, or have the same envelope sender or one of the same forwarder's domain. */
+function cameTheSameWay(one: Mail, other: Mail): boolean {
+  const own = [one.envelope.to, other.envelope.to].map((address) => address.toLowerCase());
+  const forwarders = (one.headers.forwardedFrom ?? []).filter((address) => !own.includes(address));
+  if (forwarders.some((address) => other.headers.forwardedFrom?.includes(address))) return true;
+  const [sender, otherSender] = [one, other].map(({ envelope }) => envelope.from.toLowerCase());
+  if (sender !== "" && sender === otherSender && !own.includes(sender!)) return true;
+  const [domain, otherDomain] = [one, other].map(rewrittenDomain);
+  return domain !== undefined && domain === otherDomain;
+}
+
+/** Returns the domain of a forwarder that put its own address into the envelope; undefined if it is that of the mail's sender. */
+function rewrittenDomain({ envelope, headers }: Mail): string | undefined {
+  const domain = domainOfAddress(envelope.from);
+  return domain === "" || domain === domainOfAddress(headers.from?.address ?? "") ? undefined : domain;
+}

@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { reactionIn } from "#src/mail/in/reactions.ts";
+import { composeBodies } from "#src/mail/out/bodies.ts";
+import { filesOf } from "#src/mail/out/render.ts";
+import type { Classification, MailHeaders } from "#streams/inbox/events.ts";
+import type { MailKind } from "#streams/inbox/mailKinds.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import { loadContent } from "../../drafts/draftContents.ts";
+import { type MailReceivedEvent, type ReadMail, readMail, withMemoryFor } from "../readMail.ts";
+import { ownerOfAddress } from "../recipients.ts";
+import type { Chains } from "./chains.ts";
+import { linesSeenBefore } from "./forwarders.ts";
+
+/** A mail of this workspace's that was handed over: its message, its identity, and the draft with its content. */
+export type OwnMail = { messageId: string; identityId: string; threadId: string; draftId: string };
+
+/** Whose mail a received mail is: the one answer that filing, and everything after it, goes by. */
+export type MailJudgement = {
+  kind: MailKind;
+  classification: Classification;
+  /** The mail of ours that it copies or reacts to. */
+  ours?: OwnMail;
+  /** Sign of a reaction. */
+  emoji?: string;
+  /** Reason why a person should review its thread. */
+  reviewReason?: string;
+};
+
+/** A received mail and what is known of Message-IDs (chains.ts). */
+type Judged = { mail: MailReceivedEvent; chains: Chains };
+
+/**
+ * Decides whose mail a received mail is (src/mailKinds.md), by its headers, by the Message-IDs of our own mail, and for a mail that may be
+ * our own or a reaction also by its text. In doubt it is its sender's. Throws Unavailable while the mail cannot be read.
+ */
+export async function judgeMail(deps: Dependencies, judged: Judged): Promise<MailJudgement> {
+  const { headers, identityId } = judged.mail.data;
+  const copied = await ownMail(deps, judged, headers.messageId);
+  if (copied) return judgeCopy(deps, judged, copied);
+  const answered = headers.mayReact && headers.inReplyTo ? await ownMail(deps, judged, headers.inReplyTo) : undefined;
+  if (answered?.identityId === identityId) {
+    const { parsed } = await readNow(deps, judged);
+    const emoji = reactionIn(parsed, headers);
+    if (emoji !== null) return { kind: "reaction", classification: "person", ours: answered, emoji };
+  }
+  return judgeByHeaders(headers, isAnswerToOurs(deps, judged));
+}
+
+function judgeByHeaders(headers: MailHeaders, answersOurs: boolean): MailJudgement {
+  const { classification, generated = false, automaticIfOurs = false, isReport = false } = headers;
+  if (isReport || classification === "bounce") return { kind: "report", classification };
+  if (classification === "auto_reply" || (automaticIfOurs && answersOurs))
+    return { kind: "automatic_reply", classification: "auto_reply" };
+  return { kind: generated ? "program" : "customer", classification };
+}
+
+/** True if the mail names or encloses a mail that its recipient sent. */
+const isAnswerToOurs = (deps: Dependencies, { mail, chains }: Judged): boolean =>
+  [...mail.data.headers.threadIds, ...mail.data.headers.reportedMessageIds].some(
+    (id) => deps.messageIds.open(id)?.identityId === mail.data.identityId || chains.attemptOf.has(id),
+  );
+
+/**
+ * Judges a mail that came under a Message-ID of ours. If its words are those that were sent, it is our own copy or a colleague's mail; any
+ * other word makes it its sender's mail.
+ */
+async function judgeCopy(deps: Dependencies, judged: Judged, ours: OwnMail): Promise<MailJudgement> {
+  const { headers, identityId, workspaceId } = judged.mail.data;
+  if (!(await hasOurWords(deps, judged, ours))) {
+    const classification = headers.classification === "list" ? "list" : "person";
+    return { kind: "altered_copy", classification, ours, reviewReason: "a mail of ours came back with other words" };
+  }
+  if (ours.identityId === identityId) return { kind: "own_copy", classification: "person", ours };
+  if (headers.classification === "auto_reply") return { kind: "automatic_reply", classification: "auto_reply", ours };
+  const isHandedOver = await areAllOurs(deps, workspaceId, headers.to);
+  return {
+    kind: "colleague",
+    classification: headers.classification === "list" ? "list" : "person",
+    ours,
+    ...(isHandedOver && { reviewReason: "another address of the workspace handed it over" }),
+  };
+}
+
+/**
+ * True if the mail has the whole text that was sent, no file besides those that were sent, and beside them only lines below a rule or lines
+ * that its forwarder put into another mail too.
+ */
+async function hasOurWords(deps: Dependencies, judged: Judged, { draftId }: OwnMail): Promise<boolean> {
+  const { parsed } = await readNow(deps, judged);
+  if (parsed.unreadable !== null || parsed.cut !== null) return false;
+  const { state: draft } = await deps.drafts.load(draftId);
+  const content = await loadContent(deps.blobs, draft.stored);
+  const sent = new Set(filesOf(content));
+  if (parsed.attachments.some(({ bytes }) => !sent.has(sha256Of(bytes)))) return false;
+  const turn = judged.mail.data.identityId;
+  const beside = await deps.parser.linesBesideOurs({ sent: composeBodies(content), came: parsed }, { turn });
+  return beside !== null && (await linesSeenBefore(deps, judged.mail, beside));
+}
+
+const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+/** Reads the mail, once there is room in memory. It is read again, from the parser's cache, when it is filed. */
+const readNow = (deps: Dependencies, { mail }: Judged): Promise<ReadMail> =>
+  withMemoryFor(deps, [mail], () => readMail(deps, mail));
+
+/**
+ * Returns the mail of this identity, or of another one of its workspace, that was sent under this Message-ID: proved by the mark in the id,
+ * or for the identity's own mail by the id that a relay gave it.
+ */
+async function ownMail(
+  deps: Dependencies,
+  { mail, chains }: Judged,
+  rfcMessageId: string,
+): Promise<OwnMail | undefined> {
+  const { identityId, workspaceId } = mail.data;
+  const origin = deps.messageIds.open(rfcMessageId);
+  const attemptId = origin?.attemptId ?? chains.attemptOf.get(rfcMessageId);
+  if (attemptId === undefined) return undefined;
+  const { state: delivery } = await deps.deliveries.load(attemptId);
+  if (delivery.started === null) return undefined;
+  const { draftId, threadId } = delivery.started;
+  const { state: draft } = await deps.drafts.load(draftId);
+  if (draft.workspaceId !== workspaceId) return undefined;
+  if (origin === undefined && draft.identityId !== identityId) return undefined;
+  return { messageId: draft.messageId, identityId: draft.identityId, threadId, draftId };
+}
+
+/** True if every one of these addresses is an identity's of this workspace. */
+async function areAllOurs(deps: Dependencies, workspaceId: string, addresses: readonly string[]): Promise<boolean> {
+  for (const address of addresses) {
+    const owner = await ownerOfAddress(deps, address);
+    if (owner?.workspaceId !== workspaceId) return false;
+  }
+  return addresses.length > 0;
+}

@@ -1,0 +1,116 @@
+import type { MailHeaders } from "#streams/inbox/events.ts";
+import type { HeaderFields } from "./headerFields.ts";
+import type { ParsedMail } from "./parsedMail.ts";
+
+/** Gmail's part, which names the sign as JSON. */
+const signType = "text/vnd.google.email-reaction+json";
+/** A part whose text is the sign (RFC 9078). */
+const signPart = /^content-disposition:[ \t]{0,20}reaction\b/im;
+
+/** Fields of Exchange, whose reactions no part marks. */
+const exchangeFields = ["x-ms-has-attach", "x-ms-exchange-messagesentrepresentingtype", "thread-index"];
+
+/** The header fields that `reactionForm` reads, besides those of other readers. */
+export const reactionFields: readonly string[] = [
+  "content-type",
+  "content-disposition",
+  "in-reply-to",
+  ...exchangeFields,
+];
+
+/** Size in bytes of a mail with a reaction, at most. A mail is read before its filing only up to it. */
+const maxBytes = 16 * 1024;
+
+/** Returns the form of a reaction that a small mail may have, because it answers a mail; undefined if none. Its text shows whether it is one. */
+export function reactionForm(fields: HeaderFields, size: number): MailHeaders["mayReact"] {
+  if (size > maxBytes || fields.first("in-reply-to") === "") return undefined;
+  const body = fields.body.toString("latin1");
+  if (isSign(fields.first("content-type")) || body.toLowerCase().includes(signType)) return "gmail";
+  if (/^reaction\b/i.test(fields.first("content-disposition")) || signPart.test(body)) return "disposition";
+  return exchangeFields.some((name) => fields.count(name) > 0) ? "exchange" : undefined;
+}
+
+const isSign = (contentType: string): boolean => contentType.toLowerCase().trimStart().startsWith(signType);
+
+/** Returns the sign of a mail that is a reaction of this form and nothing else; null for any other mail. In doubt it is a mail. */
+export function reactionIn(
+  mail: Pick<ParsedMail, "extractedText" | "attachments" | "unreadable">,
+  { mayReact: form, from }: Pick<MailHeaders, "mayReact" | "from">,
+): string | null {
+  if (mail.unreadable !== null) return null;
+  const files = mail.attachments.filter(({ contentType }) => !isSign(contentType));
+  // Outlook encloses the picture of its sign.
+  if (files.some(({ contentType, contentId }) => contentId === null || !/^image\//i.test(contentType))) return null;
+  const lines = linesOf(mail.extractedText);
+  const marked = mail.attachments.find(({ contentType }) => isSign(contentType));
+  if (form === "gmail") return marked ? ofGmail(marked.bytes, { lines, from }) : null;
+  return form === "exchange" ? ofOutlook(lines, from) : ofDisposition(lines);
+}
+
+type Sentence = { lines: readonly string[]; from: MailHeaders["from"] };
+
+/** Gmail's form beside its part: the sign, and a sentence with the sender's name and Gmail's, in the sender's language. */
+function ofGmail(part: Buffer, { lines, from }: Sentence): string | null {
+  const emoji = emojiIn(part);
+  if (emoji === null) return null;
+  const words = [...new Set(lines)].filter(
+    (line) => line !== emoji && line !== part.toString().replace(/\s+/g, " ").trim(),
+  );
+  if (words.length === 0) return emoji;
+  const [sentence] = words;
+  return words.length === 1 && afterName(sentence!, from) !== null && /\bgmail\b/i.test(sentence!) ? emoji : null;
+}
+
+function emojiIn(part: Buffer): string | null {
+  try {
+    const { version, emoji } = JSON.parse(part.toString("utf8")) as { version?: unknown; emoji?: unknown };
+    return version === 1 && typeof emoji === "string" && isEmoji(emoji) ? emoji : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Outlook's signs, by the alternative text of their pictures. */
+const outlookSigns = new Map(
+  Object.entries({ like: "👍", heart: "❤️", celebrate: "🎉", laugh: "😆", surprised: "😮", sad: "😢" }),
+);
+
+/** Outlook's form: a picture and a sentence with the sender's name, in the sender's language, which ends with a colon. */
+function ofOutlook(lines: readonly string[], from: MailHeaders["from"]): string | null {
+  const [, sign, sentence] = /^\[(?:image: ?)?([a-z]+)\] ?(.*)$/i.exec(lines.join(" ")) ?? [];
+  const emoji = outlookSigns.get(sign?.toLowerCase() ?? "");
+  if (emoji === undefined || lines.length > 2) return null;
+  return afterName(sentence!, from) !== null && sentence!.endsWith(":") ? emoji : null;
+}
+
+/** Form of RFC 9078: nothing but the sign. */
+function ofDisposition(lines: readonly string[]): string | null {
+  const [sign, ...others] = new Set(lines);
+  return sign !== undefined && others.length === 0 && isEmoji(sign) ? sign : null;
+}
+
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+const isEmoji = (text: string): boolean =>
+  text.length <= 64 &&
+  [...segmenter.segment(text)].length === 1 &&
+  /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u.test(text);
+
+const maxAfterName = 60;
+
+/** Returns what follows the sender's name at the beginning of a sentence; null if it begins otherwise or is too long. */
+function afterName(sentence: string, from: MailHeaders["from"]): string | null {
+  if (from === null) return null;
+  const name = from.name || from.address.slice(0, from.address.lastIndexOf("@"));
+  const known = [name, ...name.split(/[\s,"']+/)].filter((part) => part !== "");
+  const begun = known.find((part) => sentence.toLowerCase().startsWith(part.toLowerCase()));
+  const rest = begun === undefined ? undefined : sentence.slice(begun.length);
+  return rest !== undefined && rest.length <= maxAfterName ? rest : null;
+}
+
+/** Returns the lines with words, without the links that programs write beside their words. */
+const linesOf = (text: string): string[] =>
+  text
+    .replace(/[<[]https?:\/\/[^\s<>[\]]{1,500}[>\]]/g, "")
+    .split("\n")
+    .map((line) => line.replace(/\s+/g, " ").trim())
+    .filter((line) => line !== "");

@@ -1,0 +1,54 @@
+import { expect } from "chai";
+import { type InProcess, until } from "#test/support/inProcess.ts";
+import type { StoryMail, StoryTenant } from "#test/support/story/story.ts";
+
+/** Returns the mail of a draft as it left, as text. */
+export async function sentBy(service: InProcess, draftId: string): Promise<string> {
+  const events = await service.store.read(`draft-${draftId}`);
+  const sent = events.find(({ type }) => type === "DraftSent");
+  if (!sent) throw new Error(`draft ${draftId} was not sent`);
+  const [started] = await service.store.read(`delivery-${sent.data.attemptId as string}`);
+  const bytes = await service.deps.blobs.get(started?.data.mimeSha256 as string);
+  return (bytes as Buffer).toString();
+}
+
+type Changes = {
+  subject?: string;
+  text?: (text: string) => string;
+  without?: readonly string[];
+  headers?: readonly string[];
+};
+
+/** Changes a mail with one text part as a server on its way does. The text is sent as it is, in 8 bits. */
+export function returning(
+  raw: string,
+  { subject, text = (same) => same, without = [], headers = [] }: Changes,
+): string {
+  const end = raw.indexOf("\r\n\r\n");
+  const fields = raw.slice(0, end).split(/\r\n(?![ \t])/);
+  const dropped = [...without, "Content-Transfer-Encoding", ...(subject === undefined ? [] : ["Subject"])];
+  const kept = fields.filter((field) =>
+    dropped.every((name) => !field.toLowerCase().startsWith(`${name.toLowerCase()}:`)),
+  );
+  const isQuoted = /^content-transfer-encoding: *quoted-printable/im.test(raw.slice(0, end));
+  const body = raw.slice(end + 4);
+  const plain = isQuoted
+    ? body.replace(/=\r\n/g, "").replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+    : body;
+  const added = subject === undefined ? [] : [`Subject: ${subject}`];
+  return [...headers, ...kept, ...added, "Content-Transfer-Encoding: 8bit"].join("\r\n") + `\r\n\r\n${text(plain)}`;
+}
+
+/** Returns the kinds of the published events about a thread's received mail, oldest first. */
+export async function eventsAbout(tenant: StoryTenant, { threadId }: Pick<StoryMail, "threadId">): Promise<string[]> {
+  const { json } = await tenant.ask("GET /v1/events?types=email.received&limit=100");
+  return json.data.filter(({ data }: any) => data.thread_id === threadId).map(({ type }: any) => type);
+}
+
+/** Waits until the sender of a mail is authenticated, after which its event would have been published. */
+export async function authenticated(tenant: StoryTenant, { messageId }: Pick<StoryMail, "messageId">): Promise<any> {
+  const read = async () => (await tenant.ask(`GET /v1/messages/${messageId}`)).json;
+  await until(async () => (await read()).authentication !== null);
+  expect((await read()).id).to.equal(messageId);
+  return read();
+}
