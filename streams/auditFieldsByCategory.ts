@@ -1,3 +1,4 @@
+import { answeredAddressFields } from "./answeredAddress/auditFields.ts";
 import { apiKeyFields } from "./apiKey/auditFields.ts";
 import { approvalReplyFields } from "./approvalReply/auditFields.ts";
 import { assistantFields } from "./assistant/auditFields.ts";
@@ -31,6 +32,7 @@ import { workspaceFields } from "./workspace/auditFields.ts";
 
 /** Categories whose streams are named by what can be computed from an address or a domain: an entry shows a digest instead. */
 export const concealedStreams: ReadonlySet<string> = new Set([
+  "answeredAddress",
   "contact",
   "domainName",
   "emailAddress",
@@ -40,6 +42,7 @@ export const concealedStreams: ReadonlySet<string> = new Set([
 
 /** The audit fields of every category of streams. */
 export const auditFieldsByCategory: { readonly [category: string]: { readonly [name: string]: AuditField } } = {
+  answeredAddress: answeredAddressFields,
   apiKey: apiKeyFields,
   approvalReply: approvalReplyFields,
   assistant: assistantFields,

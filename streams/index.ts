@@ -1,3 +1,4 @@
+import { answeredAddresses } from "./answeredAddress/decider.ts";
 import { apiKeys } from "./apiKey/decider.ts";
 import { approvalReplies } from "./approvalReply/decider.ts";
 import { assistants } from "./assistant/decider.ts";
@@ -30,6 +31,7 @@ import { workspaces } from "./workspace/decider.ts";
 
 /** Every kind of stream, by its noun. src/commands/handle.ts creates a service of each. */
 export const streams = {
+  answeredAddresses,
   apiKeys,
   approvalReplies,
   assistants,

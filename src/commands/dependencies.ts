@@ -17,6 +17,7 @@ import type { PaymentProcessor } from "#src/platform/payments/paymentProcessor.t
 import type { PictureSource } from "#src/platform/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
 import type { CostlyWork } from "#src/platform/threadPool/costlyWork.ts";
+import type { AnswerLimit } from "#streams/answeredAddress/looping.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
@@ -96,6 +97,8 @@ export type CommandSettings = {
   auditPublic?: boolean;
   /** Witnesses that cosign the heads of the audit trees; none by default. */
   auditWitnesses?: readonly NamedWitness[];
+  /** Limits on answers to one address that no person approved (streams/answeredAddress); none: unlimited. */
+  autoAnswers?: readonly AnswerLimit[];
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
   /**

@@ -200,6 +200,7 @@ export function createStreamServices(deps: {
   });
 
   return {
+    answeredAddresses: serviceOf(streams.answeredAddresses),
     apiKeys: serviceOf(streams.apiKeys),
     approvalReplies: serviceOf(streams.approvalReplies),
     assistants: serviceOf(streams.assistants),

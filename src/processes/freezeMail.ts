@@ -2,7 +2,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import { signWithDkim } from "#src/commands/sends/signing.ts";
 import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
-import type { Draft } from "#streams/draft/draft.ts";
+import { type Draft, isByGrant } from "#streams/draft/draft.ts";
 
 /** `mimeSha256`: key of the stored mail in the blob store. */
 export type FrozenMail = RenderedMail & { messageId: string; mimeSha256: string };
@@ -19,7 +19,9 @@ export async function freezeMail(deps: Dependencies, draft: Draft, attemptId: st
     if (!bytes) throw new Error(`the attached file ${sha256} is missing`);
     attachments.set(sha256, bytes);
   }
-  const { mime: plain, ...rendered } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
+  const date = deps.clock.now();
+  const isAutomatic = isByGrant(draft.approval);
+  const { mime: plain, ...rendered } = await renderMail({ content, messageId, date, attachments, isAutomatic });
   const mime = await signWithDkim(deps, identityId, plain);
   return { ...rendered, mime, messageId, mimeSha256: await deps.blobs.put(mime) };
 }

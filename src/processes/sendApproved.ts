@@ -57,7 +57,8 @@ export function sendApproved(deps: Dependencies): Process {
   async function refused(draftId: string, error: Rejected, acting: Acting): Promise<"again" | SetAside | undefined> {
     const { cause } = acting;
     if (resolved.includes(error.code)) return againIfStillMeant(draftId, acting);
-    if (wantsPeople.includes(error.code)) return askPerson(draftId, error.message, cause);
+    const isOverLimit = error.code === "loop_guarded" && error.details.ends_at !== undefined;
+    if (isOverLimit || wantsPeople.includes(error.code)) return askPerson(draftId, error.message, cause);
     // After any other refusal the draft stays approved and shows the reason, so that the approver or a change of plan can resolve it.
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);

@@ -1,5 +1,6 @@
 import type { CommandSettings } from "#src/commands/dependencies.ts";
 import type { Config } from "./config.ts";
+import { answerLimits } from "./settingKinds.ts";
 
 /** Selects the settings that commands read. */
 export const commandSettings = (config: Config): CommandSettings => ({
@@ -11,6 +12,7 @@ export const commandSettings = (config: Config): CommandSettings => ({
   auditPublic: config.auditPublic,
   auditWitnesses: config.auditWitnesses,
   signUp: config.signUp,
+  autoAnswers: answerLimits(config.autoAnswersPerAddress),
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,
   domainCheckSeconds: config.domainCheckSeconds,

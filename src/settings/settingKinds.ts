@@ -1,6 +1,7 @@
 import { createPublicKey } from "node:crypto";
 import { isIP } from "node:net";
 import Type, { type Static, type TSchema } from "typebox";
+import { type AnswerLimit, longestSpan, mostAnswers } from "#streams/answeredAddress/looping.ts";
 import { readCosignerKey } from "../audit/cosignature.ts";
 import { namedWitness } from "../platform/audit/witnesses.ts";
 
@@ -58,6 +59,29 @@ export const FourRates = (meaning: SettingMeaning<number[] | "off"> = {}) => {
     ...meaning,
   });
 };
+
+/** One to four limits, each a number of answers and the seconds in which they may be sent; "off" is no limit. answerLimits reads them. */
+export const AnswerLimits = (meaning: SettingMeaning<string> = {}) =>
+  Checked(
+    `one to four comma-separated limits such as 10/3600 (answers below ${mostAnswers}, in at most ${longestSpan} seconds), or off`,
+    (text) => {
+      const limits = answerLimits(text);
+      return (
+        limits.length <= 4 &&
+        limits.every(({ count, seconds }) => count > 0 && count < mostAnswers && seconds > 0 && seconds <= longestSpan)
+      );
+    },
+    meaning,
+  );
+
+/** Reads AnswerLimits. */
+export const answerLimits = (text: string): AnswerLimit[] =>
+  text === "off"
+    ? []
+    : listed(text).map((limit) => {
+        const [, count, seconds] = /^(\d{1,6})\/(\d{1,6})$/.exec(limit) ?? [];
+        return { count: Number(count ?? 0), seconds: Number(seconds ?? 0) };
+      });
 
 /** Number of whole days, from `atLeast` on; "never" means no limit. */
 export const Days = ({ atLeast = 1, ...meaning }: SettingMeaning<number | "never"> & { atLeast?: number } = {}) =>

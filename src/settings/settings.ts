@@ -8,6 +8,7 @@ import { rateSettings } from "./rateSettings.ts";
 import { retentionSettings } from "./retentionSettings.ts";
 import { sendGridSettings } from "./sendGridSettings.ts";
 import {
+  AnswerLimits,
   Directory,
   DnsServer,
   DomainName,
@@ -189,6 +190,11 @@ export const settings = Type.Object({
     default: [20, 300, 600, 3_000],
     description:
       "How much mail of the service's own leaves in an hour: notices, tests and what rules tell people, to one address or chat and of one workspace, which are dropped above that, then requests to approvers and outcomes to one address and of one workspace, which wait; off lifts all four limits.",
+  }),
+  AUTO_ANSWERS_PER_ADDRESS: AnswerLimits({
+    default: "10/3600,30/86400",
+    description:
+      "How many answers that no person approved one address gets from a workspace: numbers of answers and the seconds in which they are sent. Above that a rule or a setting asks a person, and a key's call is refused with loop_guarded. Answers of a key count if the message has a sign of a machine, or if three messages in a row each came within a minute after our answer; off lifts the limits.",
   }),
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,

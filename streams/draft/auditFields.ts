@@ -6,6 +6,7 @@ export const draftFields: AuditFields<DraftEvent> = {
   threadId: "open",
   identityId: "open",
   basedOnMessageId: "open",
+  basedOnReceivedAt: "open",
   answers: "open",
   messageId: "open",
   newMessageId: "open",

@@ -17,6 +17,9 @@ export type Approval =
   /** `quorum`: if more than one approval was required. */
   { by: "person" | "key"; quorum?: Quorum } | { by: "switch" } | { by: "rule"; runId: string; ruleId: string };
 
+/** True if a rule or a setting approved, and no person or key. */
+export const isByGrant = (approval: Approval | null): boolean => approval?.by === "switch" || approval?.by === "rule";
+
 /** True if a person or a key approved: no approver is asked again. */
 export const isByPersonOrKey = (approval: Approval | null): boolean =>
   approval?.by === "person" || approval?.by === "key";
@@ -55,10 +58,14 @@ export type DraftOrigin = {
   identityId: string;
   basedOnMessageId: string | null;
   basedOnNumber: number;
+  /** When the answered message was received (ISO 8601); null for a draft that answers none. */
+  basedOnReceivedAt: string | null;
   /** Location of the answered message in the log; null if it answers none. */
   answers: MessagePlace | null;
   /** For a reply to a machine: its recipients' addresses. */
   machineAddresses: readonly string[];
+  /** True if the answered message looks like an automatic answer, but nothing proves it. */
+  looksAutomatic: boolean;
   messageId: string;
   version: number;
   /**

@@ -69,6 +69,8 @@ export type DraftEvent =
           basedOnMessageId: string | null;
           /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
           basedOnNumber: number;
+          /** When that message was received (ISO 8601). Absent for a draft that answers none. */
+          basedOnReceivedAt?: string;
           /** Location of that message in the log; null for a draft that answers none. */
           answers: MessagePlace | null;
           /** The id its message will have once it is queued. */
@@ -84,6 +86,8 @@ export type DraftEvent =
           approvedAtOnce?: true;
           /** For a reply to a machine: its recipients' addresses, in lower case. */
           machineAddresses?: string[];
+          /** Set if the answered message looks like an automatic answer, but nothing proves it. */
+          looksAutomatic?: true;
           /** Warnings about this version, found when it was made; absent in events from before these were stored. */
           warnings?: VersionWarning[];
         }

@@ -28,8 +28,10 @@ export const initialDraft: Draft = {
   identityId: "",
   basedOnMessageId: null,
   basedOnNumber: 0,
+  basedOnReceivedAt: null,
   answers: null,
   machineAddresses: [],
+  looksAutomatic: false,
   messageId: "",
   status: "pending",
   version: 0,
@@ -131,11 +133,12 @@ type DataOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type 
 
 function submitted(draft: Draft, data: DataOf<"DraftSubmitted">): Draft {
   const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = data;
-  const { basedOnNumber, answers, machineAddresses = [], messageId, contentSha256, rationale } = data;
+  const { basedOnNumber, basedOnReceivedAt = null, answers, machineAddresses = [], looksAutomatic = false } = data;
+  const { messageId, contentSha256, rationale } = data;
   const facts: DraftOrigin = {
     ...draft,
-    ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, answers },
-    ...{ machineAddresses, messageId, contentSha256, rationale, autoApproved },
+    ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, basedOnReceivedAt, answers },
+    ...{ machineAddresses, looksAutomatic, messageId, contentSha256, rationale, autoApproved },
     stored: { content, contentBlob },
     making: pickOrigin(data),
     exists: true,

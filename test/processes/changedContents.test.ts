@@ -166,7 +166,8 @@ describe("a send after its identity changed", () => {
       // The first append to the draft is its submission, so the change comes before its queueing.
       const { reached, release } = node.faulty.pause(meets);
       const { messageId, number } = (await made.state.thread()).newestWord!;
-      const basedOn = { messageId, number, answers: { threadId: made.threadId(), revision: 1 } };
+      const receivedAt = new Date(0).toISOString();
+      const basedOn = { messageId, number, receivedAt, answers: { threadId: made.threadId(), revision: 1 } };
       const letter = { content: draftContent(), making: { htmlRemoved: [] }, metadata: null };
       const facts = { threadId: made.threadId(), basedOn, ...letter };
       const draft = { kind: "send", draftId, workspaceId, identityId, ...facts } as const;

@@ -40,7 +40,8 @@ async function openDraft() {
 /** Writes and sends a mail in one call. */
 async function writeAndSend(world: SendWorld, draftId: string, by: Cause) {
   const { messageId, number } = (await world.state.thread()).newestWord!;
-  const basedOn = { messageId, number, answers: { threadId: world.threadId(), revision: 1 } };
+  const receivedAt = new Date(0).toISOString();
+  const basedOn = { messageId, number, receivedAt, answers: { threadId: world.threadId(), revision: 1 } };
   const letter = { content: draftContent(), making: { htmlRemoved: [] }, metadata: null };
   const draft = {
     kind: "send",

@@ -9,6 +9,7 @@ import { countApproval } from "../approvals/countApproval.ts";
 import { requireKeysMayDecide } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { countAnswer } from "../sends/countAnswer.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { tryCachedFirst } from "../states/loader.ts";
 import { alignBodies } from "./alignBodies.ts";
@@ -107,10 +108,12 @@ export async function approveDraft(
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const { identityId } = await loadDraft(deps, workspaceId, draftId);
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const { identityId } = draft;
   const approval = { draftId, identityId, actor: cause.actor };
   return countApproval(deps, approval, async ({ voting, unlessMoved }) => {
     await requireKeysMayDecide(deps, { identityId });
+    await countAnswer(deps, { draftId, draft, by: "key" }, cause);
     const shown = { ifVersion, contentSha256: null, tokenSha256: null };
     const command: ReviewCommand = { type: "ApproveDraft", ...shown, sendRequested: false, voting };
     return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved });

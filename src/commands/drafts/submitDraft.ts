@@ -86,6 +86,7 @@ export async function submitDraft(
     identityId,
     basedOnMessageId: message.messageId,
     basedOnNumber,
+    basedOnReceivedAt: message.receivedAt,
     answers,
     messageId: derivedId("message", draftId),
     contentSha256: contentSha256(content),

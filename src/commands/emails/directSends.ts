@@ -29,7 +29,7 @@ export type DirectDraft = {
   workspaceId: string;
   threadId: string;
   identityId: string;
-  basedOn: { messageId: string; number: number; answers: MessagePlace } | null;
+  basedOn: { messageId: string; number: number; receivedAt: string; answers: MessagePlace } | null;
   content: DraftContent;
   making: ContentOrigin;
   metadata: Record<string, unknown> | null;
@@ -157,6 +157,7 @@ async function submit(
     identityId,
     basedOnMessageId: basedOn?.messageId ?? null,
     basedOnNumber: basedOn?.number ?? 0,
+    ...(basedOn && { basedOnReceivedAt: basedOn.receivedAt }),
     answers: basedOn?.answers ?? null,
     messageId: derivedId("message", draftId),
     contentSha256: contentSha256(content),

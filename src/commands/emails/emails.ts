@@ -161,7 +161,8 @@ async function answer(
     ...answerHeaders({ messageId: mail.rfcMessageId, references: mail.references }),
     ...letter,
   };
-  const basedOn = { messageId: mail.messageId, number: mail.number, answers };
+  const { messageId, number, receivedAt } = mail;
+  const basedOn = { messageId, number, receivedAt, answers };
   const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
   return { ...(await sendDirectly(deps, { kind: "reply", ...draft }, cause)), warnings: leftOutWarnings(leftOut) };
 }

@@ -20,6 +20,7 @@ import type { Loaded } from "../states/foldState.ts";
 import { freshStates, type Loader, tryCachedFirst } from "../states/loader.ts";
 import { claimUnlessAnswered } from "./answeredMeanwhile.ts";
 import { claimSend, type SendAttempt } from "./claimSend.ts";
+import { countAnswer, decidedWithoutPerson } from "./countAnswer.ts";
 import { addKeyApproval } from "./keyApproval.ts";
 import {
   decidesOnChange,
@@ -133,6 +134,11 @@ async function judgeAndClaim(
     cause,
   );
   if (no) return recordSendRefusal(loader, { draftId, draft: shown, no }, cause);
+  const decidedBy = decidedWithoutPerson(shown, byKey);
+  if (decidedBy !== null) {
+    loader.requireFresh();
+    await countAnswer(loader.appending(), { draftId, draft: shown, by: decidedBy }, cause);
+  }
   const identity = await loader.identities.load(shown.identityId);
   const counting = { draftId, draft: shown, identity: identity.state };
   const draft = byKey ? await addKeyApproval(loader, counting, cause) : shown;

@@ -21,6 +21,8 @@ export type MailToRender = {
   date: Date;
   /** Bytes of the content's attachments, and of its signature's pictures, by sha256. */
   attachments: ReadonlyMap<string, Buffer>;
+  /** True if no person or key approved it (default false): it is marked as an automatic reply, so that no other machine answers it (RFC 3834, 5). */
+  isAutomatic?: boolean;
 };
 
 /** Returns the hashes of all bytes that a mail of this content carries: a body shows only pictures of its own attachments. */
@@ -32,20 +34,29 @@ const signaturePictures = ({ body_html, signature_html }: DraftContent): string[
   body_html === null ? [] : picturesIn(signature_html);
 
 /** Renders a draft as MIME. The same input gives the same bytes. Throws Unrenderable. */
-export async function renderMail({ content, messageId, date, attachments }: MailToRender): Promise<RenderedMail> {
+export async function renderMail({
+  content,
+  messageId,
+  date,
+  attachments,
+  isAutomatic = false,
+}: MailToRender): Promise<RenderedMail> {
   assertSafeHeaders(content);
   const { text, html } = composeBodies(content);
   // The mail's own id comes last: if a relay replaces the Message-ID, an answer still names our id.
   const references = boundReferences([...content.references, messageId]);
   const inReplyTo = boundReferences([content.in_reply_to ?? ""])[0];
   const parts = partsOf(content, attachments);
+  const subject = subjectHeader(content.subject);
+  const marks: Record<string, string> = isAutomatic ? { "Auto-Submitted": "auto-replied" } : {};
   const mime = await compose({
     ...identification(messageId, date),
     from: content.from,
     to: content.to.map(bare),
     cc: content.cc.map(bare),
     replyTo: content.reply_to === null ? undefined : bare(content.reply_to),
-    ...subjectHeader(content.subject),
+    ...subject,
+    ...(isAutomatic && { headers: { ...marks, ...subject.headers } }),
     inReplyTo,
     references,
     text: unixLines(text),
@@ -65,6 +76,7 @@ export async function renderMail({ content, messageId, date, attachments }: Mail
       "Message-ID": messageId,
       ...(inReplyTo !== undefined && { "In-Reply-To": inReplyTo }),
       References: references.join(" "),
+      ...marks,
     },
     attachments: parts.map(({ filename, contentType, content, cid = null }) => ({
       ...{ filename, contentType, content },

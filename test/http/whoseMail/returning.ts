@@ -45,10 +45,21 @@ export async function eventsAbout(tenant: StoryTenant, { threadId }: Pick<StoryM
   return json.data.filter(({ data }: any) => data.thread_id === threadId).map(({ type }: any) => type);
 }
 
-/** Waits until the sender of a mail is authenticated, after which its event would have been published. */
-export async function authenticated(tenant: StoryTenant, { messageId }: Pick<StoryMail, "messageId">): Promise<any> {
-  const read = async () => (await tenant.ask(`GET /v1/messages/${messageId}`)).json;
-  await until(async () => (await read()).authentication !== null);
-  expect((await read()).id).to.equal(messageId);
-  return read();
+/** Reads a message. */
+export async function messageWithId(service: InProcess, tenant: StoryTenant, id: string): Promise<any> {
+  const { rows } = await service.database.reads.ofAll.query<{ thread_id: string }>(
+    "select thread_id from read.messages where id = $1",
+    [id],
+  );
+  const { json } = await tenant.ask(`GET /v1/threads/${rows[0]?.thread_id}/messages?sort=newest&limit=100`);
+  const found = json.data.find((message: any) => message.id === id);
+  expect(found, `message ${id}`).not.to.equal(undefined);
+  return found;
+}
+
+/** Waits until the sender of a mail is authenticated, after which its event is published; returns the message. */
+export async function authenticated(service: InProcess, tenant: StoryTenant, id: string): Promise<any> {
+  await until(async () => (await messageWithId(service, tenant, id)).authentication !== null);
+  await service.caughtUp();
+  return messageWithId(service, tenant, id);
 }

@@ -42,13 +42,21 @@ const linesOf = (paragraph: string): string[] =>
     .map(bare)
     .filter((line) => line !== "");
 
-/** Returns earlier mail that came the same way, of other senders, the newest first. */
+/**
+ * Returns earlier mail of other senders that came the same way, the newest first. Mail under our own Message-IDs does not count: words that
+ * somebody put into one copy would hide the same words in the next.
+ */
 async function earlierOfForwarder(deps: Dependencies, mail: MailReceivedEvent): Promise<MailReceivedEvent[]> {
   const from = Math.max(0, mail.revision - lookedThrough);
   const earlier = await readReceived(deps, mail.data.identityId, { from, count: mail.revision - from });
   const sender = mail.data.headers.from?.address.toLowerCase();
   return earlier
-    .filter(({ data }) => data.headers.from?.address.toLowerCase() !== sender && cameTheSameWay(data, mail.data))
+    .filter(
+      ({ data }) =>
+        data.headers.from?.address.toLowerCase() !== sender &&
+        deps.messageIds.open(data.headers.messageId) === undefined &&
+        cameTheSameWay(data, mail.data),
+    )
     .reverse()
     .slice(0, maxRead);
 }

@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import type { AnsweredBy } from "#streams/answeredAddress/events.ts";
+import { type Draft, isByGrant } from "#streams/draft/draft.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "../drafts/draftContents.ts";
+import type { Cause } from "../handle.ts";
+
+/** Hash that names a workspace's stream of answers to an address. */
+const answeredHash = (workspaceId: string, address: string): string =>
+  createHash("sha256").update(`${workspaceId} ${address.toLowerCase()}`).digest("hex");
+
+/**
+ * Counts an answer that no person approved, once, for each of its recipients (To), and refuses it beyond the limits
+ * (AUTO_ANSWERS_PER_ADDRESS). A draft that answers no message is not counted. Throws Rejected loop_guarded.
+ */
+export async function countAnswer(
+  deps: Dependencies,
+  { draftId, draft, by }: { draftId: string; draft: Draft; by: AnsweredBy },
+  cause: Cause,
+): Promise<void> {
+  const { autoAnswers: limits = [] } = deps.settings;
+  const { workspaceId, basedOnMessageId: messageId, basedOnReceivedAt: receivedAt } = draft;
+  if (limits.length === 0 || messageId === null || receivedAt === null) return;
+  const { to } = await loadContent(deps.blobs, draft.stored);
+  const isMachine = draft.machineAddresses.length > 0 || draft.looksAutomatic;
+  const at = deps.clock.now().toISOString();
+  const answer = {
+    workspaceId,
+    draftId,
+    messageId,
+    receivedAt,
+    at,
+    by,
+    ...(isMachine && { isMachine: true as const }),
+  };
+  for (const address of to) {
+    const command = { type: "CountAnswer", answer, limits } as const;
+    await deps.answeredAddresses.handle(answeredHash(workspaceId, address), command, { ...cause, workspaceId });
+  }
+}
+
+/** Returns who decided that a draft is sent, if it was no person: a key whose send is asked for now, or a rule or setting before. */
+export function decidedWithoutPerson({ approval }: Pick<Draft, "approval">, byKey: boolean): AnsweredBy | null {
+  if (approval?.by === "person") return null;
+  if (byKey || approval?.by === "key") return "key";
+  return isByGrant(approval) ? "grant" : null;
+}

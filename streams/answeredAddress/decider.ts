@@ -1,0 +1,36 @@
+import type { Decider } from "../decider.ts";
+import { stream } from "../stream.ts";
+import { type AnsweredAddressEvent, answeredAddressStream } from "./events.ts";
+import { type AnsweredAddress, type AnswerLimit, requireBelow, withAnswer } from "./looping.ts";
+
+/** `limits`: as many counted answers are sent in each span of time. */
+export type AnsweredAddressCommand = {
+  type: "CountAnswer";
+  answer: AnsweredAddressEvent["data"];
+  limits: readonly AnswerLimit[];
+};
+
+/**
+ * Records an answer to a message that came since the last answer to this address. Several drafts on one message are one answer. Throws
+ * Rejected loop_guarded.
+ */
+function decide({ answer, limits }: AnsweredAddressCommand, address: AnsweredAddress): AnsweredAddressEvent[] {
+  const last = address.answers.at(-1);
+  const isKnown = address.answers.some(({ messageId }) => messageId === answer.messageId);
+  if (isKnown || (last !== undefined && answer.receivedAt <= last.at)) return [];
+  requireBelow(withAnswer(address, answer), { limits, at: answer.at });
+  return [{ type: "AddressAnswered", data: answer }];
+}
+
+export const answeredAddressDecider: Decider<AnsweredAddress, AnsweredAddressCommand, AnsweredAddressEvent> = {
+  category: "answeredAddress",
+  initial: { answers: [] },
+  evolve: (address, { data }) => withAnswer(address, data),
+  decide,
+};
+
+export const answeredAddresses = stream({
+  decider: answeredAddressDecider,
+  name: answeredAddressStream,
+  begunBy: ["CountAnswer"],
+});

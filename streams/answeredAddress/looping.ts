@@ -1,0 +1,72 @@
+import { Rejected } from "../decider.ts";
+import type { AnsweredAddressEvent } from "./events.ts";
+
+type Answer = AnsweredAddressEvent["data"];
+
+/** An answer that was sent. `isQuick`: its message came within a minute after the answer before; `isCounted`: it counts for the limits. */
+export type SentAnswer = { messageId: string; at: string; isQuick: boolean; isCounted: boolean };
+
+/** The answers of the last day, oldest first. */
+export type AnsweredAddress = { answers: readonly SentAnswer[] };
+
+/** At most `count` answers within `seconds`. */
+export type AnswerLimit = { count: number; seconds: number };
+
+/** Longest span of a limit, in seconds, and the number of answers that are kept at most. */
+export const longestSpan = 86_400;
+export const mostAnswers = 200;
+
+/** Milliseconds after an answer within which only a program, or somebody who waits at a screen, writes again. */
+const quickMs = 60_000;
+/** Number of quick messages after each other from which the answers to them count. */
+const quickRun = 3;
+
+const timeOf = ({ at }: { at: string }): number => Date.parse(at);
+
+/**
+ * Adds an answer. It counts if no key decided it, or if its message has a sign of a machine. An answer of a key to a message without one
+ * counts from the third quick message running on; then those before in the run count too, with the answer that began it.
+ */
+export function withAnswer({ answers }: AnsweredAddress, answer: Answer): AnsweredAddress {
+  const last = answers.at(-1);
+  const isQuick = last !== undefined && Date.parse(answer.receivedAt) - timeOf(last) < quickMs;
+  const added = {
+    messageId: answer.messageId,
+    at: answer.at,
+    isQuick,
+    isCounted: answer.by === "grant" || answer.isMachine === true,
+  };
+  const kept = answers.filter((each) => timeOf(answer) - timeOf(each) < longestSpan * 1000);
+  return { answers: withRunCounted([...kept, added]).slice(-mostAnswers) };
+}
+
+/** Counts the newest run of quick answers, and the one that began it, if the run is long enough. */
+function withRunCounted(answers: readonly SentAnswer[]): readonly SentAnswer[] {
+  const start = answers.findLastIndex(({ isQuick }) => !isQuick);
+  if (answers.length - 1 - start < quickRun) return answers;
+  return answers.map((answer, index) => (index < start ? answer : { ...answer, isCounted: true }));
+}
+
+/** Refuses an answer, the newest of these, that would be one too many. Throws Rejected loop_guarded, with the time when it is over. */
+export function requireBelow(
+  { answers }: AnsweredAddress,
+  { limits, at }: { limits: readonly AnswerLimit[]; at: string },
+): void {
+  const counted = answers.filter(({ isCounted }) => isCounted);
+  if (answers.at(-1)?.isCounted !== true) return;
+  for (const { count, seconds } of limits) {
+    const within = counted.filter((answer) => Date.parse(at) - timeOf(answer) < seconds * 1000);
+    if (within.length <= count) continue;
+    const ends = new Date(timeOf(within.at(-1 - count)!) + seconds * 1000).toISOString();
+    throw new Rejected(
+      "loop_guarded",
+      `${count} answers to this address were sent within ${spanOf(seconds)} that no person approved, which is the limit: let a person approve this one, or send it after ${ends}`,
+      { ends_at: ends },
+    );
+  }
+}
+
+const spanOf = (seconds: number): string => {
+  if (seconds === 3_600) return "an hour";
+  return seconds === 86_400 ? "a day" : `${seconds} seconds`;
+};

@@ -1,0 +1,92 @@
+import { expect } from "chai";
+import { answeredAddressDecider } from "#streams/answeredAddress/decider.ts";
+import type { AnsweredAddressEvent } from "#streams/answeredAddress/events.ts";
+import { fold, Rejected } from "#streams/decider.ts";
+
+type Answer = AnsweredAddressEvent["data"];
+
+const limits = [
+  { count: 10, seconds: 3_600 },
+  { count: 30, seconds: 86_400 },
+];
+const second = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString();
+
+/** An answer at this second, to a message that came `after` seconds before. */
+const answer = (
+  at: number,
+  {
+    after = 1,
+    by = "key",
+    id = `m${at}`,
+    isMachine,
+  }: { after?: number; by?: Answer["by"]; id?: string; isMachine?: true } = {},
+): Answer => ({
+  ...{ workspaceId: "w", draftId: `d${at}`, messageId: id, receivedAt: second(at - after), at: second(at), by },
+  ...(isMachine && { isMachine }),
+});
+
+/** Sends the answers one after the other; returns the seconds of those that were accepted, and the first refusal. */
+function send(answers: readonly Answer[]) {
+  const events: AnsweredAddressEvent[] = [];
+  const refused: { answer: Answer; refusal: Rejected }[] = [];
+  for (const each of answers) {
+    try {
+      events.push(
+        ...answeredAddressDecider.decide(
+          { type: "CountAnswer", answer: each, limits },
+          fold(answeredAddressDecider, events),
+        ),
+      );
+    } catch (refusal) {
+      if (!(refusal instanceof Rejected)) throw refusal;
+      refused.push({ answer: each, refusal });
+    }
+  }
+  return { accepted: events.map(({ data }) => data.messageId), refused };
+}
+
+const every = (seconds: number, count: number, different: Parameters<typeof answer>[1] = {}): Answer[] =>
+  Array.from({ length: count }, (_, n) => answer(1 + n * seconds, different));
+
+describe("answers to one address that no person approved [d13 loop guard]", () => {
+  it("a grant answers one address ten times in an hour and thirty times in a day", () => {
+    const { accepted, refused } = send(every(5, 12, { by: "grant" }));
+    expect([accepted.length, refused.length]).to.deep.equal([10, 2]);
+    expect(refused[0]!.refusal).to.deep.include({ code: "loop_guarded", details: { ends_at: second(3_601) } });
+    expect(send([...every(5, 10, { by: "grant" }), answer(3_602, { by: "grant" })]).refused).to.have.length(0);
+    expect(send(every(600, 100, { by: "grant" })).accepted).to.have.length(30);
+  });
+
+  it("a key answers a machine as often as a grant answers anybody", () => {
+    expect(send(every(120, 20, { isMachine: true })).accepted).to.have.length(10);
+  });
+
+  it("a key's answers count from the third quick message running on, those before in the run too", () => {
+    expect(send(every(5, 15)).accepted).to.have.length(10);
+    expect(send(every(70, 40)).refused, "a customer who takes a minute").to.have.length(0);
+    const pairs = Array.from({ length: 20 }, (_, n) => [answer(1 + n * 200), answer(6 + n * 200)]).flat();
+    expect(send(pairs).refused, "never three running").to.have.length(0);
+  });
+
+  it("several drafts on one message are one answer, and so is one that is sent again", () => {
+    const { accepted, refused } = send([answer(1, { id: "m" }), ...every(5, 30, { id: "m", by: "grant" })]);
+    expect([accepted, refused]).to.deep.equal([["m"], []]);
+  });
+
+  it("an answer to a message that came before the last answer is not counted", () => {
+    const backlog = [
+      answer(1, { by: "grant" }),
+      ...Array.from({ length: 30 }, (_, n) => answer(2 + n, { after: 100, by: "grant" })),
+    ];
+    expect(send(backlog)).to.deep.equal({ accepted: ["m1"], refused: [] });
+  });
+
+  it("the state keeps a day of answers, two hundred at most", () => {
+    const events = every(60, 400, { after: 1 }).map(
+      (data): AnsweredAddressEvent => ({ type: "AddressAnswered", data }),
+    );
+    expect(fold(answeredAddressDecider, events).answers).to.have.length(200);
+    const later = { type: "AddressAnswered", data: answer(200_000) } as const;
+    expect(fold(answeredAddressDecider, [...events, later]).answers).to.have.length(1);
+  });
+});
