@@ -68,7 +68,7 @@ async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<M
 /** Events published to integrators, in log order, numbered within each workspace. */
 export const feed: Projection = {
   name: "feed",
-  version: 4,
+  version: 5,
   tables: ["feed_events", "feed_subjects"],
   hasLateIndexes: true,
   handles: [...beginnings, ...publishedTypes],

@@ -1,7 +1,8 @@
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
-import { triggersRules } from "#streams/inbox/mailKinds.ts";
+import { kindOf, triggersRules } from "#streams/inbox/mailKinds.ts";
 import type { PublicEventType } from "#streams/webhook/events.ts";
 import { isFirstMergePart } from "../merges.ts";
+import { recipientsIn } from "../messages/recipients.ts";
 
 /**
  * Facts about a draft, thread or domain from its first event. `message_id`: of a draft, the mail it becomes; `domain_name`: of a domain.
@@ -89,10 +90,10 @@ const mappings: Record<string, (data: Data, event: Recorded) => MadeEvent[]> = {
   DraftFailed: (data) => [{ type: "draft.failed", data: { failure_code: data.code, failure_message: data.message } }],
   DraftMarkedStale: (data) => [{ type: "draft.stale", data: { new_message_id: data.newMessageId } }],
   DraftEscalated: (data) => [{ type: "draft.escalated", data: { version: data.version, channel: data.channelType } }],
-  DeliveryDelivered: (data) => [{ type: "email.delivered", data: { evidence: data.evidence } }],
-  DeliveryDropped: (data) => [{ type: "email.bounced", data: { evidence: data.evidence } }],
-  DeliveryBounced: (data) => [{ type: "email.bounced", data: { evidence: data.evidence } }],
-  DeliveryComplained: (data) => [{ type: "email.complained", data: { evidence: data.evidence } }],
+  DeliveryDelivered: (data, event) => (data.again ? [] : [reported("email.delivered", event)]),
+  DeliveryDropped: (_, event) => [reported("email.bounced", event)],
+  DeliveryBounced: (_, event) => [reported("email.bounced", event)],
+  DeliveryComplained: (_, event) => [reported("email.complained", event)],
   MessageAuthenticated: (data) => (isAnnounced(data) ? [received(data)] : []),
   ThreadAbsorbed: (data, event) =>
     isFirstMergePart(event) ? [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }] : [],
@@ -103,6 +104,16 @@ const mappings: Record<string, (data: Data, event: Recorded) => MadeEvent[]> = {
 const approved = (data: Data, actor: Record<string, unknown>): MadeEvent => ({
   type: "draft.approved",
   data: { version: data.version, content_sha256: data.contentSha256, ...actor },
+});
+
+/** A report about a mail: its source, the recipients that it is about, and whether every To is lost. */
+const reported = (type: PublicEventType, event: Recorded): MadeEvent => ({
+  type,
+  data: {
+    evidence: event.data.evidence,
+    recipients: Object.values(recipientsIn(event)?.of ?? {}),
+    ...(type === "email.bounced" && { whole: event.data.part !== true }),
+  },
 });
 
 /** Returns the actor of an automatic approval: the identity's setting. */
@@ -118,6 +129,7 @@ const received = (data: Data): MadeEvent => ({
     from_email: data.fromEmail,
     subject: data.subject,
     classification: data.classification,
+    kind: kindOf({ classification: data.classification as string, kind: data.kind as string | undefined }),
     contact_id: data.contactId,
     contact_status: data.contactStatus,
     authentication: data.authentication,

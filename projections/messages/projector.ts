@@ -4,6 +4,7 @@ import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 import { type MessagesEvent, updateHeldMarkers } from "./held.ts";
 import { writeReactions } from "./reactions.ts";
+import { writeRecipients } from "./recipients.ts";
 import { messageColumns, messageOf, outcomeOf } from "./row.ts";
 
 export const messages: Projection<MessagesEvent> = {
@@ -24,6 +25,7 @@ export const messages: Projection<MessagesEvent> = {
     "DraftMarkedStale",
     "LateEvidence",
     "DeliveryDelivered",
+    "DeliveryDelayed",
     "DeliveryDropped",
     "DeliveryBounced",
     "DeliveryComplained",
@@ -35,6 +37,7 @@ export const messages: Projection<MessagesEvent> = {
     writeFiledByHand(tx, events);
     updateHeldMarkers(tx, events);
     followDeliveries(tx, events);
+    writeRecipients(tx, events);
     const written = rows.map((row) => row.id as string);
     moveRowsToSurvivors(tx, { table: "messages", merges: "message_thread_merges" }, { events, written });
   },

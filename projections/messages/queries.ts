@@ -4,6 +4,7 @@ import { type Order, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import type { StoredAttachment } from "./attachments.ts";
+import type { ReportedRecipients } from "./recipients.ts";
 
 export type { StoredAttachment } from "./attachments.ts";
 export { numberInThread } from "./numberInThread.ts";
@@ -24,6 +25,8 @@ export type MessageRow = {
   /** True if the sender's address was an identity's of the workspace when the mail was authenticated. */
   from_workspace: boolean;
   reactions: { emoji: string; from: string; at: string }[];
+  /** What was reported of single recipients of a mail of ours, by address in lower case. */
+  recipients: ReportedRecipients;
   from_email: string;
   from_name: string | null;
   to_emails: string[];
@@ -55,7 +58,8 @@ export type MessageRow = {
   created_at: Date;
 };
 
-const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, kind, sent_by, from_workspace, reactions, from_email,
+const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, kind, sent_by, from_workspace, reactions, recipients,
+  from_email,
   from_name, to_emails, cc_emails, bcc_emails, reply_to, subject, body_text, body_html, extracted_text, body_blob,
   content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
   raw_sha256, attachments, quarantined, authentication, from_blocked_contact, approval_links, notes, created_at`;

@@ -123,15 +123,16 @@ export function messageOf(event: Recorded<MessagesEvent>): Record<string, unknow
   return event.type === "DraftQueued" ? outboundRow(event, event.data) : undefined;
 }
 
-const statusOf: Record<string, (data: Record<string, unknown>) => string | null> = {
+/** Status of the whole mail after each event; null: the mail was never sent; undefined: unchanged. */
+const statusOf: Record<string, (data: Record<string, unknown>) => string | null | undefined> = {
   DraftSent: () => "sent",
   DraftFailed: () => "failed",
   LateEvidence: (data) => (data.outcome === "accepted" ? "sent" : "failed"),
   // A draft that ends stale was never sent: its message is removed.
   DraftMarkedStale: () => null,
   DeliveryDelivered: () => "delivered",
-  DeliveryDropped: () => "failed",
-  DeliveryBounced: () => "bounced",
+  DeliveryDropped: ({ part }) => (part ? undefined : "failed"),
+  DeliveryBounced: ({ part }) => (part ? undefined : "bounced"),
   DeliveryComplained: () => "complained",
 };
 
@@ -143,10 +144,10 @@ type MessageOutcome = { draftId: string; status: string | null; rank: number; se
 
 /** Returns the outcome that an event reports; undefined if it reports none. */
 export function outcomeOf(event: Recorded): MessageOutcome | undefined {
-  const status = statusOf[event.type];
-  if (!status) return undefined;
+  const status = statusOf[event.type]?.(event.data);
+  if (status === undefined) return undefined;
   const rank = reported.indexOf(event.type) + 1;
   const draftId = rank === 0 ? idOf(event.stream) : (event.data.draftId as string);
   const { sentAt, rfcMessageId } = event.data as { sentAt?: string; rfcMessageId?: string };
-  return { draftId, status: status(event.data), rank, ...(sentAt && { sentAt, rfcMessageId }) } as MessageOutcome;
+  return { draftId, status, rank, ...(sentAt && { sentAt, rfcMessageId }) } as MessageOutcome;
 }

@@ -43,6 +43,8 @@ create table messages (
   authentication json,
   from_workspace boolean not null default false,
   reactions json not null default '[]',
+  -- What was reported of single recipients of a mail of ours, by address.
+  recipients json not null default '{}',
   -- Location of an inbound mail in the log: on the thread that it was filed on.
   placed_on uuid,
   placed_at int

@@ -9,6 +9,7 @@ import { draftColumns } from "../drafts/row.ts";
 import { isFirstMergePart } from "../merges.ts";
 import type { MessageRow } from "../messages/queries.ts";
 import { shownReaction } from "../messages/reactions.ts";
+import { recipientsIn } from "../messages/recipients.ts";
 import { messageColumns, messageOf, outcomeOf } from "../messages/row.ts";
 import { asRead } from "../rows.ts";
 import type { ThreadRow } from "./queries.ts";
@@ -107,9 +108,10 @@ function applyToMessages({ messages, held }: Conversations, event: Recorded<Conv
   const added = messageOf(event);
   if (added) {
     const id = added.id as string;
-    const known = { authentication: null, from_workspace: false, reactions: [], delivery_rank: 0 };
-    const { authentication, from_workspace, reactions, delivery_rank } = { ...known, ...messages.get(id) };
-    messages.set(id, { ...added, authentication, from_workspace, reactions, delivery_rank } as Message);
+    const later = { authentication: null, from_workspace: false, reactions: [], recipients: {}, delivery_rank: 0 };
+    const known = messages.get(id);
+    const kept = Object.keys(later).map((name) => [name, { ...later, ...known }[name as keyof typeof later]]);
+    messages.set(id, { ...added, ...Object.fromEntries(kept) } as Message);
     held.delete(id);
   }
   if (event.type === "MessageAuthenticated") {
@@ -129,9 +131,12 @@ function applyToMessages({ messages, held }: Conversations, event: Recorded<Conv
     const { messageId: id, number } = event.data;
     held.set(id, { id, thread_id: idOf(event.stream), filing_number: number });
   }
+  const ofDraft = (draftId: string) => [...messages.values()].find(({ draft_id }) => draft_id === draftId);
+  const reported = recipientsIn(event);
+  const to = reported && ofDraft(reported.draftId);
+  if (to) messages.set(to.id, { ...to, recipients: { ...to.recipients, ...reported.of } });
   const outcome = outcomeOf(event);
-  if (!outcome) return;
-  const message = [...messages.values()].find(({ draft_id }) => draft_id === outcome.draftId);
+  const message = outcome && ofDraft(outcome.draftId);
   if (message) applyOutcome(messages, { message, outcome });
 }
 
@@ -221,7 +226,7 @@ const shownColumns = threadColumns.filter((column) => !hidden.includes(column));
 const threadRead = (row: StoredThread): ThreadRow =>
   asRead(row, { columns: shownColumns, times: ["last_message_at", "created_at", "updated_at"] });
 
-const laterColumns = ["authentication", "from_workspace", "reactions"];
+const laterColumns = ["authentication", "from_workspace", "reactions", "recipients"];
 const readColumns = [...messageColumns.filter((column) => !column.startsWith("placed_")), ...laterColumns];
 
 const messageRead = (row: Message, threadId: string): MessageRow =>

@@ -2,9 +2,14 @@ import type { Channels } from "#src/channels/channel.ts";
 import { concludeCard } from "#src/commands/approvals/concludeCard.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
+import { readableTime } from "#src/html/times.ts";
+import { type DeliveryEvent, deliveryStream } from "#streams/delivery/events.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { conclusionOf } from "./conclusions.ts";
+import { lostInWords } from "./followBounces.ts";
 import { retryAfterMs } from "./notificationRetries.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
@@ -17,6 +22,15 @@ type ChatCard = { draftId: string; notificationId: string; happenedAt: string; t
  * changes. The text is written at the moment of sending, so that a late retry never overwrites newer text with older.
  */
 export function concludeCards(deps: Dependencies, channels: Channels): Process {
+  /** A report that a mail did not reach a recipient follows the card's last sentence. */
+  async function onLost(event: Recorded, context: ProcessContext): Promise<void> {
+    const draftId = event.data.draftId as string;
+    const { state: draft } = await deps.drafts.load(draftId);
+    const happenedAt = event.metadata.at;
+    for (const notificationId of Object.keys(draft.notified.messages))
+      await conclude({ draftId, notificationId, happenedAt, tries: 0 }, context);
+  }
+
   async function onEvent(event: Recorded<DraftEvent>, context: ProcessContext): Promise<void> {
     const draftId = idOf(event.stream);
     const { state: draft } = await deps.drafts.load(draftId);
@@ -35,8 +49,9 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     const { draftId, notificationId, happenedAt, tries } = card;
     if (isOldNews(deps, happenedAt)) return;
     const { state: draft } = await deps.drafts.load(draftId);
-    const sentence = conclusionOf(notificationId, await draftEvents(deps, draftId));
-    if (sentence === null) return;
+    const conclusion = conclusionOf(notificationId, await draftEvents(deps, draftId));
+    if (conclusion === null) return;
+    const sentence = [conclusion, ...(await lostInSentences(deps, draft))].join(" ");
     const answer = await concludeCard(deps, channels, { draft, notificationId, sentence });
     const name = `conclude ${notificationId}`;
     const inMs = answer?.reached === false && answer.again ? (answer.inMs ?? retryAfterMs(tries)) : undefined;
@@ -48,14 +63,29 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     name: "concludeCards",
     begins: "now",
     onlyNews: true,
-    categories: ["draft"],
-    keyOf: (event) => idOf(event.stream),
+    categories: ["draft", "delivery"],
+    keyOf: ({ stream, data }) => (data.draftId as string | undefined) ?? idOf(stream),
     // If no identity ever used a chat channel, there are no cards.
     concerns: ({ type, data }, { furtherChannels }) =>
       furtherChannels && (type !== "ApproversNotified" || data.message !== undefined),
-    on: Object.fromEntries(telling.map((type) => [type, onEvent])),
+    on: {
+      ...Object.fromEntries(telling.map((type) => [type, onEvent])),
+      DeliveryBounced: onLost,
+      DeliveryDropped: onLost,
+    },
     onTimer: ({ key: draftId, payload }, context) => conclude({ draftId, ...payload } as ChatCard, context),
   };
+}
+
+/** Says which recipients a sent mail did not reach. */
+async function lostInSentences(deps: Dependencies, draft: Draft): Promise<string[]> {
+  if (draft.status !== "sent" || draft.attemptId === null) return [];
+  const events = await readEvents<DeliveryEvent>(deps.store, deliveryStream(draft.attemptId));
+  const lost = events.filter((event) => event.type === "DeliveryBounced" || event.type === "DeliveryDropped");
+  return lost.map(({ data, metadata }) => {
+    const whom = (data.recipients ?? []).map(lostInWords).join("; ");
+    return `It came back${whom === "" ? "" : ` from ${whom}`}, ${readableTime(metadata.at)}.`;
+  });
 }
 
 /** Returns true if this event recorded that the card was sent to the chat. */

@@ -17,6 +17,7 @@ import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { followBounces } from "./followBounces.ts";
 import { followSubscriptions } from "./followSubscriptions.ts";
 import { mailHeads } from "./mailHeads.ts";
 import { mailInvitations } from "./mailInvitations.ts";
@@ -92,6 +93,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   remindOfChanges(deps, settings),
   tellApprovers(deps, settings.provider),
   tellOutcomes(deps, settings.provider),
+  followBounces(deps, settings.provider),
   concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
   mailStopLinks(deps, settings.provider),

@@ -101,7 +101,7 @@ const approvedBy = (decision: ApprovingEvent | undefined): string[] =>
  * approval. The versions after that one, made by the service or by an edit approved at once, were not mailed about. `who`: person who saw
  * the outcome on a page and gets no mail.
  */
-function toThoseAsked(history: History, who?: Actor): Pick<OutcomeNews, "versions" | "except"> {
+export function toThoseAsked(history: History, who?: Actor): Pick<OutcomeNews, "versions" | "except"> {
   const made = history.filter((event) => event.type === "DraftSubmitted" || event.type === "DraftEdited");
   const isWritten = (event: Recorded<DraftEvent>) =>
     event.type === "DraftSubmitted" ||

@@ -24,7 +24,7 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
     const { draft, history } = await draftAfterEvent(deps, event);
     const outcome = outcomeNews(event, history);
     if (outcome === null) return;
-    const told = await mailboxes(draft, outcome);
+    const told = await mailboxesAsked(deps, draft, outcome);
     if (told.length === 0) return;
     const { identityId, threadId, version, basedOnMessageId } = draft;
     const [{ state: identity }, { state: thread }] = await Promise.all([
@@ -41,24 +41,6 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
     for (const to of told) {
       await tell({ identityId, threadId, draftId, ...newsSource(event), to, subject: outcome.subject, text }, context);
     }
-  }
-
-  /**
-   * Returns the mailboxes of approvers who received a request about the outcome's versions and are still approvers of this identity, except
-   * those who know the outcome.
-   */
-  async function mailboxes(draft: Draft, { versions, except }: OutcomeNews): Promise<string[]> {
-    const { state: identity } = await deps.identities.load(draft.identityId);
-    const asked = versions
-      .flatMap((version) => deliveredNotifications(draft, version))
-      .flatMap(({ channel: { slot, type, address } }) => {
-        const now = channelOf(identity, slot);
-        return type === "email" && address && now?.type === type && now.config.to === address ? [address] : [];
-      });
-    const knows = (address: string) =>
-      address.toLowerCase() === except.address?.toLowerCase() ||
-      (except.primary && address === identity.approvalChannel?.config.to);
-    return [...new Set(asked)].filter((address) => !knows(address));
   }
 
   return {
@@ -78,4 +60,26 @@ export function tellOutcomes(deps: Dependencies, provider: MailProvider): Proces
     },
     onTimer,
   };
+}
+
+/**
+ * Returns the mailboxes of approvers who received a request about these versions and are still approvers of the draft's identity, except
+ * those who know the outcome.
+ */
+export async function mailboxesAsked(
+  deps: Dependencies,
+  draft: Draft,
+  { versions, except }: Pick<OutcomeNews, "versions" | "except">,
+): Promise<string[]> {
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  const asked = versions
+    .flatMap((version) => deliveredNotifications(draft, version))
+    .flatMap(({ channel: { slot, type, address } }) => {
+      const now = channelOf(identity, slot);
+      return type === "email" && address && now?.type === type && now.config.to === address ? [address] : [];
+    });
+  const knows = (address: string) =>
+    address.toLowerCase() === except.address?.toLowerCase() ||
+    (except.primary && address === identity.approvalChannel?.config.to);
+  return [...new Set(asked)].filter((address) => !knows(address));
 }

@@ -19,5 +19,6 @@ export const deliveryFields: AuditFields<DeliveryEvent> = {
   response: "salted",
   providerId: "salted",
   rejectedRecipients: "salted",
+  recipients: "salted",
   evidence: "salted",
 };

@@ -3,6 +3,7 @@ import { Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type DeliveryEvent, deliveryStream } from "./events.ts";
+import { newRecipients, type RecipientStatus, type RecipientStatuses, withRecipients } from "./recipients.ts";
 
 /** Failure code of the draft if no connection to a provider could be made. */
 export type NoConnection = "provider_unavailable" | "provider_credentials";
@@ -17,6 +18,8 @@ type DeliveryReports = {
   reports: readonly ReportEvent["type"][];
   nobodyGetsIt: boolean;
   learnedIds: readonly string[];
+  /** What was reported of single recipients. */
+  recipients: RecipientStatuses;
 };
 
 /**
@@ -58,7 +61,15 @@ type ProviderOutcome = Extract<
 /** A report of a mailbox, or of a server on the way there, about a mail that was handed over. */
 export type ReportEvent = Extract<
   DeliveryEvent,
-  { type: "DeliveryProcessed" | "DeliveryDelivered" | "DeliveryDropped" | "DeliveryBounced" | "DeliveryComplained" }
+  {
+    type:
+      | "DeliveryProcessed"
+      | "DeliveryDelivered"
+      | "DeliveryDelayed"
+      | "DeliveryDropped"
+      | "DeliveryBounced"
+      | "DeliveryComplained";
+  }
 >;
 
 type Learned = Extract<DeliveryEvent, { type: "DeliveryMessageIdLearned" }>["data"];
@@ -70,15 +81,18 @@ export type DeliveryCommand =
   | { type: "StartDelivery"; started: Started }
   | { type: "AbandonDelivery"; draftId: string; because: string; code?: NoConnection }
   | { type: "RecordOutcome"; outcome: ProviderOutcome }
-  | { type: "ReportDelivery"; report: ReportEvent }
+  /** `to`: the mail's To, for a bounce. */
+  | { type: "ReportDelivery"; report: ReportEvent; to?: readonly string[] }
   | { type: "LearnMessageId"; learned: Learned }
   | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
 
-const initial: Delivery = { phase: "none", started: null, reports: [], nobodyGetsIt: false, learnedIds: [] };
+const initial: Delivery = {
+  ...{ phase: "none", started: null, reports: [], nobodyGetsIt: false, learnedIds: [], recipients: {} },
+};
 
 function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
-  const { started, reports, nobodyGetsIt, learnedIds } = delivery;
-  const told = { reports, nobodyGetsIt, learnedIds };
+  const { started, reports, nobodyGetsIt, learnedIds, recipients } = delivery;
+  const told = { reports, nobodyGetsIt, learnedIds, recipients };
   switch (event.type) {
     case "DeliveryStarted":
       return { phase: "started", started: event.data, ...told };
@@ -93,12 +107,13 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
     case "DeliveryMessageIdLearned":
       return { ...delivery, learnedIds: [...learnedIds, event.data.rfcMessageId] };
     case "DeliveryDropped":
-      return { ...delivery, reports: [...reports, event.type], nobodyGetsIt: nobodyGetsIt || event.data.wholeMail };
+      return { ...reportedBy(delivery, event), nobodyGetsIt: nobodyGetsIt || event.data.wholeMail };
     case "DeliveryProcessed":
     case "DeliveryDelivered":
+    case "DeliveryDelayed":
     case "DeliveryBounced":
     case "DeliveryComplained":
-      return { ...delivery, reports: [...reports, event.type] };
+      return reportedBy(delivery, event);
     case "DeliveryNotHandedOver":
     case "DeliveryAccepted":
     case "DeliveryRefused":
@@ -110,6 +125,12 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
       return unreachable(event);
   }
 }
+
+const reportedBy = (delivery: Delivery, { type, data }: ReportEvent): Delivery => ({
+  ...delivery,
+  reports: delivery.reports.includes(type) ? delivery.reports : [...delivery.reports, type],
+  recipients: withRecipients(delivery.recipients, { type, recipients: data.recipients ?? [] }),
+});
 
 function endedBy(event: ProviderOutcome | Settled) {
   switch (event.type) {
@@ -152,7 +173,7 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
     case "RecordOutcome":
       return recordOutcome(command.outcome, delivery);
     case "ReportDelivery":
-      return report(command.report, delivery);
+      return report(command, delivery);
     case "LearnMessageId":
       return learn(command.learned, delivery);
     case "SettleDelivery":
@@ -184,18 +205,35 @@ function recordOutcome(outcome: ProviderOutcome, delivery: Delivery): DeliveryEv
 }
 
 /**
- * Records a report. It settles an unknown outcome and a temporary refusal: a provider that has the mail must not get it again.
+ * Records a report, once for its kind and each recipient. It settles an unknown outcome and a temporary refusal: a provider that has the mail must not get it again.
  * DeliveryProcessed is recorded only if it was not yet known that the provider accepted the mail. An attempt that never started has no
  * outcome.
  */
-function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
-  if (delivery.started === null || delivery.reports.includes(reported.type)) return [];
+function report(command: Extract<DeliveryCommand, { type: "ReportDelivery" }>, delivery: Delivery): DeliveryEvent[] {
+  const reported = newsIn(command, delivery);
+  if (delivery.started === null || reported === null) return [];
   const toBeRetried = delivery.phase === "refused" && delivery.retryable;
   const unsettled = delivery.phase === "unknown" || delivery.phase === "unconfirmed" || toBeRetried;
   if (unsettled) return [reported, settled(delivery, shownBy(evolve(delivery, reported)), reported.data.evidence)];
   if (reported.type === "DeliveryProcessed" && (delivery.phase !== "started" || delivery.reports.length > 0)) return [];
   return [reported];
 }
+
+/** Returns the report with the recipients of which it is new; null if nothing in it is. */
+function newsIn({ report, to = [] }: Extract<DeliveryCommand, { type: "ReportDelivery" }>, delivery: Delivery) {
+  const { recipients: said = [], ...rest } = report.data;
+  const fresh = newRecipients(delivery.recipients, { type: report.type, recipients: said });
+  if (delivery.reports.includes(report.type) && fresh.length === 0) return null;
+  const data = { ...rest, ...(fresh.length > 0 && { recipients: fresh }) };
+  if (report.type === "DeliveryDelivered" && delivery.reports.includes(report.type))
+    return { ...report, data: { ...data, again: true as const } };
+  if (report.type !== "DeliveryBounced" && report.type !== "DeliveryDropped") return { ...report, data } as ReportEvent;
+  const { recipients } = evolve(delivery, { ...report, data } as ReportEvent);
+  const isPart = to.some((address) => !isLost(recipients[address.toLowerCase()]));
+  return { ...report, data: { ...data, ...(isPart && { part: true as const }) } } as ReportEvent;
+}
+
+const isLost = (status: RecipientStatus | undefined): boolean => status === "bounced" || status === "failed";
 
 /** Derives the result of the hand-over from reports: the provider had accepted the mail, unless it only dropped the whole mail. */
 const shownBy = ({ reports, nobodyGetsIt }: Delivery): "accepted" | "refused" =>

@@ -15,7 +15,14 @@ describe("provider reports about a mail", () => {
   const attemptId = () =>
     world.log.all.find(({ type }) => type === "DeliveryStarted")!.stream.slice("delivery-".length);
   const tell = (outcome: ProviderEvent["outcome"], provider = "outbox") => {
-    const event = { attemptId: attemptId(), markedId: null, wireId: null, outcome, evidence: `it was ${outcome}` };
+    const event = {
+      attemptId: attemptId(),
+      markedId: null,
+      wireId: null,
+      outcome,
+      recipient: null,
+      evidence: `it was ${outcome}`,
+    };
     return recordProviderEvents(world.node, { provider, events: [event] }, { ...cause, workspaceId: null });
   };
   const end = async () => {

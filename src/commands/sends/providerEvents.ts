@@ -1,6 +1,9 @@
 import pLimit from "p-limit";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
+import type { Delivery } from "#streams/delivery/decider.ts";
+import type { DeliveryRecipient } from "#streams/delivery/events.ts";
+import { newRecipients } from "#streams/delivery/recipients.ts";
 import { recordBouncedRequest } from "../approvals/bouncedRequests.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -17,13 +20,15 @@ export type ProviderEvent = {
   wireId: string | null;
   outcome: ReportedOutcome;
   evidence: string;
+  /** The recipient that the event is about; null if it names none. */
+  recipient: DeliveryRecipient | null;
 };
 
 /** Number of mails whose events are handled concurrently. */
 const atOnce = 16;
 
 /** Order in which outcomes are recorded, better ones first, so that a batch has the same result in whatever order its events are listed. */
-const order: readonly ReportedOutcome[] = ["processed", "delivered", "dropped", "bounced", "complained"];
+const order: readonly ReportedOutcome[] = ["processed", "delayed", "delivered", "dropped", "bounced", "complained"];
 
 /**
  * Records a provider's events, which may be repeated and in any order. Ignores events about mail of other providers. Resolves when all are
@@ -55,9 +60,12 @@ async function recordOne(deps: Dependencies, { provider, events }: EventsOfMail,
   if (delivery.started === null) return recordNotice(deps, events, cause);
   if (delivery.started.provider !== provider) return;
   for (const outcome of order) {
-    const told = events.find((event) => event.outcome === outcome);
-    if (told && !delivery.reports.includes(reported[outcome]))
-      await reportDelivery(deps, { attemptId, outcome, evidence: told.evidence }, cause);
+    const told = events.filter((event) => event.outcome === outcome);
+    const recipients = told.flatMap(({ recipient }) => recipient ?? []);
+    const isKnown =
+      delivery.reports.includes(reported[outcome]) && newOf(delivery, { outcome, recipients }).length === 0;
+    if (told[0] && !isKnown)
+      await reportDelivery(deps, { attemptId, outcome, evidence: told[0].evidence, recipients }, cause);
   }
   const ids = new Set(events.map(({ wireId }) => wireId).filter((id) => id !== null));
   for (const rfcMessageId of ids) {
@@ -66,8 +74,14 @@ async function recordOne(deps: Dependencies, { provider, events }: EventsOfMail,
   }
 }
 
+const newOf = (
+  { recipients: known }: Delivery,
+  { outcome, recipients }: { outcome: ReportedOutcome; recipients: readonly DeliveryRecipient[] },
+) => newRecipients(known, { type: reported[outcome], recipients });
+
 const reported = {
   processed: "DeliveryProcessed",
+  delayed: "DeliveryDelayed",
   delivered: "DeliveryDelivered",
   dropped: "DeliveryDropped",
   bounced: "DeliveryBounced",

@@ -57,6 +57,7 @@ export const historyTypes: Record<HistoryEventType, string> = {
   DeliverySettled: "Evidence of the outcome of a hand-over whose outcome was unknown.",
   DeliveryProcessed: "The provider reported that it has the mail.",
   DeliveryDelivered: "The recipient's server confirmed it.",
+  DeliveryDelayed: "A server could not deliver it yet, and tries again.",
   DeliveryDropped: "The provider reported that it will not deliver it, and why.",
   DeliveryBounced: "The mail bounced.",
   DeliveryComplained: "The recipient reported the mail as spam.",

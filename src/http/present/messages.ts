@@ -37,6 +37,7 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
     reactions: whole.reactions,
     authentication: shownAuthentication(whole.authentication),
     delivery_status: whole.delivery_status as WireMessage["delivery_status"],
+    recipients: recipientsOf(whole),
     from_blocked_contact: whole.from_blocked_contact,
     approval_link_removed: whole.approval_links === "removed",
     notes: [...claimsToBeOurs(whole), ...whole.notes],
@@ -46,6 +47,17 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
     sent_at: timestampOrNull(whole.sent_at),
     created_at: timestamp(whole.created_at),
   };
+}
+
+/** The recipients of a mail of ours that a provider has, each with what was reported of it last. */
+function recipientsOf(row: MessageRow): WireMessage["recipients"] {
+  const { delivery_status: status, sent_at: sentAt } = row;
+  if (row.direction === "inbound" || status === null || status === "queued") return [];
+  const otherwise = { status: status === "failed" ? ("failed" as const) : ("sent" as const), code: null, text: null };
+  return [...row.to_emails, ...row.cc_emails, ...row.bcc_emails].map((address) => {
+    const { at, ...reported } = row.recipients[address.toLowerCase()] ?? { ...otherwise, at: sentAt };
+    return { ...reported, address, at: timestampOrNull(at === null ? null : new Date(at)) };
+  });
 }
 
 /** Mail of the workspace itself: its own, a colleague's by its Message-ID, or one of a proven sender with an address of the workspace. */

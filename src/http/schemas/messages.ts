@@ -31,6 +31,17 @@ export const MailKind = Type.Enum(
 
 export const Reaction = Strict({ emoji: Type.String(), from: Type.String(), at: Timestamp }, { title: "Reaction" });
 
+export const MessageRecipient = Strict(
+  {
+    address: Type.String(),
+    status: Type.Enum(["sent", "delivered", "delayed", "bounced", "complained", "failed"]),
+    code: Nullable(Type.String({ description: "The status code of the server's report, such as 5.1.1." })),
+    text: Nullable(Type.String({ description: "The server's words: at most 500 characters on one line." })),
+    at: Nullable(Timestamp),
+  },
+  { title: "MessageRecipient" },
+);
+
 export const Message = Strict(
   {
     id: Uuid,
@@ -67,6 +78,10 @@ export const Message = Strict(
     reactions: Type.Array(Reaction, { description: "Signs that recipients put on this mail of ours." }),
     authentication: Nullable(Authentication),
     delivery_status: Nullable(Type.Enum(["queued", "sent", "delivered", "bounced", "complained", "failed"])),
+    recipients: Type.Array(MessageRecipient, {
+      description:
+        "What became of a sent mail for each recipient in to, cc and bcc. `delivery_status` is bounced only if every To has bounced. Empty for inbound mail and before the provider has the mail.",
+    }),
     from_blocked_contact: Type.Boolean({
       description: "True if the sender was blocked: the message was kept, but triggered nothing.",
     }),

@@ -69,6 +69,7 @@ export const wireMessage = (words: Words, change: Partial<WireMessage> = {}): Wi
   generated: false,
   origin: "external",
   reactions: [],
+  recipients: [],
   authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
   delivery_status: null,
   from_blocked_contact: false,

@@ -1,3 +1,4 @@
+import type { DeliveryReport } from "#streams/delivery/events.ts";
 import { unreachable } from "#streams/unreachable.ts";
 import type { DraftLife, Handover, HandoverStart, ProviderReport } from "./life.ts";
 import type { LifeEvent } from "./lifeEvents.ts";
@@ -5,6 +6,8 @@ import type { LifeEvent } from "./lifeEvents.ts";
 export const notHandedOver: Handover = { is: "none" };
 
 type DeliveryLifeEvent = Extract<LifeEvent, { type: `Delivery${string}` }>;
+
+type Reported = Pick<DeliveryReport, "evidence" | "recipients">;
 
 /**
  * Applies a delivery event to the life. The event always belongs to the newest attempt, because an attempt begins only after the previous
@@ -16,8 +19,8 @@ export function applyDelivery(
 ): Partial<Pick<DraftLife, "handover" | "reports">> {
   const { at } = event;
   const started = "started" in handover ? handover.started : null;
-  const reported = (type: ProviderReport["type"], evidence: string) => ({
-    reports: [...reports, { type, at, evidence }],
+  const reported = (type: ProviderReport["type"], { evidence, recipients = [] }: Reported) => ({
+    reports: [...reports, { type, at, evidence, recipients }],
   });
   switch (event.type) {
     case "DeliveryStarted": {
@@ -41,15 +44,17 @@ export function applyDelivery(
     case "DeliverySettled":
       return { handover: settled(event, started) };
     case "DeliveryProcessed":
-      return reported("processed", event.data.evidence);
+      return reported("processed", event.data);
     case "DeliveryDelivered":
-      return reported("delivered", event.data.evidence);
+      return reported("delivered", event.data);
+    case "DeliveryDelayed":
+      return reported("delayed", event.data);
     case "DeliveryDropped":
-      return reported("dropped", event.data.evidence);
+      return reported("dropped", event.data);
     case "DeliveryBounced":
-      return reported("bounced", event.data.evidence);
+      return reported("bounced", event.data);
     case "DeliveryComplained":
-      return reported("complained", event.data.evidence);
+      return reported("complained", event.data);
     case "DeliveryMessageIdLearned":
       return {};
     default:

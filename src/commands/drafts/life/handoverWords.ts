@@ -47,18 +47,21 @@ export function progressInWords(handover: Handover): Phrase[] {
 export const mayHaveLeft = ({ is }: Handover): boolean =>
   is === "started" || is === "unknown" || is === "accepted" || is === "untold";
 
-/**
- * Describes the delivery reports that followed the provider's acceptance, each kind once, in order. Reports do not always name the
- * recipient, so these phrases do not name one.
- */
+/** Describes the delivery reports that followed the provider's acceptance, in order, with the recipients that they name. */
 export const reportsInWords = (reports: readonly ProviderReport[]): Phrase[] =>
   reports
     .filter(({ type }) => type !== "processed")
-    .flatMap(({ type, at }) => joinPhrases`; ${reported[type]} on ${{ at }}`);
+    .flatMap(({ type, at, recipients }) => {
+      const [first, ...others] = recipients;
+      const of = first ? joinPhrases` for ${addresses(recipients.map(({ address }) => address))}` : [];
+      const said = first?.text && others.length === 0 ? joinPhrases`: ${{ said: first.text }}` : [];
+      return joinPhrases`; ${reported[type]}${of} on ${{ at }}${said}`;
+    });
 
 const reported: Record<ProviderReport["type"], string> = {
   processed: "the provider reported that it has the mail",
   delivered: "a delivery was reported",
+  delayed: "a delay was reported",
   dropped: "the provider reported that it will not deliver it",
   bounced: "it was reported as bounced",
   complained: "a recipient's complaint was reported",

@@ -1,3 +1,4 @@
+import type { DeliveryRecipient } from "#streams/delivery/events.ts";
 import type { Vote as CountedVote, DraftStatus } from "#streams/draft/draft.ts";
 import type { ApprovalRequest, DirectKind, EditReason, LinkClosure } from "#streams/draft/events.ts";
 import type { Actor } from "#streams/event.ts";
@@ -25,8 +26,14 @@ export type Handover =
   | { is: "unknown"; at: string; started: HandoverStart | null; message: string };
 
 /** A delivery report after the provider accepted the mail. */
-export type ProviderReport = { type: ReportType; at: string; evidence: string };
-type ReportType = "processed" | "delivered" | "dropped" | "bounced" | "complained";
+export type ProviderReport = {
+  type: ReportType;
+  at: string;
+  evidence: string;
+  /** The recipients that it is about; none if it names none. */
+  recipients: readonly DeliveryRecipient[];
+};
+type ReportType = "processed" | "delivered" | "delayed" | "dropped" | "bounced" | "complained";
 
 /**
  * Authorisation of a version. `person`: one person; the actor says if by a mail link, in a chat or signed in. `people`: several approvals,

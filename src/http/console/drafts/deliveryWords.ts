@@ -1,5 +1,6 @@
 import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { joinPhrases, listInWords } from "#src/commands/drafts/life/phrases.ts";
+import type { DeliveryReport } from "#streams/delivery/events.ts";
 import type { Fact, StepWords } from "./stepParts.ts";
 import { fact } from "./stepParts.ts";
 import { unknownEvent } from "./unknownEvent.ts";
@@ -69,18 +70,20 @@ export function deliveryWords(event: OfDelivery): StepWords {
     case "DeliveryProcessed":
       return answered(joinPhrases`The provider reported that it has the mail`, { Evidence: event.data.evidence });
     case "DeliveryDelivered":
-      return answered(joinPhrases`A delivery was reported`, { Evidence: event.data.evidence });
+      return answered(joinPhrases`A delivery was reported`, ...reportOf(event.data));
+    case "DeliveryDelayed":
+      return answered(joinPhrases`A server could not deliver it yet, and tries again`, ...reportOf(event.data));
     case "DeliveryDropped":
       return answered(
         event.data.wholeMail
           ? joinPhrases`The provider reported that it will not deliver it to any recipient`
           : joinPhrases`The provider reported that it will not deliver it to a recipient`,
-        { Evidence: event.data.evidence },
+        ...reportOf(event.data),
       );
     case "DeliveryBounced":
-      return answered(joinPhrases`It was reported as bounced`, { Evidence: event.data.evidence });
+      return answered(joinPhrases`It was reported as bounced`, ...reportOf(event.data));
     case "DeliveryComplained":
-      return answered(joinPhrases`A recipient's complaint was reported`, { Evidence: event.data.evidence });
+      return answered(joinPhrases`A recipient's complaint was reported`, ...reportOf(event.data));
     case "DeliveryMessageIdLearned":
       return answered(joinPhrases`The provider sent it with another Message-ID`, {}, [
         fact("Message-ID", { exact: event.data.rfcMessageId }),
@@ -96,10 +99,19 @@ const settled = {
   unconfirmed: joinPhrases`No evidence arrived in time of whether the provider accepted it`,
 };
 
+/** The source of a report, and the recipients that it is about with their server's words. */
+const reportOf = ({ evidence, recipients = [] }: Pick<DeliveryReport, "evidence" | "recipients">) =>
+  [
+    { Evidence: evidence },
+    recipients.map(({ address, code, text }) =>
+      fact("Recipient", { exact: [address, ...[code ?? [], text ?? []].flat()].join(" – ") }),
+    ),
+  ] as const;
+
 /** Adds the other server's answer, verbatim. */
-const answered = (what: StepWords["what"], said: Record<string, string>, facts: Fact[] = []): StepWords => ({
+const answered = (what: StepWords["what"], said: Record<string, string>, facts: readonly Fact[] = []): StepWords => ({
   what,
-  facts,
+  facts: [...facts],
   texts: Object.entries(said)
     .filter(([, text]) => text !== "")
     .map(([label, text]) => ({ label, text })),

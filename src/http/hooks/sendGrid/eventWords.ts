@@ -4,7 +4,7 @@ import { shortLine } from "#src/html/visible.ts";
 /** Outcomes by SendGrid's event names. Other events (opened, clicked, unsubscribed) are ignored. */
 const outcomes: Readonly<Record<string, ProviderEvent["outcome"]>> = {
   processed: "processed",
-  deferred: "processed",
+  deferred: "delayed",
   delivered: "delivered",
   bounce: "bounced",
   dropped: "dropped",
@@ -21,11 +21,23 @@ export function providerEventOf(told: unknown): ProviderEvent | undefined {
   const outcome =
     typeof event.event === "string" && Object.hasOwn(outcomes, event.event) ? outcomes[event.event] : undefined;
   if (outcome === undefined || typeof attemptId !== "string" || !uuid.test(attemptId)) return undefined;
-  return { attemptId, markedId: idIn(markedId), wireId: idIn(wireId), outcome, evidence: evidenceOf(event) };
+  const ids = { attemptId, markedId: idIn(markedId), wireId: idIn(wireId) };
+  return { ...ids, outcome, evidence: evidenceOf(event), recipient: recipientOf(event) };
 }
 
 const idIn = (value: unknown): string | null =>
   typeof value === "string" && messageId.test(value.trim()) ? value.trim() : null;
+
+function recipientOf({ email, reason, response, status }: Record<string, unknown>): ProviderEvent["recipient"] {
+  if (typeof email !== "string") return null;
+  const words = [reason ?? response].find((each) => typeof each === "string" && each !== "") as string | undefined;
+  const code = typeof status === "string" ? /^[245]\.\d{1,3}\.\d{1,3}$/.exec(status.trim())?.[0] : undefined;
+  return {
+    address: shortLine(email, 320),
+    code: code ?? null,
+    text: words === undefined ? null : shortLine(words, 500),
+  };
+}
 
 /** The recipient, and the answer of the recipient's server or of SendGrid. */
 function evidenceOf({ event, email, reason, response, status }: Record<string, unknown>): string {
