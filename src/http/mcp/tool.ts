@@ -16,6 +16,8 @@ export type Tool = {
   scopes: readonly Scope[];
   /** Made from the schemas of the routes that the tool calls. */
   input: TObject;
+  /** True if an argument that is left out keeps a stored value: "" then removes a text, and null is refused. */
+  revises?: boolean;
   /** The rate limit class of its calls. */
   limit: LimitClass;
   annotations: Record<"readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint", boolean>;

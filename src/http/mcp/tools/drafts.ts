@@ -40,9 +40,10 @@ export const reviseDraft = tool({
   name: "revise_draft",
   title: "Revise a pending draft",
   description:
-    "Changes a pending draft, for example because an approver asked for changes (changes_requested): a new version, which a person has to decide about again. Give the version that you read; if the draft has changed meanwhile, nothing is done. A draft that is outdated by a newer message cannot be revised: submit a new one.",
+    'Changes a pending draft, for example because an approver asked for changes (changes_requested): a new version, which a person has to decide about again. Give the version that you read; if the draft has changed meanwhile, nothing is done. What is left out stays as it is; "" removes a text, and [] the addresses of cc or bcc. A draft that is outdated by a newer message cannot be revised: submit a new one.',
   scopes: ["write:drafts"],
   input: Strict({ ...draftId, version, ...EditDraft.properties }),
+  revises: true,
   limit: "write",
   annotations: writing,
   async run(call) {

@@ -8,8 +8,9 @@ import { draftResult } from "./drafts.ts";
 import { reading } from "./hints.ts";
 
 const maxSeconds = 600;
-const defaultSeconds = 60;
-/** Milliseconds between progress messages; many clients give up on a silent call after a minute. */
+/** Below the minute after which many clients give up. */
+const defaultSeconds = 45;
+/** Milliseconds between progress messages, with which some clients wait longer than a minute. */
 const progressMs = 15_000;
 const pageSize = 100;
 
@@ -17,11 +18,16 @@ export const waitForDecision = tool({
   name: "wait_for_decision",
   title: "Wait for a decision",
   description:
-    "Waits until a draft is decided, sent back for changes, outdated by a newer message, sent or failed, or until timeout_seconds are over; then returns the same as get_draft. Call it instead of calling get_draft repeatedly. It does not decide.",
+    "Waits until a draft is decided, sent back for changes, outdated by a newer message, sent or failed, or until timeout_seconds are over; then returns the same as get_draft. Call it instead of calling get_draft repeatedly. More than 50 seconds need a client that waits longer than a minute for an answer. It does not decide.",
   scopes: ["read:threads"],
   input: Strict({
     draft_id: Uuid,
-    timeout_seconds: Type.Integer({ minimum: 1, maximum: maxSeconds, default: defaultSeconds }),
+    timeout_seconds: Type.Integer({
+      minimum: 1,
+      maximum: maxSeconds,
+      default: defaultSeconds,
+      description: "More than 50 only if the client waits longer than a minute for an answer.",
+    }),
   }),
   limit: "read",
   annotations: reading,
