@@ -34,6 +34,7 @@ import { slackInteractions } from "./hooks/slack/interactions.ts";
 import { stripeHook } from "./hooks/stripe.ts";
 import { telegramHook } from "./hooks/telegram.ts";
 import type { HttpOptions } from "./httpOptions.ts";
+import { createCancellations } from "./mcp/cancellations.ts";
 import { type McpOptions, mcpRouter } from "./mcp/router.ts";
 import { tools } from "./mcp/tools/index.ts";
 import { createOutboxAccess } from "./outbox/access.ts";
@@ -137,6 +138,7 @@ export function nonApiRouters(parts: NonApiRouterOptions): RequestHandler[] {
       authenticate: parts.authenticate,
       carriesRevoked: parts.carriesRevoked,
       limits: parts.limits,
+      cancellations: createCancellations({ database: options.database }),
       upToDate: () => revocation.upToDate(),
       askRoute: createInProcess({ ...deps, routes, bodies, checkResponses: options.checkResponses }),
       onError: (error) => logger.error({ err: error }, "a call of an MCP client failed"),

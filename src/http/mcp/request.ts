@@ -8,6 +8,8 @@ export type McpRequest = {
   request: Request;
   /** Aborted when the key is revoked. */
   signal: AbortSignal;
+  /** URIs of the resources to which it subscribes, as the client writes them. */
+  subscribed: readonly string[];
   /** Ends the request immediately, because another request has taken its place. */
   end(): void;
   /** Counts a call; throws Rejected rate_limited. */

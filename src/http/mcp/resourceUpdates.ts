@@ -34,7 +34,10 @@ export function createResourceUpdates(
       }
       return () => ended.abort();
 
-      async function follow({ key: { workspaceId }, requireLive }: McpRequest, signal: AbortSignal): Promise<void> {
+      async function follow(
+        { key: { workspaceId }, requireLive, subscribed }: McpRequest,
+        signal: AbortSignal,
+      ): Promise<void> {
         let seen = await feedEnd(deps.reads, workspaceId);
         while (!signal.aborted) {
           const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: waitMs, signal });
@@ -43,8 +46,10 @@ export function createResourceUpdates(
           // If this instance was suspended, it must first read which keys were revoked meanwhile.
           await requireLive();
           if (signal.aborted) return;
-          for (const id of new Set(rows.map(threadOf))) {
-            if (id !== undefined) listener({ kind: "resource_updated", uri: threadUri(id) });
+          const changed = new Set(rows.map(uriOf));
+          // Told as the client wrote it, because the library and the client compare exactly.
+          for (const uri of subscribed) {
+            if (changed.has(uri.toLowerCase())) listener({ kind: "resource_updated", uri });
           }
           seen = rows.at(-1) ?? end;
         }
@@ -58,7 +63,7 @@ const mayHear = ({ key }: McpRequest): boolean =>
 
 type Row = Parameters<typeof payloadOf>[0];
 
-const threadOf = (row: Row): string | undefined => {
+const uriOf = (row: Row): string | undefined => {
   const { thread_id: id } = payloadOf(row).data as { thread_id?: unknown };
-  return typeof id === "string" ? id : undefined;
+  return typeof id === "string" ? threadUri(id) : undefined;
 };

@@ -15,16 +15,17 @@ import { readThread } from "./tools/readThread.ts";
 export type ResourceParts = {
   callOf(args: unknown, context: ServerContext): ToolCall;
   incoming: McpRequest;
+  canSubscribe: boolean;
   onError(error: unknown): void;
 };
 
 /**
- * Offers threads as resources, `countersign://threads/{id}`, with the content of read_thread. Clients whose key may read events are
- * notified of changes.
+ * Offers threads as resources, `countersign://threads/{id}`, with the content of read_thread. Clients that can subscribe, and whose key may
+ * read events, are notified of changes.
  */
-export function offerThreads(server: McpServer, { callOf, incoming, onError }: ResourceParts): void {
+export function offerThreads(server: McpServer, { callOf, incoming, canSubscribe, onError }: ResourceParts): void {
   if (!incoming.key.scopes.includes("read:threads")) return;
-  const subscribe = incoming.key.scopes.includes("read:events");
+  const subscribe = canSubscribe && incoming.key.scopes.includes("read:events");
   server.server.registerCapabilities({ resources: { subscribe, listChanged: false } });
   server.registerResource(
     "thread",

@@ -7,10 +7,11 @@ import { type Admitted, admit, type EntryPoint, refusalHandler } from "../framew
 import { errorReply, NotReadable } from "../framework/errors.ts";
 import { unauthorized } from "../framework/keys/authenticate.ts";
 import { type KeyOptions, keyCredential } from "../framework/keys/keyCredential.ts";
-import { holdersOf } from "../framework/longRequestLimit.ts";
 import type { KeyPrincipal } from "../framework/principal.ts";
 import type { CountRequest } from "../framework/rateLimits/rateLimits.ts";
 import { isOtherSite } from "../framework/sameOrigin.ts";
+import type { Cancellations } from "./cancellations.ts";
+import { exchange } from "./exchange.ts";
 import type { McpRequest } from "./request.ts";
 import { createResourceUpdates, type McpRequests } from "./resourceUpdates.ts";
 import { type McpDependencies, mcpServer } from "./server.ts";
@@ -18,6 +19,7 @@ import { type McpDependencies, mcpServer } from "./server.ts";
 export type McpOptions = McpDependencies &
   Required<KeyOptions> & {
     limits: CountRequest;
+    cancellations: Cancellations;
     publicUrl: string;
   };
 
@@ -36,15 +38,16 @@ export function mcpRouter(options: McpOptions): Router {
   const requests: McpRequests = new AsyncLocalStorage();
   const bus = createResourceUpdates(options.deps, requests, options.onError);
   const handler = createMcpHandler(
-    () => {
+    ({ era }) => {
       const incoming = requests.getStore();
       if (!incoming) throw new Error("an MCP request without its key");
-      return mcpServer(options, incoming);
+      return mcpServer(options, incoming, { canSubscribe: era === "modern" });
     },
     { maxRequestBodySize, maxSubscriptions, bus },
   );
-  const single = { ...handler, fetch: singly(handler.fetch, requests, options) };
-  const answer = toNodeHandler(single, { maxRequestBodySize, onerror: options.onError });
+  const { cancellations, deps } = options;
+  const fetch = exchange(handler.fetch, { requests, waits: deps.waits, cancellations });
+  const answer = toNodeHandler({ ...handler, fetch }, { maxRequestBodySize, onerror: options.onError });
   const entryPoint: EntryPoint<KeyPrincipal> = {
     requireOrigin(request) {
       if (isOtherSite(request, options.publicUrl))
@@ -89,7 +92,7 @@ export function mcpRouter(options: McpOptions): Router {
   function requestOf(admitted: Admitted<KeyPrincipal>): McpRequest {
     const { request, response, who: key, signal } = admitted;
     return {
-      ...{ key, request, signal },
+      ...{ key, request, signal, subscribed: [] },
       // A request has one message and was already counted as a read.
       count: (limit) => (limit === "read" ? Promise.resolve() : options.limits(limit, { request, response, key })),
       end: () => response.destroy(),
@@ -100,35 +103,3 @@ export function mcpRouter(options: McpOptions): Router {
     };
   }
 }
-
-type Fetch = ReturnType<typeof createMcpHandler>["fetch"];
-
-/**
- * Allows one message per request, because a batch would be many calls counted as one. A subscription takes a place of its key and
- * workspace, and ends when another request takes that place.
- */
-function singly(fetch: Fetch, requests: McpRequests, { deps }: McpOptions): Fetch {
-  return async (request, context) => {
-    const message: unknown = request.method === "POST" ? await request.clone().json().catch(noJson) : undefined;
-    if (Array.isArray(message)) return refused(-32600, "batches are not supported: send one message per request");
-    const current = requests.getStore();
-    if (current && (message as { method?: unknown } | undefined)?.method === "subscriptions/listen") {
-      try {
-        const { key, signal, end, request: incoming } = current;
-        const place = deps.waits.take(holdersOf({ id: key.id, workspaceId: key.workspaceId }));
-        place.replaced.addEventListener("abort", end);
-        incoming.res?.once("close", place.leave);
-        signal.addEventListener("abort", place.leave);
-      } catch (error) {
-        if (!(error instanceof Rejected)) throw error;
-        return refused(-32000, error.message, 429);
-      }
-    }
-    return fetch(request, message === undefined ? context : { ...context, parsedBody: message });
-  };
-}
-
-const noJson = () => undefined;
-
-const refused = (code: number, message: string, status = 400) =>
-  Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });

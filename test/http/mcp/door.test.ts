@@ -9,7 +9,7 @@ import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { createRequestsInFlight } from "#src/http/framework/keys/requestsInFlight.ts";
 import { listen } from "#src/http/framework/server.ts";
 import type { McpRequest } from "#src/http/mcp/request.ts";
-import { createResourceUpdates, type McpRequests } from "#src/http/mcp/resourceUpdates.ts";
+import { createResourceUpdates, type McpRequests, threadUri } from "#src/http/mcp/resourceUpdates.ts";
 import { type McpOptions, mcpRouter } from "#src/http/mcp/router.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
@@ -93,7 +93,8 @@ describe("mcp: access", () => {
     const requests: McpRequests = new AsyncLocalStorage();
     const place = { position: 1, part: 0 };
     const ended = new AbortController();
-    const feed = { position: 2, part: 0, type: "email.received", data: { thread_id: randomUUID() } };
+    const threadId = randomUUID();
+    const feed = { position: 2, part: 0, type: "email.received", data: { thread_id: threadId } };
     const deps = {
       reads: { of: () => ({ query: async () => ({ rows: [feed] }) }) },
       feedTail: { next: () => new Promise((resolve) => setTimeout(resolve, 20, place)) },
@@ -103,6 +104,7 @@ describe("mcp: access", () => {
     const asked = new Promise<void>((resolve) => {
       const incoming = {
         key: { workspaceId: workspace.id, scopes: ["read:threads", "read:events"] },
+        subscribed: [threadUri(threadId)],
         signal: ended.signal,
         async requireLive() {
           ended.abort();
