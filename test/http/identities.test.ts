@@ -169,6 +169,52 @@ describe("identities over HTTP", () => {
       });
     }
 
+    const bot = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
+    const inTelegram = (chat_id: unknown) =>
+      create({ approval_channel: { type: "telegram", config: { bot_token: bot, chat_id } } });
+    const inSlack = (channel: string, more: object = { bot_token: "xoxb-1" }) => {
+      const config = { webhook_url: "https://hooks.slack.com/services/T/B/x", channel, ...more };
+      return create({ secondary_approval_channel: { type: "slack", config } });
+    };
+
+    it("a chat_id that is a number or a public name is accepted", async () => {
+      const ids = ["42", "-5", "-1001234567890", "4503599627370495", "@public_group", "@Shop1"];
+      for (const id of ids) expect((await inTelegram(id)).status, id).to.equal(201);
+    });
+
+    it("a chat_id that names no chat is refused, and so are other texts in place of a Slack channel", async () => {
+      const none = [
+        ...["-1001234567890:17", "-1001234567890_17", "https://t.me/shop", "t.me/shop", "https://t.me/c/1234567890/17"],
+        ...[
+          "https://t.me/+AbCdEf",
+          "tg://resolve?domain=shop",
+          " -1001234567890",
+          "-100 123",
+          "   ",
+          "\t",
+          "\u2212100123",
+        ],
+        ...["@", "@ab", "@a b", "@shop/17", "shop", "My group", "0", "-0", "+4915112345678", "1e9", "12.5", "NaN"],
+        ...["10000000000000000000", "\uff14\uff12", "42\n", "42,43", "@shop\u202e"],
+      ];
+      for (const id of none) {
+        const { outcome, json } = await inTelegram(id);
+        expect([outcome, json.field], id).to.deep.equal(["422 invalid_request", "approval_channel.config.chat_id"]);
+        expect(json.message, id).to.match(/: expected the chat's number, which begins with a minus for a group/);
+      }
+      expect((await inTelegram(-1_001_234_567_890)).json.field).to.equal("approval_channel.config.chat_id");
+      for (const channel of ["C0123456789", "#approvals", "approvals", "#übersicht-2", "#承認"])
+        expect((await inSlack(channel)).status, channel).to.equal(201);
+      expect((await inSlack("Approvers' room (a label)", {})).status).to.equal(201);
+      const links = ["https://shop.slack.com/archives/C0123456789", "slack://channel?id=C1"];
+      for (const channel of [...links, "  ", "#", "@ada", "two words", "<#C0123456789|a>", "C0123456789:17.1", "a,b"]) {
+        const { outcome, json } = await inSlack(channel);
+        const field = "secondary_approval_channel.config.channel";
+        expect([outcome, json.field], channel).to.deep.equal(["422 invalid_request", field]);
+        expect(json.message, channel).to.include("expected the channel's id (C0123456789)");
+      }
+    });
+
     it("reserved local parts and those that look like them are refused", async () => {
       const own = ["countersign-mail", "approvals7", "c0unter.s1gn", "your+approval", "no-reply"];
       const names = [reservedLocalParts, ["postmaster+x", "a.b.u.s.e", "web.master+x"], own].flat();

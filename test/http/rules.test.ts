@@ -206,6 +206,8 @@ describe("rules over HTTP", () => {
     expect((await patch([other])).json.message).to.match(/^actions\[0\]\.config\.bot_token:/);
     const noToken = { ...telegram, config: { bot_token: "12345:short/../x", chat_id: "7" } };
     expect((await patch([noToken])).json.message).to.match(/^actions\[0\]\.config\.bot_token: expected the token that/);
+    const topic = { ...masked, config: { ...masked.config, chat_id: "-100123:17" } };
+    expect((await patch([topic])).json.message).to.match(/^actions\[0\]\.config\.chat_id: expected the chat's number/);
     const slack = { type: "notify_channel", channel: "slack", config: { webhook_url: "https://evil.example/x" } };
     expect((await patch([slack])).json.message).to.match(
       /^actions\[0\]\.config\.webhook_url: expected an https:\/\/ URL on /,

@@ -14,8 +14,8 @@ type SlackCallOptions = { token?: string; signal?: AbortSignal };
 export type SlackApi = {
   hosts: SlackHosts;
   /**
-   * Posts JSON once, or again if Slack asks for a pause of seconds. Never throws, and its answer contains nothing of the URL, the token
-   * or the response.
+   * Posts JSON once, or again if Slack asks for a pause of seconds. Never throws. Its answer contains nothing of the URL or the token, and
+   * of the response only Slack's words.
    */
   post(url: URL, json: unknown, given?: SlackCallOptions): Promise<SlackAnswer>;
   close(): Promise<void>;
@@ -63,7 +63,10 @@ export function createSlackApi({
       const { bytes, isWhole } = await beginningOf(answer.body, maxAnswerBytes);
       // A response too long for Slack is ignored.
       const text = isWhole ? bytes.toString() : undefined;
-      return judged({ status: answer.statusCode, retryAfter: String(answer.headers["retry-after"] ?? ""), text });
+      const retryAfter = String(answer.headers["retry-after"] ?? "");
+      // The URL of a webhook is a secret by its last part alone.
+      const secrets = token === undefined ? [url.href, url.pathname, url.pathname.split("/").at(-1) ?? ""] : [token];
+      return judged({ status: answer.statusCode, retryAfter, text, secrets });
     } catch (error) {
       return {
         ok: false,

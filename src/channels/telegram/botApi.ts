@@ -1,4 +1,5 @@
 import { Api, NetworkError, ParseError, TelegramApiError, TelegramBotError, TimeoutError } from "node-telegram-bot-api";
+import { quotedWords } from "../providerWords.ts";
 import { isBotToken } from "./botToken.ts";
 import { boundedFetch } from "./boundedFetch.ts";
 import type { Keyboard, Styled } from "./styled.ts";
@@ -53,11 +54,13 @@ export function telegramBots({ apiRoot, callMs = usualCallMs, fetch: given }: Bo
   const options = { apiRoot, timeoutMs: callMs, maxRetries: 0, fetch: boundedFetch(given) };
   return (token) => {
     if (!isBotToken(token)) throw new TelegramFailure("refused", { code: "no_token" });
-    return bot(new Api(token, options));
+    return bot(new Api(token, options), callsWith(token));
   };
 }
 
-const bot = (api: Api): Bot => ({
+type Call = <Result>(ask: () => Promise<Result>) => Promise<Result>;
+
+const bot = (api: Api, call: Call): Bot => ({
   async send({ chat, text, entities, keyboard, silently, asksReply, replyTo }) {
     const message = await call(() =>
       api.sendMessage({
@@ -122,17 +125,20 @@ const bot = (api: Api): Bot => ({
   },
 });
 
-async function call<Result>(ask: () => Promise<Result>): Promise<Result> {
-  try {
-    return await ask();
-  } catch (error) {
-    throw failureOf(error);
-  }
-}
+/** Makes calls that fail with a TelegramFailure only. */
+const callsWith =
+  (token: string): Call =>
+  async (ask) => {
+    try {
+      return await ask();
+    } catch (error) {
+      throw failureOf(error, token);
+    }
+  };
 
-/** Errors of the library may quote the URL of the call, and with it the token: only codes are kept. */
-function failureOf(error: unknown): TelegramFailure {
-  if (error instanceof TelegramApiError) return answered(error);
+/** Errors of the library itself may quote the URL of the call, and with it the token: only codes are kept. */
+function failureOf(error: unknown, token: string): TelegramFailure {
+  if (error instanceof TelegramApiError) return answered(error, token);
   if (error instanceof TimeoutError) return new TelegramFailure("again", { code: "timeout" });
   if (error instanceof ParseError) return new TelegramFailure("again", { code: "garbled" });
   if (error instanceof NetworkError) return new TelegramFailure("again", { code: "no_answer" });
@@ -140,7 +146,7 @@ function failureOf(error: unknown): TelegramFailure {
   return new TelegramFailure("again", { code });
 }
 
-/** Telegram's error descriptions are matched, and never repeated. */
+/** Telegram's descriptions of errors for which a sentence of ours says what to do. Other descriptions are passed on. */
 const known: [RegExp, "chat_not_found" | "blocked" | "removed" | "not_modified" | "gone"][] = [
   [/chat not found|PEER_ID_INVALID/i, "chat_not_found"],
   [/blocked by the user|user is deactivated|can't initiate conversation/i, "blocked"],
@@ -149,7 +155,10 @@ const known: [RegExp, "chat_not_found" | "blocked" | "removed" | "not_modified" 
   [/message to edit not found|message can't be edited|MESSAGE_ID_INVALID|message to be replied not found/i, "gone"],
 ];
 
-function answered({ errorCode, description, retryAfter, migrateToChatId }: TelegramApiError): TelegramFailure {
+function answered(
+  { errorCode, description, retryAfter, migrateToChatId }: TelegramApiError,
+  token: string,
+): TelegramFailure {
   const status = Number.isInteger(errorCode) ? errorCode : 0;
   if (status === 429) {
     const seconds = Number.isFinite(retryAfter) ? Math.min(Math.max(1, Number(retryAfter)), longestPauseSeconds) : 1;
@@ -163,5 +172,7 @@ function answered({ errorCode, description, retryAfter, migrateToChatId }: Teleg
   // Another instance polls for this bot, or has just stopped polling.
   if (status === 409) return new TelegramFailure("again", { code: "elsewhere", status });
   const isFinal = status >= 400 && status < 500;
-  return new TelegramFailure(isFinal ? "refused" : "again", { code: "other", status });
+  // The secret part of the token is left out also where it stands alone.
+  const words = quotedWords(description, [token, token.slice(token.indexOf(":") + 1)]);
+  return new TelegramFailure(isFinal ? "refused" : "again", { code: "other", status, words });
 }

@@ -32,19 +32,28 @@ const sentences: Record<FailureCode, string> = {
   other: "Telegram refused the call",
 };
 
-/** Telegram's response. `retryAfterSeconds`: pause before further calls. `movedTo`: the chat's new id. */
-type TelegramResponse = { code: FailureCode; status?: number; retryAfterSeconds?: number; movedTo?: string };
+/**
+ * Telegram's response. `retryAfterSeconds`: pause before further calls. `movedTo`: the chat's new id. `words`: its description of
+ * an error that we have no sentence for, quoted.
+ */
+type TelegramResponse = {
+  code: FailureCode;
+  status?: number;
+  retryAfterSeconds?: number;
+  movedTo?: string;
+  words?: string;
+};
 
 /**
  * A call to Telegram that failed, or whose outcome is unknown. `again`: a later retry may help; `refused`: a retry would not. Its message
- * consists of our own words and a status only.
+ * is one line without secrets: our sentence, the status and Telegram's words.
  */
 export class TelegramFailure extends Error {
   override readonly name = "TelegramFailure";
   readonly kind: "again" | "refused";
   readonly said: TelegramResponse;
   constructor(kind: "again" | "refused", said: TelegramResponse) {
-    super(said.status ? `${sentences[said.code]} (${said.status})` : sentences[said.code]);
+    super(`${sentences[said.code]}${said.status ? ` (${said.status})` : ""}${said.words ?? ""}`);
     this.kind = kind;
     this.said = said;
   }

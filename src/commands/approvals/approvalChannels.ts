@@ -1,7 +1,9 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
 import { allowedUsersOf } from "#src/channels/allowedUsers.ts";
+import { isChannelName } from "#src/channels/slack/channelName.ts";
 import { isSlackUrl } from "#src/channels/slack/slackHosts.ts";
 import { isBotToken } from "#src/channels/telegram/botToken.ts";
+import { isChatId } from "#src/channels/telegram/chatId.ts";
 import { domainOfAddress } from "#src/platform/dns/names.ts";
 import { CannotOpen, type Reseal } from "#src/platform/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/platform/secrets/mask.ts";
@@ -26,7 +28,7 @@ type SecretOwner = { workspaceId: string; slot: ChannelSetting };
 
 /**
  * Encrypts the secrets of the given channels. A masked value sent back keeps the stored secret. Throws Rejected invalid_request for a mask
- * that matches no stored secret, a webhook_url that is not Slack's, and a malformed Telegram bot token.
+ * that matches no stored secret, a webhook_url that is not Slack's, a malformed Telegram bot token, and what names no chat.
  */
 export function sealChannels(
   deps: Dependencies,
@@ -38,6 +40,7 @@ export function sealChannels(
     if (channel === undefined) continue;
     const before = stored?.[slot] ?? null;
     if (channel) requireProvenUsers(deps, `${wireNames[slot]}.config`, channel);
+    if (channel) requireChat(`${wireNames[slot]}.config`, channel);
     sealed[slot] = channel === null ? null : seal(deps, { workspaceId, slot }, { channel, stored: before });
   }
   return sealed;
@@ -97,6 +100,23 @@ export function requireBotToken(path: string, value: string): void {
     path,
     "expected the token that @BotFather gave you: digits, a colon, and 30 or more letters, digits, _ and -",
   );
+}
+
+/**
+ * Validates the name or number of the chat in which a channel posts: every message to another text would be refused. Without a bot token a
+ * Slack channel's name is only a label.
+ */
+export function requireChat(path: string, { type, config: { chat_id, channel, bot_token } }: ApprovalChannel): void {
+  if (type === "telegram" && chat_id !== undefined && !isChatId(chat_id))
+    throw invalidRequest(
+      `${path}.chat_id`,
+      "expected the chat's number, which begins with a minus for a group (-1001234567890), or the @name of a public group or channel; links, blanks and the numbers of topics do not belong here",
+    );
+  if (type === "slack" && bot_token !== undefined && channel !== undefined && !isChannelName(channel))
+    throw invalidRequest(
+      `${path}.channel`,
+      "expected the channel's id (C0123456789), or a public channel's name; links, blanks and the names of people do not belong here",
+    );
 }
 
 /** Returns the channels with each encrypted secret replaced by the result of `again`. */

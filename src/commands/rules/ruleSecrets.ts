@@ -3,7 +3,14 @@ import { mask } from "#src/platform/secrets/mask.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
-import { isHostedHere, open, requireBotToken, requireSecret, secretFields } from "../approvals/approvalChannels.ts";
+import {
+  isHostedHere,
+  open,
+  requireBotToken,
+  requireChat,
+  requireSecret,
+  secretFields,
+} from "../approvals/approvalChannels.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 type NotifyAction = Extract<RuleAction, { type: "notify_channel" }>;
@@ -13,7 +20,7 @@ const ownerOf = (workspaceId: string, field: string) => ({ workspaceId, field: `
 
 /**
  * Encrypts the secrets of actions. A masked value sent back keeps the stored secret of that channel. Throws Rejected invalid_request for a
- * mask that matches no stored secret, a webhook_url that is not Slack's, and a malformed Telegram bot token.
+ * mask that matches no stored secret, a webhook_url that is not Slack's, a malformed Telegram bot token, and what names no chat.
  */
 export function sealActions(
   deps: Dependencies,
@@ -33,6 +40,7 @@ function sealConfig(
   { given, stored }: { given: NotifyAction; stored: readonly RuleAction[] },
 ): Record<string, string> {
   const { channel, config } = given;
+  requireChat(path, { type: channel, config });
   const seal = ([field, value]: [string, string]): [string, string] => {
     if (!secretFields.includes(field)) return [field, value];
     const owner = ownerOf(workspaceId, field);

@@ -46,7 +46,13 @@ export const ApprovalChannel = OneOfBy(
       type: Type.Literal("telegram"),
       config: Strict({
         bot_token: Type.String({ minLength: 1, maxBytes: 256, description: masked }),
-        chat_id: Type.String({ minLength: 1, maxBytes: 64 }),
+        chat_id: Type.String({
+          minLength: 1,
+          maxBytes: 64,
+          description:
+            "The chat's number, which begins with a minus for a group, or the @name of a public group or channel. Topics of a group cannot be named.",
+          examples: ["-1001234567890", "@public_group"],
+        }),
         allowed_users: Type.Optional(
           Type.String({
             maxLength: 1000,

@@ -27,7 +27,12 @@ export const channelTypes: Record<ChannelType, { label: string; hint: string; fi
         required: true,
         secret: true,
       },
-      { name: "chat_id", label: "Chat id", hint: "The chat's number; a group's begins with a minus.", required: true },
+      {
+        name: "chat_id",
+        label: "Chat id",
+        hint: "The chat's number; a group's begins with a minus. Or the @name of a public group or channel.",
+        required: true,
+      },
       {
         name: "allowed_users",
         label: "Who may decide",
