@@ -3,12 +3,13 @@ import { storable } from "#src/mail/in/storable.ts";
 import type { ChatPerson } from "../approvalDecisions.ts";
 import type { Keyboard } from "./styled.ts";
 
-/** A chat as named in an update. `username`: of a public chat, without its @. */
-export type UpdateChat = { id: string; username: string | null };
+/** A chat as named in an update. `username`: of a public chat, without its @. In a channel nobody can write by name. */
+export type UpdateChat = { id: string; username: string | null; isChannel: boolean };
 
 /**
  * A Telegram update that concerns approvals. `press`: a button under `messageId`, with the current buttons if Telegram includes them.
- * `reply`: an answer to `toMessageId`; `text` is null if it is not text. `moved`: the chat `from` now has the id `to`.
+ * `reply`: an answer to `toMessageId`; `by` is null if it was written in the name of a group or channel, `text` if it is not text. `moved`:
+ * the chat `from` now has the id `to`.
  */
 export type TelegramUpdate =
   | {
@@ -26,7 +27,7 @@ export type TelegramUpdate =
   | {
       kind: "reply";
       updateId: number;
-      by: ChatPerson;
+      by: ChatPerson | null;
       chat: UpdateChat;
       messageId: string;
       toMessageId: string;
@@ -82,14 +83,21 @@ function readMessage(updateId: number, message: Json): TelegramUpdate | undefine
   if (to !== undefined) return { kind: "moved", updateId, from: chat.id, to };
   const from = idOf(message.migrate_from_chat_id);
   if (from !== undefined) return { kind: "moved", updateId, from, to: chat.id };
-  const by = personOf(message.from);
+  const by = isAnonymous(message) ? null : personOf(message.from);
   const messageId = idOf(message.message_id);
   const toMessageId = isObject(message.reply_to_message) ? idOf(message.reply_to_message.message_id) : undefined;
-  if (!by || messageId === undefined || toMessageId === undefined) return undefined;
+  if (by === undefined || messageId === undefined || toMessageId === undefined) return undefined;
   const typed = typedText(message.text);
   const text = typed === null ? null : visible(typed).trim();
   return { kind: "reply", updateId, by, chat, messageId, toMessageId, text: text || null, typed };
 }
+
+/** Telegram's accounts that stand in for a group (GroupAnonymousBot), a channel (Channel_Bot), and a channel whose posts are forwarded. */
+const standIns = [1_087_968_824, 136_817_688, 777_000];
+
+/** True if an administrator writes in the name of the group, or somebody in the name of a channel. */
+const isAnonymous = ({ sender_chat, from }: Json): boolean =>
+  isObject(sender_chat) || (isObject(from) && standIns.includes(from.id as number));
 
 const typedText = (text: unknown): string | null => (typeof text === "string" ? storable(text) : null);
 
@@ -106,8 +114,8 @@ function personOf(from: unknown): ChatPerson | undefined {
 function chatOf(chat: unknown): UpdateChat | undefined {
   const id = isObject(chat) ? idOf(chat.id) : undefined;
   if (id === undefined) return undefined;
-  const { username } = chat as Json;
-  return { id, username: typeof username === "string" ? username : null };
+  const { username, type } = chat as Json;
+  return { id, username: typeof username === "string" ? username : null, isChannel: type === "channel" };
 }
 
 /** Returns the buttons under a message; null unless all of them are of kinds that we set. */

@@ -209,6 +209,76 @@ describe("approvers in Telegram", () => {
     });
   });
 
+  describe("answers that do not show who wrote them", () => {
+    const group = { id: 1_087_968_824, is_bot: true, first_name: "Group", username: "GroupAnonymousBot" };
+    const channel = { id: 136_817_688, is_bot: true, first_name: "Channel", username: "Channel_Bot" };
+    const shop = { id: -1_001_111, type: "channel", title: "Shop" };
+    const said = ({ chat }: { chat: string }) => telegram.shown(token, chat).at(-1)!.text;
+    /** Answers a prompt as Telegram shows it if no person is named. */
+    const answer = (chat: string, to: number, written: object) =>
+      telegram.tell(token, {
+        ...{ message_id: 9_100, chat: { id: Number(chat), type: "supergroup" }, text: "Wrong tone." },
+        ...{ reply_to_message: { message_id: to }, ...written },
+      });
+    const forms: [what: string, written: (chat: string) => object][] = [
+      [
+        "an anonymous administrator",
+        (chat) => ({ from: group, sender_chat: { id: Number(chat), type: "supergroup" } }),
+      ],
+      ["an anonymous administrator of an older group", () => ({ from: group })],
+      ["a member in the name of a channel", () => ({ from: channel, sender_chat: shop })],
+      ["a linked channel", () => ({ from: { id: 777_000 }, sender_chat: shop, is_automatic_forward: true })],
+      ["a chat without any account", () => ({ sender_chat: shop })],
+      ["an anonymous administrator who sends a sticker", () => ({ from: group, text: undefined, sticker: {} })],
+    ];
+    for (const [what, written] of forms)
+      it(`a reason by ${what} decides nothing, and the chat says that it must come by name`, async () => {
+        const draft = await asked();
+        await press(draft, /^Reject$/, { userId: 42, firstName: "Zoë" });
+        const { id } = await prompt(draft.chat);
+        await answer(draft.chat, id, written(draft.chat));
+        await until(async () => /Reply once more as yourself/.test(said(draft)));
+        expect(said(draft)).to.match(/Nothing is decided yet.*or press “Reject without a reason”\.$/);
+        expect((await draftOf(draft.id)).status).to.equal("pending");
+        await telegram.reply(token, { chat: draft.chat, to: id, text: "Wrong tone.", by: { userId: 42 } });
+        const { status, reason } = await draftOf(draft.id);
+        expect([status, reason]).to.deep.equal(["rejected", "Wrong tone."]);
+      });
+
+    it("an anonymous answer to Ask for changes asks for one by name, and one to any other message is ignored", async () => {
+      const draft = await asked();
+      await press(draft, /^Ask for changes$/, { userId: 42 });
+      const { id } = await prompt(draft.chat);
+      const before = telegram.shown(token, draft.chat).length;
+      await answer(draft.chat, draft.question.id, { from: group });
+      expect(telegram.shown(token, draft.chat)).to.have.length(before);
+      await answer(draft.chat, id, { from: group });
+      await until(async () => telegram.shown(token, draft.chat).length > before);
+      expect(said(draft)).to.match(/Reply once more as yourself[^“]*“Remain anonymous” switched off\)\.$/);
+      expect((await draftOf(draft.id)).changes_requested).to.equal(null);
+    });
+
+    it("in a channel, where nobody can answer by name, no text is asked for, and a draft is rejected without a reason", async () => {
+      const draft = await asked();
+      const answers = () => telegram.calls.filter(({ method }) => method === "answerCallbackQuery");
+      for (const [label, says] of [
+        [/^Ask for changes$/, /nobody can reply by name. Do this on the draft's page/],
+        [/^Reject$/, /nobody can reply by name. Press “Reject without a reason”/],
+      ] as const) {
+        const { question: message, chat } = draft;
+        await telegram.press(token, { chat, message, data: button(message, label), chatType: "channel" });
+        expect(answers().at(-1)!.params.text).to.match(says);
+        expect(answers().at(-1)!.params.show_alert).to.equal("true");
+      }
+      expect(telegram.shown(token, draft.chat).some(({ asksReply }) => asksReply)).to.equal(false);
+      expect((await draftOf(draft.id)).status).to.equal("pending");
+      const { chat } = draft;
+      const message = nowAt(draft);
+      await telegram.press(token, { chat, message, data: button(message, /without a reason/), chatType: "channel" });
+      expect((await draftOf(draft.id)).status).to.equal("rejected");
+    });
+  });
+
   describe("presses that do not decide", () => {
     it("a press in another chat, message or bot, or with another button's token, decides nothing", async () => {
       const other = await asked({ bot_token: otherToken });
@@ -432,6 +502,7 @@ describe("approvers in Telegram", () => {
       const stop = telegram.answers(({ method, params }) => {
         if (method !== "sendMessage") return undefined;
         if (params.chat_id === "601") return refused(403, "Forbidden: bot was blocked by the user");
+        if (params.chat_id === "603") return refused(400, "Bad Request: TOPIC_CLOSED");
         return params.chat_id === "602" ? down.shift() : undefined;
       });
       const blocked = await pending("601");
@@ -439,6 +510,11 @@ describe("approvers in Telegram", () => {
       expect((await statusOf(blocked)).error)
         .to.contain("blocked")
         .and.not.contain("Forbidden");
+      const closed = await pending("603");
+      await until(async () => (await statusOf(closed)).state === "failed");
+      expect((await statusOf(closed)).error).to.equal(
+        "Telegram: Telegram refused the call (400): “Bad Request: TOPIC_CLOSED”",
+      );
       const later = await pending("602");
       await until(async () => (await statusOf(later)).state === "retrying");
       await until(async () => {
@@ -488,6 +564,14 @@ describe("approvers in Telegram", () => {
         reason:
           "Telegram: the bot may not write in this chat: add it to the group again, with the right to send messages (403)",
       });
+      const other = telegram.answers(({ params }) =>
+        params.chat_id === "-79" ? refused(400, `Bad Request: CHAT_RESTRICTED for ${token}`) : undefined,
+      );
+      const restricted = await told({ bot_token: token, chat_id: "-79" });
+      other();
+      expect(restricted.reason).to.equal(
+        "Telegram: Telegram refused the call (400): “Bad Request: CHAT_RESTRICTED for […]”",
+      );
     });
   });
 

@@ -128,6 +128,27 @@ describe("approvers who edit in Telegram", () => {
     expect(await of.draft.becomes("sent")).to.include({ subject: "Your parcel", body_text: newText });
   });
 
+  it("an edit by an anonymous administrator must come by name, and in a channel Edit leads elsewhere", async () => {
+    const of = await asked();
+    const prompt = await pressEdit(of);
+    await telegram.tell(token, {
+      ...{ message_id: 9_000, from: { id: 1_087_968_824, is_bot: true }, sender_chat: { id: Number(of.chat) } },
+      ...{
+        chat: { id: Number(of.chat), type: "supergroup" },
+        text: newText,
+        reply_to_message: { message_id: prompt.id },
+      },
+    });
+    await newest(of.chat, ({ text }) => /Reply once more as yourself/.test(text), prompt.id);
+    expect(telegram.shown(token, of.chat).some(isPreview)).to.equal(false);
+    await reply(prompt, newText);
+    await newest(of.chat, isPreview, prompt.id);
+    const { chat, question } = await asked();
+    await telegram.press(token, { chat, message: question, data: dataOf(question, /^Edit$/), chatType: "channel" });
+    expect(toasts().at(-1)).to.match(/nobody can reply by name. Do this on the draft's page/);
+    expect(telegram.shown(token, chat).some(({ asksReply }) => asksReply)).to.equal(false);
+  });
+
   it("only a reply to the prompt, by the person who pressed Edit, is an edit", async () => {
     const of = await asked();
     const prompt = await pressEdit(of);

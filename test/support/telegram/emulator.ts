@@ -60,6 +60,7 @@ export async function startTelegram() {
         data,
         by = {},
         answered,
+        chatType,
       }: {
         chat: string;
         message: EmulatedMessage | number;
@@ -67,6 +68,7 @@ export async function startTelegram() {
         by?: TelegramPerson;
         /** Text of the message that the message with the button replies to. */
         answered?: string;
+        chatType?: "channel" | "supergroup";
       },
     ) {
       const client = server.getClient(token, { chatId: Number(chat), ...by });
@@ -74,7 +76,8 @@ export async function startTelegram() {
       const message_id = typeof message === "number" ? message : message.id;
       const reply_markup = typeof message === "number" ? undefined : { inline_keyboard: [message.buttons] };
       const reply_to_message = answered === undefined ? undefined : { message_id: message_id - 1, text: answered };
-      const placed = { ...query.message, message_id, reply_markup, reply_to_message };
+      const place = { ...query.message.chat, ...(chatType && { type: chatType }) };
+      const placed = { ...query.message, chat: place, message_id, reply_markup, reply_to_message };
       await server.addUserCallback({ ...query, message: placed } as never);
     },
     /** Writes an answer to a message, as a person. */

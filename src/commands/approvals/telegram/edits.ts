@@ -1,4 +1,4 @@
-import type { EditedText, EditPreview, LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import type { ChatPerson, EditedText, EditPreview, LinkedApproval } from "#src/channels/approvalDecisions.ts";
 import { editPlace } from "#src/channels/approvalView.ts";
 import { buttonData, readButton } from "#src/channels/telegram/buttons.ts";
 import { editSpans } from "#src/channels/telegram/cardSpans.ts";
@@ -14,7 +14,7 @@ import { type BotContext, decideInChat, endQuestion, ignoreFailure } from "./dec
 import { whyPressRefused } from "./pressPermission.ts";
 import { replyToPress, unknownButton } from "./pressReplies.ts";
 
-type Reply = Extract<TelegramUpdate, { kind: "reply" }>;
+type Reply = Extract<TelegramUpdate, { kind: "reply" }> & { by: ChatPerson };
 
 /** Field under which what a prompt's reply belongs to is sealed. */
 export const promptField = "telegram.prompt";
@@ -60,7 +60,7 @@ export async function askForEdit(
     const at = { botId, chat: placed.chat, messageId: placed.id, userId: by.id };
     await registry.keepPrompt({ ...at, workspaceId, sealedToken });
   } catch (error) {
-    return refuse(`Nothing was decided. ${asFailure(error).message}: press Edit again.`);
+    return refuse(`Nothing was decided: press Edit again. ${asFailure(error).message}`);
   }
   await ignoreFailure(bot.answerPress(pressId, "Nothing is decided yet: reply with the new text.", false));
 }
@@ -90,7 +90,7 @@ export async function previewReply(
     const at = { botId, chat: placed.chat, messageId: placed.id, userId: by.id };
     await registry.keepPrompt({ ...at, workspaceId, sealedToken });
   } catch (error) {
-    await say(`Nothing is decided. ${asFailure(error).message}: reply once more.`);
+    await say(`Nothing is decided: reply once more. ${asFailure(error).message}`);
   }
 }
 

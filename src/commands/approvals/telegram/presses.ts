@@ -6,7 +6,7 @@ import { type BotContext, decideInChat, endQuestion, subjectOf } from "./decideI
 import { askForEdit, onPreviewPress } from "./edits.ts";
 import { whyPressRefused } from "./pressPermission.ts";
 import { unknownButton, whyDecided } from "./pressReplies.ts";
-import { askForText } from "./reasons.ts";
+import { askForText, refuseInChannel } from "./reasons.ts";
 
 /** Handles a pressed button. Reject and Ask for changes only ask the person for a text; their reply decides. */
 export async function onPress(deps: Dependencies, desk: BotContext, press: TelegramPress): Promise<void> {
@@ -25,6 +25,7 @@ export async function onPress(deps: Dependencies, desk: BotContext, press: Teleg
   if (question.asked.decision !== decision) return answer(desk, press, unknownButton);
   const link = asksText ? await desk.decisions.find(token) : undefined;
   const over = asksText ? whyDecided(link, deps.clock.now()) : undefined;
+  if (asksText && !over && press.chat.isChannel) return refuseInChannel(desk, { press, action });
   if (action === "edit" && link && !over)
     return askForEdit(deps, desk, { press, token, workspaceId: question.draft.workspaceId, link });
   if (asksText && action !== "edit" && !over) {

@@ -68,7 +68,7 @@ export async function askForText(
   } catch (error) {
     const { message } = asFailure(error);
     return ignoreFailure(
-      bot.answerPress(pressId, `Nothing was decided. ${message}: press ${prompt.button} again.`, true),
+      bot.answerPress(pressId, `Nothing was decided: press ${prompt.button} again. ${message}`, true),
     );
   }
   await Promise.all([
@@ -79,22 +79,49 @@ export async function askForText(
   ]);
 }
 
+/**
+ * Refuses to ask for a text in a channel, where nobody can reply by name, and says what else can be done. Leaves a button that rejects
+ * without a reason.
+ */
+export async function refuseInChannel(
+  { bot }: Pick<BotContext, "bot">,
+  { press, action }: { press: TelegramPress; action: ButtonAction },
+): Promise<void> {
+  const { chat, messageId, keyboard, pressId } = press;
+  const instead = action === "reject" ? "Press “Reject without a reason”, or give the reason" : "Do this";
+  const toast = `Nothing is decided yet: in a channel nobody can reply by name. ${instead} on the draft's page or in the console.`;
+  await Promise.all([
+    ignoreFailure(bot.answerPress(pressId, toast, true)),
+    action === "reject" &&
+      keyboard &&
+      ignoreFailure(bot.setKeyboard({ chat: chat.id, id: messageId }, withoutReason(keyboard))),
+  ]);
+}
+
+/** Our words about an answer to a prompt that was written in the name of a group or channel. */
+function asYourself(action: ButtonAction | undefined): string {
+  const instead = action === "reject" ? ", or press “Reject without a reason”" : "";
+  return `Nothing is decided yet: this answer came in the name of a group or channel, so it does not show who wrote it. Reply once more as yourself (as an administrator with “Remain anonymous” switched off)${instead}.`;
+}
+
 /** Handles a reply: rejects the draft for this reason, or asks for these changes. Ignores replies of people who were not asked. */
 export async function onReply(deps: Dependencies, desk: BotContext, reply: Reply): Promise<void> {
   const { bot, botId, registry } = desk;
   const { by, chat, text } = reply;
   const at = { botId, chat: chat.id, messageId: reply.toMessageId };
   const prompt = await registry.findPrompt(at);
-  if (!prompt || prompt.userId !== by.id) return;
+  if (!prompt || (by !== null && prompt.userId !== by.id)) return;
   const say = (sentence: string) =>
     ignoreFailure(bot.send({ ...plain(sentence), chat: chat.id, replyTo: reply.messageId }));
-  if (text === null) return say("Nothing is decided yet: send your answer as text, in reply to my question.");
   const button = readButton(open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field: promptField }));
+  if (by === null) return say(asYourself(button?.action));
+  if (text === null) return say("Nothing is decided yet: send your answer as text, in reply to my question.");
   const question = button && (await chatQuestion(deps, button.token));
   const refusal = question && whyPressRefused(question, { botId, chat, by });
   if (!button || !question || refusal !== undefined)
     return say(refusal ?? "Nothing is decided yet: press the button again, and I will ask again.");
-  if (button.action === "edit") return previewReply(deps, desk, { reply, question, token: button.token });
+  if (button.action === "edit")
+    return previewReply(deps, desk, { reply: { ...reply, by }, question, token: button.token });
   if (Buffer.byteLength(text) > maxReasonBytes) {
     return say(
       "Nothing is decided yet: the text is too long (2,048 bytes at most). Reply once more with a shorter one.",
