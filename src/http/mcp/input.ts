@@ -20,9 +20,7 @@ export const idempotencyKey = {
 export type Input = {
   /** The JSON Schema shown to clients. */
   listed: ReturnType<typeof fromJsonSchema>;
-  /**
-   * Removes what counts as absent, and fills in defaults. Throws Rejected (`invalid_request`), as the routes do.
-   */
+  /** Removes what counts as absent, and fills in defaults. Throws Rejected (`invalid_request`), as the routes do. */
   check(args: unknown): void;
 };
 
@@ -48,7 +46,7 @@ export function inputOf(tool: Tool): Input {
 
 /**
  * Drops null and "" of optional arguments: clients in a strict mode have to give each argument. In a tool that revises, "" removes a text,
- * for which the route expects null; there null is Rejected, because it could mean either, with all arguments that are null.
+ * for which the route expects null; null itself is refused there, since it could mean either, and all such arguments are named.
  */
 function dropAbsent(
   args: Record<string, unknown>,
