@@ -24,5 +24,7 @@ export const draftTypes: readonly DraftEvent["type"][] = [
   "ApproversNotified",
   "NotificationFailed",
   "NotifyRequested",
+  "RequestsRepeated",
+  "RequestsExpired",
   "ApprovalLinkClosed",
 ];

@@ -8,7 +8,7 @@ export type ShownQuestion = { id: string; slot: ApprovalRequest["channel"]["slot
 type Notification = {
   status: string;
   notification_asked: ShownQuestion | null;
-  /** State: none, sent, retrying or failed. */
+  /** State: none, sent, retrying, failed or expired. */
   notification_state: string;
   /** Type of the channel that the state describes. */
   notification_channel: string | null;
@@ -40,8 +40,17 @@ export function applyNotification<Row extends Notification>(row: Row, event: Rec
       // An undone approval does not affect the notification.
       return event.data.withdrawn === undefined ? { ...row, notification_asked: null } : row;
     case "NotifyRequested":
+    case "RequestsRepeated":
       // The next notification is shown, on either channel.
       return { ...row, notification_asked: null };
+    case "RequestsExpired":
+      // If nobody was reached, the reason says more than the time.
+      return {
+        ...row,
+        notification_state: "expired",
+        notification_at: at,
+        notification_error: row.notification_error ?? expired,
+      };
     case "ApproversAsked":
       return asked(row, event.data);
     case "ApproversNotified":
@@ -56,6 +65,9 @@ export function applyNotification<Row extends Notification>(row: Row, event: Rec
       return row;
   }
 }
+
+const expired =
+  "the requests ran out without a decision: decide in the console, or notify the approvers again with POST /v1/drafts/{id}/notify";
 
 const closed: Record<LinkClosure, string> = {
   link_leaked: "link_leaked: an approval link of this draft was found in inbound mail, and was closed",

@@ -206,15 +206,14 @@ export async function waitingRequests(
 export type OnList = {
   id: string;
   status: string;
-  /** Time since which approvers have been asked about its version; null if unknown. */
+  /** Time since which its newest version has waited for a decision; null if it has not. */
   since: Date | null;
 };
 
 /** Returns the drafts of a list, by the SHA-256 of its token: those that wait for a decision first, then the oldest. */
 export async function draftsOfList(reads: Reads, workspaceId: string, listSha256: string): Promise<OnList[]> {
   const { rows } = await reads.of(workspaceId).query<OnList>(
-    `select draft.id, draft.status,
-       (select min(since) from approval_requests request where request.draft_id = draft.id) as since
+    `select draft.id, draft.status, draft.version_pending_since as since
      from approval_lists list join drafts draft on draft.id = list.draft_id
      where list.workspace_id = $1 and list.list_sha256 = $2
      order by draft.status = 'pending' desc, draft.id`,

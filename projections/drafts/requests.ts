@@ -23,7 +23,7 @@ type RequestRow = {
   state: RequestState;
   /** Number of failed attempts. */
   tries: number;
-  /** Time when this version was first asked about at this mailbox. */
+  /** Time when the request was first made. Another try to reach the mailbox keeps it. */
   since: string | Date;
   /** True while the draft is pending in this version. */
   open: boolean;
@@ -86,9 +86,8 @@ function applyToRequests(
   if (event.type === "ApproversAsked") {
     const asked = requestOf(event, draftId, drafts.get(draftId)?.workspace_id as string);
     const before = requests.get(keyOf(asked));
-    const again = before?.version === asked.version;
-    const since = again ? before.since : asked.since;
-    requests.set(keyOf(asked), { ...asked, since, tries: again && before.state === "waiting" ? before.tries : 0 });
+    const isRetry = before?.version === asked.version && before.state === "waiting";
+    requests.set(keyOf(asked), isRetry ? { ...asked, since: before.since, tries: before.tries } : asked);
     return;
   }
   const end = endOf(event);

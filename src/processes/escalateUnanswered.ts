@@ -1,18 +1,12 @@
-import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { openChangesRequest } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
+import { escalationSettings, recheckPending } from "./recheckPending.ts";
 
 const timer = "escalate";
-/**
- * Name of a timer that is due immediately after settings changed. It differs from the name of the escalation's timer, so that a concurrent
- * run with the old settings does not cancel this one.
- */
-const settingsChanged = "settings changed";
 
 /** Events after which an approver has to decide. */
 const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
@@ -33,13 +27,6 @@ function waitedForChangesMs(events: readonly Recorded[]): number {
   }
   return waitedMs;
 }
-
-/** Settings of an identity that determine when, and to whom, a draft escalates. */
-const timeChanges: readonly (keyof IdentitySettings)[] = [
-  "secondaryApprovalChannel",
-  "escalationDelayMinutes",
-  "approvalsRequired",
-];
 
 /**
  * Escalates a pending draft that was not decided in time to the identity's secondary channel, once per version. The delay starts with the
@@ -80,19 +67,10 @@ export function escalateUnanswered(deps: Dependencies): Process {
     keyOf: (event) => idOf(event.stream),
     // If no identity ever had a second channel, there is nothing to escalate to and no timer to cancel.
     concerns: ({ type, data }, { furtherChannels }) =>
-      type === "IdentityUpdated" ? timeChanges.some((setting) => setting in data.changes) : furtherChannels,
+      type === "IdentityUpdated" ? escalationSettings.some((setting) => setting in data.changes) : furtherChannels,
     on: {
       ...Object.fromEntries([...asking, ...waitEnds].map((type) => [type, onAsking])),
-      IdentityUpdated: async (event, context) => {
-        if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
-        const workspaceId = event.metadata.workspaceId as string;
-        const pending = { identityId: idOf(event.stream), statuses: ["pending"] };
-        // Set one timer per draft under the draft's key, because reading up to ten thousand drafts here would take too long.
-        for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, pending)) {
-          await context.timers.set({ key: draftId, name: settingsChanged, inMs: 0 });
-        }
-        return undefined;
-      },
+      IdentityUpdated: recheckPending(deps),
     },
     onTimer: ({ key: draftId }, context) => waitOrEscalate(draftId, context),
   };

@@ -16,6 +16,7 @@ import { deliverWebhooks } from "./deliverWebhooks.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
+import { expireRequests } from "./expireRequests.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { followBounces } from "./followBounces.ts";
 import { followSubscriptions } from "./followSubscriptions.ts";
@@ -76,6 +77,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   attendTelegramBots(deps, settings.telegram),
   escalateUnanswered(deps),
   escalateUnreached(deps),
+  expireRequests(deps),
   sendApproved(deps),
   deliver(deps, {
     provider: settings.provider,

@@ -8,6 +8,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/identitiesNaming.ts";
 import { openChangesRequest } from "#streams/draft/draft.ts";
+import { askedSlots } from "#streams/draft/expiry.ts";
 import { answeredBy, reopensQuestion } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -38,9 +39,10 @@ type ApproverQuestion = {
 };
 
 /**
- * Asks a draft's approvers: when the draft is submitted or changed, when the agent asks again, when a request for changes is withdrawn, and when an approver resumes stopped mail.
- * Asks the secondary channel when the draft escalates, and a new approver when a channel changes. After a link was closed, sends a new one,
- * once per version and cause.
+ * Asks a draft's approvers: when the draft is submitted or changed, when the agent or the holder of an expired link asks again, when a
+ * request for changes is withdrawn, and when an approver resumes stopped mail. Asks the secondary channel when the draft escalates, and a
+ * new approver when a channel changes. After a link was closed, sends a new one, once per version and cause. Asks all of them once more
+ * when every request has run out (expireRequests.ts).
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
@@ -96,13 +98,31 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const asking = { ...first, draftId, version: draft.version, happenedAt: event.metadata.at };
     return ask({ ...asking, slot: "secondary", ...(unlessAsked && { unlessAsked }) }, context);
   };
-  /** Asks again at the agent's request. If several approvals are required, asks both channels, because both were asked from the start. */
+  /**
+   * Asks again at the request of the agent, or of an expired link's holder through the link's channel. If several approvals are required,
+   * asks both channels, because both were asked from the start.
+   */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
-    const waiting = await onDraft(event, context);
-    if (waiting) return waiting;
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
-    return identity.approvalsRequired === 1 ? undefined : onSecond(event, undefined, context);
+    const { slot = "primary" } = event.data as { slot?: ChannelSlot };
+    return askSlots(identity.approvalsRequired === 1 ? [slot] : ["primary", "secondary"], event, context);
+  }
+  /** Asks each channel that was asked about the version so far, as the identity has it now. */
+  async function onRepeated(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
+    return event.data.version === draft.version ? askSlots(askedSlots(draft), event, context) : undefined;
+  }
+  async function askSlots(
+    slots: readonly ChannelSlot[],
+    event: Recorded,
+    context: ProcessContext,
+  ): Promise<WaitForModels | undefined> {
+    for (const slot of slots) {
+      const waiting = await (slot === "primary" ? onDraft(event, context) : onSecond(event, undefined, context));
+      if (waiting) return waiting;
+    }
+    return undefined;
   }
   /**
    * Handles a draft that returned to pending. If its approver undid the approval, the open request stays valid and is not sent again. If
@@ -195,6 +215,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       DraftReturnedToPending: onReturned,
       ChangesRequestWithdrawn: onAskedAgain,
       NotifyRequested: onAskedAgain,
+      RequestsRepeated: onRepeated,
       DraftEscalated: onEscalated,
       ApprovalLinkClosed: onLinkClosed,
       IdentityUpdated: onIdentityUpdated,

@@ -13,8 +13,8 @@ export type Timer = { key: string; name: string; dueAt: Date; payload: Record<st
 export type NewTimer = Pick<Timer, "key" | "name"> &
   Partial<Pick<Timer, "payload">> & { orWhen?: Promise<unknown> | undefined } & ({ dueAt: Date } | { inMs: number });
 
-/** A timer set under the key of its event. */
-export type LaterTimer = Pick<Timer, "name"> & Partial<Pick<Timer, "payload">> & { inMs: number };
+/** A timer set under the key of its event, due at a time or that long after the event is planned. */
+export type LaterTimer = Pick<Timer, "name"> & Partial<Pick<Timer, "payload">> & ({ dueAt: Date } | { inMs: number });
 
 /** Context of a run: the cause, and the timers. */
 export type Acting = Pick<ProcessContext, "timers" | "cause">;

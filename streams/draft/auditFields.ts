@@ -35,6 +35,8 @@ export const draftFields: AuditFields<DraftEvent> = {
   sendAfter: "open",
   sentAt: "open",
   expiresAt: "open",
+  until: "open",
+  slot: "open",
   authorisation: { kind: "open", quorum: { voters: "salted" } },
   quorum: { voters: "salted" },
   channel: { slot: "open", type: "open", address: "salted" },

@@ -7,6 +7,7 @@ import { type ChangesCommand, decideChanges } from "./changesRequest.ts";
 import type { Draft } from "./draft.ts";
 import { type DraftEvent, draftStream } from "./events.ts";
 import { evolveDraft, initialDraft } from "./evolve.ts";
+import { decideExpiry, type ExpiryCommand } from "./expiry.ts";
 import { decideNotification, type NotificationCommand } from "./notification.ts";
 import { type AuthorApproval, decideReview, type ReviewCommand, rulesApplied, submitApproved } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
@@ -25,7 +26,8 @@ export type DraftCommand =
   | ReviewCommand
   | ChangesCommand
   | SendingCommand
-  | NotificationCommand;
+  | NotificationCommand
+  | ExpiryCommand;
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
@@ -59,6 +61,9 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
     case "CloseApprovalLink":
     case "RefuseConfirmCode":
       return decideNotification(command, draft);
+    case "ExpireRequests":
+    case "RenewRequest":
+      return decideExpiry(command, draft);
     case "QueueDraft":
     case "RequeueDraft":
     case "AbandonSend":

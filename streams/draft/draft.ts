@@ -156,7 +156,14 @@ export type Draft = PendingDraft | ApprovedDraft | SendingDraft | EndedDraft | F
 
 /** Notifications of approvers: the tokens by which a decision is recognised, by notification. */
 export type Notified = {
+  /** Time (ISO 8601) of the newest request to notify the approvers. */
   requestedAt: string | null;
+  /** Time (ISO 8601) at which an expired link's holder last asked for a new request, by the link's notification. */
+  renewedAt: Readonly<Record<string, string>>;
+  /** The newest repetition of requests that ran out. */
+  repeated: { version: number; until: string } | null;
+  /** True if the requests about the newest version that was asked about ran out for good, and nobody was asked since. */
+  expired: boolean;
   open: Readonly<Record<string, ApprovalRequest>>;
   answered: readonly string[];
   /** Notifications that a channel accepted. */

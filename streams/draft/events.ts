@@ -221,7 +221,12 @@ export type DraftEvent =
    * are required.
    */
   | Event<"DraftEscalated", { version: number; channelType: string }>
-  | Event<"NotifyRequested", { at: string }>
+  /** `slot`, `notificationId`: if the holder of this request's expired link asked, the channel that is asked. */
+  | Event<"NotifyRequested", { at: string; slot?: ApprovalRequest["channel"]["slot"]; notificationId?: string }>
+  /** Every request about the version ran out without a decision, so its approvers are asked once more. `until`: end of links made now. */
+  | Event<"RequestsRepeated", { version: number; until: string }>
+  /** Every request about the version ran out, and it is not asked about again by itself. */
+  | Event<"RequestsExpired", { version: number }>
   | Event<"ApproversAsked", ApprovalRequest>
   /** `message`: location of the notification, if in a chat. */
   | Event<"ApproversNotified", { notificationId: string; message?: ChatMessage }>

@@ -48,6 +48,9 @@ export const initialDraft: Draft = {
   escalatedVersion: 0,
   notified: {
     requestedAt: null,
+    renewedAt: {},
+    repeated: null,
+    expired: false,
     open: {},
     answered: [],
     reached: [],
@@ -118,6 +121,8 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
     case "DraftRulesApplied":
       return { ...draft, rulesApplied: true };
     case "NotifyRequested":
+    case "RequestsRepeated":
+    case "RequestsExpired":
     case "ApproversAsked":
     case "ApproversNotified":
     case "NotificationFailed":

@@ -8,6 +8,8 @@ type NotificationEvent = Extract<
   {
     type:
       | "NotifyRequested"
+      | "RequestsRepeated"
+      | "RequestsExpired"
       | "ApproversAsked"
       | "ApproversNotified"
       | "NotificationFailed"
@@ -19,10 +21,21 @@ type NotificationEvent = Extract<
 /** Applies an event to the notifications of approvers. */
 export function evolveNotified(notified: Notified, event: NotificationEvent): Notified {
   switch (event.type) {
-    case "NotifyRequested":
-      return { ...notified, requestedAt: event.data.at };
+    case "NotifyRequested": {
+      const { at, notificationId } = event.data;
+      const { renewedAt } = notified;
+      return {
+        ...notified,
+        requestedAt: at,
+        renewedAt: notificationId === undefined ? renewedAt : { ...renewedAt, [notificationId]: at },
+      };
+    }
+    case "RequestsRepeated":
+      return { ...notified, repeated: event.data };
+    case "RequestsExpired":
+      return { ...notified, expired: true };
     case "ApproversAsked":
-      return { ...notified, open: { ...notified.open, [event.data.notificationId]: event.data } };
+      return { ...notified, expired: false, open: { ...notified.open, [event.data.notificationId]: event.data } };
     case "ApproversNotified": {
       const { notificationId, message } = event.data;
       const { answered, reached, messages } = notified;

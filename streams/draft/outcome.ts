@@ -46,6 +46,8 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
     case "DraftRulesApplied":
     case "DraftEscalated":
     case "NotifyRequested":
+    case "RequestsRepeated":
+    case "RequestsExpired":
     case "ApproversAsked":
     case "ApproversNotified":
     case "NotificationFailed":

@@ -26,18 +26,21 @@ export const openRequestsOf = (
   );
 
 /**
- * Returns true if the channel's approvers have a request about the present version whose links can still decide. If an identity names a
- * chat again, the chat's old buttons may not work, so only requests made after that naming count.
+ * Returns true if the channel's approvers have a request about the present version whose links can still decide. Requests made after the
+ * channel was named count even if they have expired (processes/expireRequests.ts). If an identity names a chat again, the chat's old
+ * buttons may not work, so only those count.
  */
 export async function hasOpenRequest(
   deps: Dependencies,
   { draftId, ...question }: ChannelQuestion & { draftId: string },
   unless: UnlessAsked,
 ): Promise<boolean> {
-  const { identity, slot } = question;
-  const asked = openRequestsOf(deps, question);
-  if (asked.length === 0 || unless === "before" || channelOf(identity, slot)?.type === "email") return asked.length > 0;
-  const ids = asked.map(({ notificationId }) => notificationId);
+  const { draft, identity, slot } = question;
+  const isOpen = openRequestsOf(deps, question).length > 0;
+  if (unless === "before" || (isOpen && channelOf(identity, slot)?.type === "email")) return isOpen;
+  const ids = openNotifications(draft, slot)
+    .filter(({ channel }) => isStillChannelOf(deps, identity, channel))
+    .map(({ notificationId }) => notificationId);
   const events = await draftEvents(deps, draftId);
   return events.some(
     ({ type, data, position }) =>

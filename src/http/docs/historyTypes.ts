@@ -22,7 +22,11 @@ export const historyTypes: Record<HistoryEventType, string> = {
   ApprovalLinkClosed:
     "The links of that notification were closed: one was found in inbound mail (`link_leaked`, with `message_id`), or five wrong codes were entered (`wrong_codes`).",
   ConfirmCodeRefused: "A wrong code was entered on the page of that notification.",
-  NotifyRequested: "A request to notify the approvers again.",
+  NotifyRequested:
+    "A request to notify the approvers again. With `slot` and `notification_id` it came from the page of that notification's expired link.",
+  RequestsRepeated:
+    "Every request about the version ran out without a decision, so its approvers are asked once more. `until` is the time until which links made then work.",
+  RequestsExpired: "Every request about the version ran out without a decision, and nobody is asked again by itself.",
   DraftEscalated:
     "The secondary channel was notified, because the draft was not decided in time, the first channel could not be reached, or several have to approve.",
   ApprovalGiven:

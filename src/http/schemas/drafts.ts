@@ -67,16 +67,16 @@ export const DecidedBy = Strict(
 /** Notification state of the newest version. */
 const NotificationStatus = Strict(
   {
-    state: Type.Enum(["none", "sent", "retrying", "failed"], {
+    state: Type.Enum(["none", "sent", "retrying", "failed", "expired"], {
       description:
-        "The request for the newest version. none: no channel has responded yet; sent: a channel accepted it; retrying: it was not accepted, and is tried again; failed: it is not tried again automatically (POST /v1/drafts/{id}/notify notifies again). After an escalation this is the secondary channel's state.",
+        "The request for the newest version. none: no channel has responded yet; sent: a channel accepted it; retrying: it was not accepted, and is tried again; failed: it is not tried again automatically (POST /v1/drafts/{id}/notify notifies again); expired: the approvers were asked twice, and the links ran out both times without a decision, or did so once and the message was answered or followed by a newer one. After an escalation this is the secondary channel's state.",
     }),
     channel: Nullable(Type.String({ description: "The type of the channel that the state is about." })),
     at: Nullable(Timestamp),
     error: Nullable(
       Type.String({
         description:
-          "Why no approver was reached; null once one was reached. It begins with link_leaked or wrong_codes if a link was closed.",
+          "Why no approver was reached, or that the request expired; null once one was reached. It begins with link_leaked or wrong_codes if a link was closed.",
       }),
     ),
   },

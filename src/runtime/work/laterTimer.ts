@@ -10,8 +10,8 @@ import { keyFor } from "./keys.ts";
 export function laterTimer(process: Process, event: Recorded, now: Date): Timer | undefined {
   if (!Object.hasOwn(process.later ?? {}, event.type)) return undefined;
   try {
-    const { name, inMs, payload } = process.later![event.type]!(event);
-    const dueAt = new Date(now.getTime() + inMs);
+    const { name, payload, ...due } = process.later![event.type]!(event);
+    const dueAt = "dueAt" in due ? due.dueAt : new Date(now.getTime() + due.inMs);
     return { key: keyFor(process, event), name, dueAt, payload: { ...payload, ...traceOfEvent(event) } };
   } catch {
     return undefined;

@@ -147,6 +147,8 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
     case "DraftRulesApplied":
     case "DraftEscalated":
     case "NotifyRequested":
+    case "RequestsRepeated":
+    case "RequestsExpired":
     case "ConfirmCodeRefused":
     case "ChangesReminded":
     case "DraftAssigned":

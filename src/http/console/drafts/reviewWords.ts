@@ -57,7 +57,19 @@ function wordsOf(event: ReviewLifeEvent, life: DraftLife): PartialStepWords {
         joinPhrases`A wrong code was entered on the page of the request to ${questionIn(life, event.data.notificationId)}`,
       );
     case "NotifyRequested":
-      return wordsOnly(joinPhrases`A reminder of the approvers was requested`);
+      return wordsOnly(
+        event.data.notificationId === undefined
+          ? joinPhrases`A reminder of the approvers was requested`
+          : joinPhrases`The request to ${questionIn(life, event.data.notificationId)} had expired; its link was used to ask for a new one`,
+      );
+    case "RequestsRepeated":
+      return wordsOnly(
+        joinPhrases`Nobody decided about version ${event.data.version} in time; its approvers are asked once more`,
+      );
+    case "RequestsExpired":
+      return wordsOnly(
+        joinPhrases`Nobody decided about version ${event.data.version} in time; nobody is asked again by itself`,
+      );
     case "DraftEscalated":
       return wordsOnly(
         joinPhrases`Version ${event.data.version} went to the second approver's channel (${{ exact: event.data.channelType }})`,

@@ -172,7 +172,9 @@ function waiting({ created_at, approvals, notification_status: told }: DraftFact
       ? ` The approver could not be reached${told.error ? `: ${named(told.error, 200)}` : ""}.`
       : told.state === "retrying"
         ? " The approver has not been reached yet; the service will try again."
-        : "";
+        : told.state === "expired"
+          ? " The requests to the approvers have expired, and nobody is asked again by itself."
+          : "";
   return ["A draft has been waiting for a decision since ", { at: created_at }, `.${votes}${unreached}`];
 }
 
