@@ -37,6 +37,7 @@ import { runRules } from "./runRules.ts";
 import { sendApproved } from "./sendApproved.ts";
 import { setAsideWhilePaused } from "./setAsideWhilePaused.ts";
 import { tellApprovers } from "./tellApprovers.ts";
+import { tellOfExpiry } from "./tellOfExpiry.ts";
 import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
 import { tellOwners } from "./tellOwners.ts";
@@ -97,6 +98,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOutcomes(deps, settings.provider),
   followBounces(deps, settings.provider),
   concludeCards(deps, settings.channels),
+  tellOfExpiry(deps, settings.provider),
   tellOfStops(deps, settings.provider),
   mailStopLinks(deps, settings.provider),
   mailInvitations(deps, settings.provider),
