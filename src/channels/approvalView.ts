@@ -70,6 +70,10 @@ export type RecordedOutcome = {
 /** Sentence added to an outcome that is not final. */
 export const mayReopen = "It will be sent within seconds, unless the approval is undone.";
 
+/** What an approver can do in place of a request that has expired. */
+export const insteadOfExpired =
+  "If the draft still waits, use a newer message about it, or decide in the console under Review.";
+
 /** Number of required approvals, if it is more than one, and the approvals given so far. `by`: display name; `at`: ISO time. */
 export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };
 

@@ -1,3 +1,4 @@
+import { insteadOfExpired } from "#src/channels/approvalView.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { concludeCard } from "#src/commands/approvals/concludeCard.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
@@ -14,12 +15,14 @@ import { retryAfterMs } from "./notificationRetries.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
+type KnownDraft = { draftId: string; draft: Draft };
 type ChatCard = { draftId: string; notificationId: string; happenedAt: string; tries: number };
 
 /**
  * Replaces the buttons of an approval request in a chat, once they cannot decide any more, with a text that says who decided, when and
- * where, and how the draft ended. Also edits a card that reaches the chat after the decision. The draft's history says which cards an event
- * changes. The text is written at the moment of sending, so that a late retry never overwrites newer text with older.
+ * where, and how the draft ended, or that the request has expired. Also edits a card that reaches the chat after the decision. The draft's
+ * history says which cards an event changes. The text is written at the moment of sending, so that a late retry never overwrites newer text
+ * with older.
  */
 export function concludeCards(deps: Dependencies, channels: Channels): Process {
   /** A report that a mail did not reach a recipient follows the card's last sentence. */
@@ -36,6 +39,8 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     const { state: draft } = await deps.drafts.load(draftId);
     const cards = Object.keys(draft.notified.messages);
     if (cards.length === 0) return;
+    if (event.type === "ApproversNotified")
+      await concludeAtExpiry(event.data.notificationId, { draftId, draft }, context);
     const history = await draftEvents(deps, draftId);
     const happenedAt = event.metadata.at;
     for (const notificationId of cards) {
@@ -45,15 +50,29 @@ export function concludeCards(deps: Dependencies, channels: Channels): Process {
     }
   }
 
+  /** A conclusion before that time cancels this timer. */
+  function concludeAtExpiry(notificationId: string, { draftId, draft }: KnownDraft, { timers }: ProcessContext) {
+    const { expiresAt } = draft.notified.open[notificationId]!;
+    const payload = { notificationId, happenedAt: expiresAt, tries: 0 };
+    return timers.set({ key: draftId, name: timerOf(notificationId), dueAt: new Date(expiresAt), payload });
+  }
+
+  /** Returns what an expired card says; null while its buttons can decide. */
+  const expiredAt = (expiresAt: string): string | null =>
+    Date.parse(expiresAt) <= deps.clock.now().getTime()
+      ? `These buttons have expired, ${readableTime(expiresAt)}. Nothing was decided. ${insteadOfExpired}`
+      : null;
+
   async function conclude(card: ChatCard, { timers }: ProcessContext): Promise<void> {
     const { draftId, notificationId, happenedAt, tries } = card;
     if (isOldNews(deps, happenedAt)) return;
     const { state: draft } = await deps.drafts.load(draftId);
-    const conclusion = conclusionOf(notificationId, await draftEvents(deps, draftId));
+    const outcome = conclusionOf(notificationId, await draftEvents(deps, draftId));
+    const conclusion = outcome ?? expiredAt(draft.notified.open[notificationId]!.expiresAt);
     if (conclusion === null) return;
     const sentence = [conclusion, ...(await lostInSentences(deps, draft))].join(" ");
     const answer = await concludeCard(deps, channels, { draft, notificationId, sentence });
-    const name = `conclude ${notificationId}`;
+    const name = timerOf(notificationId);
     const inMs = answer?.reached === false && answer.again ? (answer.inMs ?? retryAfterMs(tries)) : undefined;
     if (inMs === undefined) return timers.cancel(draftId, name);
     await timers.set({ key: draftId, name, inMs, payload: { notificationId, happenedAt, tries: tries + 1 } });
@@ -87,6 +106,8 @@ async function lostInSentences(deps: Dependencies, draft: Draft): Promise<string
     return `It came back${whom === "" ? "" : ` from ${whom}`}, ${readableTime(metadata.at)}.`;
   });
 }
+
+const timerOf = (notificationId: string): string => `conclude ${notificationId}`;
 
 /** Returns true if this event recorded that the card was sent to the chat. */
 const isIts = ({ type, data }: Recorded<DraftEvent>, notificationId: string): boolean =>

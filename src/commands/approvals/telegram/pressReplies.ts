@@ -1,5 +1,10 @@
 import type { DecisionResult, HeldBy, LinkedApproval } from "#src/channels/approvalDecisions.ts";
-import { mayReopen, type RecordedOutcome, type RequestedChanges } from "#src/channels/approvalView.ts";
+import {
+  insteadOfExpired,
+  mayReopen,
+  type RecordedOutcome,
+  type RequestedChanges,
+} from "#src/channels/approvalView.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
 
@@ -101,6 +106,6 @@ export const unknownButton: PressReply = { toast: "This button does not exist an
 const changed = over("This draft changed: review the new version.");
 const closed = over("These buttons were closed. Nothing was decided.");
 const expired: PressReply = {
-  ...over("These buttons have expired. Nothing was decided."),
-  sentence: "These buttons have expired.",
+  ...over(`These buttons have expired. Nothing was decided. ${insteadOfExpired}`),
+  sentence: `These buttons have expired. ${insteadOfExpired}`,
 };

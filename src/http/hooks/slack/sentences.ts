@@ -1,6 +1,7 @@
 import type { DecisionResult, HeldBy, LinkedApproval } from "#src/channels/approvalDecisions.ts";
 import {
   type ApprovalView,
+  insteadOfExpired,
   mayReopen,
   type RecordedOutcome,
   type RequestedChanges,
@@ -69,8 +70,7 @@ export const notRecorded = "Your decision could not be recorded. Please press ag
 const changed = "This draft changed. Nothing was decided: a newer message asks about the new version.";
 const stale =
   "Not sent: a newer message from the customer arrived. The agent is informed and can write a new draft. You will then be asked again.";
-const expired =
-  "You can no longer decide here: the time is over, or other approvers are asked now. Nothing was decided.";
+const expired = `You can no longer decide here: the time is over, or other approvers are asked now. Nothing was decided. ${insteadOfExpired}`;
 
 const closed: Record<LinkClosure, string> = {
   link_leaked: "These buttons were closed: their link was found in other mail. Nothing was decided.",
