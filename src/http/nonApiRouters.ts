@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
 import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
+import { approvalRenewals } from "#src/commands/approvals/renewals.ts";
 import { checkoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
 import { recordProcessorEvent } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
@@ -24,6 +25,7 @@ import type { Authenticate, CarriesRevoked } from "./framework/keys/authenticate
 import type { RequestsInFlight } from "./framework/keys/requestsInFlight.ts";
 import type { Revocation } from "./framework/keys/revocation.ts";
 import type { ForgivingCounter } from "./framework/rateLimits/hitCounter.ts";
+import { createNotifyLimit } from "./framework/rateLimits/rateLimits.ts";
 import type { UnauthenticatedLimits } from "./framework/rateLimits/unauthenticatedLimits.ts";
 import type { Route } from "./framework/route.ts";
 import { frontPage } from "./frontPage.ts";
@@ -75,18 +77,23 @@ export function nonApiRouters(parts: NonApiRouterOptions): RequestHandler[] {
     clock,
     countWrong: (request) => strangers.count("bad_key", request),
   });
+  const renewals = {
+    ...approvalRenewals(deps),
+    nonceKey: deps.keyRing.deriveKey("approval-nonce"),
+    clock,
+    countNotify: createNotifyLimit({ counter, rates: options.rateLimits }),
+  };
   return [
     approvalPages({
       ...approvalDecisions(deps, deps.requireReadable),
+      ...renewals,
       next: approvalLists(deps, deps.requireReadable).next,
-      nonceKey: deps.keyRing.deriveKey("approval-nonce"),
-      clock: deps.clock,
       countUnknown,
       onError: (error) => logger.error({ err: error }, "approval page failed"),
     }),
     approvalListPages({
       ...approvalLists(deps, deps.requireReadable),
-      clock: deps.clock,
+      ...renewals,
       countUnknown,
       onError: (error) => logger.error({ err: error }, "approval page failed"),
     }),

@@ -1,12 +1,13 @@
 import type { DecideRequest } from "#src/channels/approvalDecisions.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { ApprovalRequest } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import type { LinkedDraft } from "./approvalTokens.ts";
 
 /** Returns the cause of what a press on a link's page, or on a button in a chat, appends. */
 export function causeOfPress(
   deps: Pick<Dependencies, "ids">,
-  { draft, asked }: Pick<LinkedDraft, "draft" | "asked">,
+  { draft, asked }: { draft: Draft; asked: Pick<ApprovalRequest, "channel" | "notificationId"> },
   request: Pick<DecideRequest, "by" | "ip" | "userAgent" | "requestId">,
 ): Cause {
   const { type, address } = asked.channel;

@@ -14,10 +14,10 @@ export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
 /** True for text that could be the token of a list. */
 export const isListToken = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
-/** Returns the nonce of a press on the undo button; undefined if the form is not one. */
-export function undoNonceIn(body: unknown): string | undefined {
+/** Returns the nonce of a press on the button that undoes an approval or has a link's holder asked again; undefined for other forms. */
+export function nonceOf(button: "undo" | "renew", body: unknown): string | undefined {
   const { decision, nonce } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
-  if (decision !== "undo") return undefined;
+  if (decision !== button) return undefined;
   return typeof nonce === "string" ? nonce : "";
 }
 

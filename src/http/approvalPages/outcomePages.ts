@@ -170,11 +170,12 @@ export const changedPage = (): string =>
     sentences: ["Nothing was decided. A newer mail in your inbox has the links to the new version."],
   });
 
-export const expiredPage = (): string =>
+/** Shown after a press by a link that expired meanwhile. */
+export const expiredNowPage = (): string =>
   outcomePage({
     tone: "plain",
     title: "This link has expired",
-    sentences: ["Nothing was decided. The people who run the agent can send you a new approval mail."],
+    sentences: [html`Nothing was decided. <a href="?">Open the page again</a> to be asked again.`],
   });
 
 const closedBecause: Record<LinkClosure, string> = {

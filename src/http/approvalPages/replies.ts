@@ -2,25 +2,26 @@ import type { Request } from "express";
 import type { ApprovalDecisions, CodeRefused, LinkedApproval, LinkResult } from "#src/channels/approvalDecisions.ts";
 import type { ApprovalLists } from "#src/channels/approvalList.ts";
 import type { ApproverChoice } from "#src/channels/approvalView.ts";
-import type { Clock } from "#src/platform/clock.ts";
 import type { Reply } from "../framework/reply.ts";
 import { type CountUnknown, linkPage } from "../web/linkPages.ts";
 import type { EditFormOptions } from "./editPages.ts";
 import { isListToken } from "./form.ts";
 import { issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
+import { expiredReply, type RenewalOptions } from "./renewals.ts";
 import { reviewPage } from "./reviewPage.ts";
 import type { WayOn } from "./wayOn.ts";
 
 export type ApprovalPagesOptions = ApprovalDecisions &
+  RenewalOptions &
   Pick<ApprovalLists, "next"> & {
-    /** A secret of at least 32 bytes, equal in all instances of the service. */
-    nonceKey: Buffer;
-    clock: Pick<Clock, "now">;
     countUnknown?: CountUnknown;
     /** Called with internal errors. */
     onError?: (error: unknown, request: Request) => void;
   };
+
+export const isExpired = ({ clock }: Pick<ApprovalPagesOptions, "clock">, { expiresAt }: { expiresAt: string }) =>
+  clock.now().getTime() >= Date.parse(expiresAt);
 
 export const tokenOf = (request: Request): string => String(request.params.token);
 
@@ -30,9 +31,9 @@ export async function closedPage(
   request: Request,
   link: LinkedApproval,
 ): Promise<Reply | undefined> {
-  const expired = options.clock.now().getTime() >= Date.parse(link.expiresAt);
+  const expired = isExpired(options, link);
   if (link.closed) return linkPage(410, pages.closedPage(link.closed));
-  if (link.superseded) return expired ? linkPage(410, pages.expiredPage()) : linkPage(409, pages.changedPage());
+  if (link.superseded) return expired ? expiredReply(options, request) : linkPage(409, pages.changedPage());
   if (link.ownEdit && !link.decided) {
     const offers = expired ? {} : await wayOn(options, request, { link, undoable: true });
     return linkPage(200, pages.ownEditPage(link, offers));
@@ -42,7 +43,7 @@ export async function closedPage(
     const offers = expired ? undefined : await wayOn(options, request, { link, undoable });
     return linkPage(200, pages.recordedPage(link, link.decided, offers));
   }
-  if (expired) return linkPage(410, pages.expiredPage());
+  if (expired) return expiredReply(options, request);
   return link.changesRequested ? linkPage(200, pages.changesRequestedPage(link, link.changesRequested)) : undefined;
 }
 
@@ -139,7 +140,7 @@ export function resultPage(result: LinkResult, link: LinkedApproval, offers: Way
     case "stale":
       return linkPage(409, pages.stalePage(result.newer, link));
     case "expired":
-      return linkPage(410, pages.expiredPage());
+      return linkPage(410, pages.expiredNowPage());
     case "closed":
       return linkPage(410, pages.closedPage(result.because));
     case "edit_refused":

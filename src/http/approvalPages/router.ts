@@ -4,14 +4,16 @@ import { refusalHandler } from "../framework/entryPoint.ts";
 import type { Reply } from "../framework/reply.ts";
 import { callerOf, linkEntryPoint, linkPage, onLink, onlyMethods } from "../web/linkPages.ts";
 import { pressEdit } from "./edits.ts";
-import { isToken, maxEditFormBytes, maxFormBytes, readEditForm, readForm, undoNonceIn } from "./form.ts";
+import { isToken, maxEditFormBytes, maxFormBytes, nonceOf, readEditForm, readForm } from "./form.ts";
 import { checkNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
+import { pressRenew } from "./renewals.ts";
 import {
   type ApprovalPagesOptions,
   closedPage,
   codeNotice,
   isCodeRefused,
+  isExpired,
   isUndoable,
   notFromPage,
   resultPage,
@@ -23,8 +25,8 @@ import { sendFile } from "./sendFile.ts";
 import { notUndonePage, tooLatePage, undonePage } from "./undoPages.ts";
 
 /**
- * The pages behind an approval mail's links. GET and HEAD of `/a/:token` never change anything; POST decides or undoes, and needs the nonce
- * of a page opened within the last hour. `?list=` names the list that the page was opened from.
+ * The pages behind an approval mail's links. GET and HEAD of `/a/:token` never change anything; POST decides, undoes, or has the holder of
+ * an expired link asked again, and needs the nonce of a page opened within the last hour. `?list=` names the list that the page was opened from.
  */
 export function approvalPages(options: ApprovalPagesOptions): Router {
   const router = express.Router();
@@ -50,7 +52,10 @@ async function show(options: ApprovalPagesOptions, request: Request, link: Linke
 }
 
 async function press(options: ApprovalPagesOptions, request: Request, link: LinkedApproval): Promise<Reply> {
-  const undoNonce = undoNonceIn(request.body);
+  const renewNonce = nonceOf("renew", request.body);
+  if (renewNonce !== undefined)
+    return isExpired(options, link) ? pressRenew(options, request, renewNonce) : show(options, request, link);
+  const undoNonce = nonceOf("undo", request.body);
   if (undoNonce !== undefined) return undo(options, request, { link, nonce: undoNonce });
   const edit = readEditForm(request.body);
   // An edit answers an open request for changes, which closes all other buttons.

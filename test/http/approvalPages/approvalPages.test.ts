@@ -2,9 +2,11 @@ import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
 import type { LinkedApproval } from "#src/channels/approvalDecisions.ts";
+import type { Renewal } from "#src/channels/approvalRenewal.ts";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
+import { Rejected } from "#streams/decider.ts";
 import { carded, changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";
 import { listOfAll } from "./examples.ts";
 import { ApprovalPagesServer, list, nonceIn, token } from "./server.ts";
@@ -16,6 +18,8 @@ const decided = (
 ): Partial<ApprovalView> => ({
   decided: { decision, by: "anna@harbour.example", at: "2026-11-20T10:00:00.000Z", reason },
 });
+
+type PossibleRenewal = Extract<Renewal, { place: unknown }>;
 
 describe("the page that lists drafts", () => {
   it("the list of drafts shows each waiting draft's number of warnings, or that its own page shows them", () => {
@@ -552,6 +556,106 @@ describe("approval pages", () => {
         const page = await pages.post({ decision: "approve", nonce: await pages.nonce("approve") });
         expect([page.status, page.title]).to.deep.equal([status, title]);
         expect(page.body).to.include(sentence).and.to.include(`<h1>${title}</h1>`).and.not.to.include("<form");
+      });
+    }
+  });
+
+  describe("the button of an expired link's page", () => {
+    const possible: PossibleRenewal = {
+      ...{ workspaceId: "w1", workspaceName: "Harbour <b> https://evil.example/", kind: "possible" },
+      place: { type: "email", address: "anna@harbour.example" },
+    };
+    const press = (nonce: string) => pages.post({ decision: "renew", nonce });
+    beforeEach(() => {
+      pages.view = { expiresAt: "2026-11-20T12:00:00.000Z" };
+      pages.renewal = possible;
+      pages.renewed = { ...possible, kind: "requested" };
+    });
+
+    it("an expired link's page names the mailbox and the workspace, shows nothing of the draft, and asks by its button alone", async () => {
+      const { status, title, body } = await pages.get();
+      expect([status, title]).to.deep.equal([410, "This link has expired"]);
+      expect(body).to.include("anna@harbour.example").and.include(">Mail me a new request</button>");
+      expect(body)
+        .to.include("Harbour &lt;b&gt;")
+        .and.not.match(/https:\/\/evil\.example|atlas|marta\.lind/);
+      const nonce = nonceIn(body, "renew");
+      for (let n = 0; n < 20; n += 1) await pages.get(`/a/${token}?decision=renew&nonce=${nonce}`);
+      expect([pages.renewals, pages.notified]).to.deep.equal([[], []]);
+      const pressed = await press(nonce);
+      expect([pressed.status, pressed.title]).to.deep.equal([200, "A new request is on its way"]);
+      expect(pages.renewals).to.deep.equal([
+        { token, ip: "127.0.0.1", userAgent: "a browser", requestId: "request-1" },
+      ]);
+      expect([pages.notified, pages.decided]).to.deep.equal([["w1"], []]);
+    });
+
+    it("a press without the page's nonce, or an hour after it was opened, asks nobody and shows the button again", async () => {
+      const nonce = nonceIn((await pages.get()).body, "renew");
+      for (const bad of ["", "1.x", `${nonce.slice(0, -1)}_`]) expect((await press(bad)).status).to.equal(403);
+      pages.now = new Date(pages.now.getTime() + 3_600_000);
+      const late = await press(nonce);
+      expect([late.status, nonceIn(late.body, "renew") !== ""]).to.deep.equal([403, true]);
+      expect(late.body).to.include("no new request was made");
+      expect([pages.renewals, pages.notified]).to.deep.equal([[], []]);
+    });
+
+    it("a press on a link that works shows its page, and asks nobody", async () => {
+      const nonce = nonceIn((await pages.get()).body, "renew");
+      pages.view = {};
+      const { status, body } = await press(nonce);
+      expect([status, nonceIn(body, "approve") !== ""]).to.deep.equal([200, true]);
+      expect([pages.renewals, pages.notified]).to.deep.equal([[], []]);
+    });
+
+    it("a press above the workspace's rate of requests asks nobody, and says when to try again", async () => {
+      const nonce = nonceIn((await pages.get()).body, "renew");
+      pages.notifyFails = new Rejected("rate_limited", "too many", { retryAfter: 40 });
+      const { status, title, headers } = await press(nonce);
+      expect([status, title, headers.get("retry-after")]).to.deep.equal([429, "Please try again in a minute", "40"]);
+      expect(pages.renewals).to.be.empty;
+    });
+
+    it("a press that another one overtook says what is so now", async () => {
+      const nonce = nonceIn((await pages.get()).body, "renew");
+      pages.renewed = { ...possible, kind: "recent" };
+      pages.renewal = possible;
+      const first = await press(nonce);
+      expect([first.status, first.title]).to.deep.equal([410, "This link has expired"]);
+      pages.renewal = { ...possible, kind: "live" };
+      const second = await press(nonce);
+      expect([second.status, pages.renewals.length]).to.deep.equal([410, 1]);
+      expect(second.body).to.include("A newer request is valid").and.not.include("<form");
+    });
+
+    const without: [Renewal["kind"], string][] = [
+      ["stopped", "is stopped, so no new request can be mailed"],
+      ["live", "A newer request is valid, or on its way"],
+      ["recent", "A new request was made a short while ago"],
+      ["elsewhere", "Other approvers are asked about this draft now"],
+      ["changes_requested", "You will be asked about its next version"],
+      ["decided", "Nothing waits for a decision behind this link"],
+    ];
+    for (const [kind, words] of without) {
+      it(`an expired link's page without a button says why, and who can be asked: ${kind}`, async () => {
+        pages.renewal = { ...possible, kind } as Renewal;
+        const { status, body } = await pages.get();
+        expect([status, body.includes(words)]).to.deep.equal([410, true]);
+        expect(body).to.include("Its owners, or the people who run the agent").and.include('href="/review"');
+        expect(body).not.to.include("<form");
+      });
+    }
+
+    for (const [type, label] of [
+      ["telegram", "Ask again in Telegram"],
+      ["slack", "Ask again in Slack"],
+    ] as const) {
+      it(`an expired link's page asks again in its chat: ${type}`, async () => {
+        pages.renewal = { ...possible, place: { type } };
+        const { body } = await pages.get();
+        expect(body).to.include(`>${label}</button>`).and.not.include("anna@harbour.example");
+        pages.renewed = { ...pages.renewal, kind: "requested" };
+        expect((await press(nonceIn(body, "renew"))).body).to.include("Look into the chat");
       });
     }
   });

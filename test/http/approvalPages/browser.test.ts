@@ -5,13 +5,14 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
+import { expiredPage, renewedPage, renewLaterPage } from "#src/http/approvalPages/renewalPages.ts";
 import * as billing from "#src/http/billingPage/pages.ts";
 import * as stop from "#src/http/unsubscribePages/pages.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
 import { changed, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "#test/channels/email/examples.ts";
 import { inFull } from "#test/support/full.ts";
 import { audit } from "./audit.ts";
-import { listOfAll, stopLink } from "./examples.ts";
+import { expiredLink, listOfAll, stopLink } from "./examples.ts";
 import { ApprovalPagesServer, list, token } from "./server.ts";
 
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -203,11 +204,15 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     const { page } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
     const usual = [
       listPage(listOfAll, list),
+      expiredPage(expiredLink, { nonce, notice: "Please press the button again." }),
       stop.unsubscribePage({ ...stopLink, stopped: true }, { nonce, notice: "Nothing was changed." }),
       billing.plansPage(plans),
     ];
     const others = [
       listPage({ ...listOfAll, waiting: 0, pages: 1 }, list),
+      expiredPage({ ...expiredLink, kind: "elsewhere" }, { nonce }),
+      renewedPage(expiredLink),
+      renewLaterPage(),
       stop.unsubscribePage(stopLink, { nonce }),
       stop.changedPage(stopLink, nonce),
       stop.unsubscribePage({ ...stopLink, standing: "expired" }, { nonce }),

@@ -1,4 +1,5 @@
 import type { ApprovalList, ListedDraft } from "#src/channels/approvalList.ts";
+import type { Renewal } from "#src/channels/approvalRenewal.ts";
 import type { UnsubscribeLink } from "#src/commands/serviceMail/unsubscribes.ts";
 import { attack } from "#test/channels/email/examples.ts";
 
@@ -38,6 +39,11 @@ export const listOfAll: ApprovalList = {
     listed({ kind: "elsewhere" }),
     listed({ kind: "broken" }),
   ],
+};
+
+export const expiredLink: Extract<Renewal, { place: unknown }> = {
+  ...{ workspaceId: "ws_01HARBOUR", workspaceName: `Harbour ${attack} https://evil.example/`, kind: "possible" },
+  place: { type: "email", address: `"${attack}"@${longWord}.example` },
 };
 
 export const stopLink: UnsubscribeLink = {

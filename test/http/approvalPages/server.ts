@@ -9,6 +9,7 @@ import type {
   UndoRequest,
 } from "#src/channels/approvalDecisions.ts";
 import type { NextOnList } from "#src/channels/approvalList.ts";
+import type { Renewal, RenewalRequest } from "#src/channels/approvalRenewal.ts";
 import { approvalPages } from "#src/http/approvalPages/router.ts";
 import { carded, ordinary } from "#test/channels/email/examples.ts";
 
@@ -29,6 +30,13 @@ export class ApprovalPagesServer {
   unknown = 0;
   readonly decided: DecideRequest[] = [];
   readonly undone: UndoRequest[] = [];
+  /** What the page of an expired link can do; `renewed`: after a press. */
+  renewal: Renewal = { ...{ workspaceId: "w1", workspaceName: "Harbour" }, kind: "elsewhere" };
+  renewed: Renewal = this.renewal;
+  readonly renewals: RenewalRequest[] = [];
+  /** Workspaces whose requests to notify were counted, and what the count throws. */
+  readonly notified: string[] = [];
+  notifyFails: Error | undefined;
   /** The answer about the next draft on `list`. */
   next: NextOnList = { token: null };
   readonly errors: unknown[] = [];
@@ -55,6 +63,15 @@ export class ApprovalPagesServer {
         undo: async (request) => {
           this.undone.push(request);
           return { kind: "undone" };
+        },
+        renewal: async (asked) => (asked === token ? this.renewal : undefined),
+        renew: async (request) => {
+          this.renewals.push(request);
+          return this.renewed;
+        },
+        countNotify: async (workspaceId) => {
+          this.notified.push(workspaceId);
+          if (this.notifyFails) throw this.notifyFails;
         },
         next: async (listToken) => (listToken === list ? this.next : undefined),
         previewEdit: async () => ({ kind: "unknown" }),
@@ -115,7 +132,7 @@ async function answer(response: Response): Promise<Answer> {
   };
 }
 
-export function nonceIn(body: string, decision: "approve" | "reject" | "undo"): string {
+export function nonceIn(body: string, decision: "approve" | "reject" | "undo" | "renew"): string {
   const form = body.split("<form").find((part) => part.includes(`value="${decision}"`)) ?? "";
   return /name="nonce" value="([^"]+)"/.exec(form)?.[1] ?? "";
 }

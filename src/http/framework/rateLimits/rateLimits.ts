@@ -31,6 +31,13 @@ export function createLimits({ counter, rates }: { counter: HitCounter; rates: R
   };
 }
 
+/** Counts a request to notify a workspace's approvers that no key makes. Throws Rejected rate_limited, Unavailable. */
+export function createNotifyLimit({ counter, rates: { notify: most } }: { counter: HitCounter; rates: Rates }) {
+  return async (workspaceId: string): Promise<void> => {
+    if (typeof most === "number") await countHit(counter, limitOf("notify", most, notifyingOf(workspaceId)));
+  };
+}
+
 const limitOf = (name: string, most: number, caller: string) => ({
   ...{ name, most, key: `${name} ${caller}` },
   sentence: (seconds: number) =>
@@ -40,5 +47,7 @@ const limitOf = (name: string, most: number, caller: string) => ({
 /** The caller for whom requests are counted: a key; the workspace for notifications; an IP address if there is no key. */
 function callerOf(name: LimitClass, request: Request, key: KeyPrincipal | undefined): string {
   if (!key) return `ip ${addressOf(request)}`;
-  return name === "notify" ? `workspace ${key.workspaceId}` : `key ${key.id}`;
+  return name === "notify" ? notifyingOf(key.workspaceId) : `key ${key.id}`;
 }
+
+const notifyingOf = (workspaceId: string): string => `workspace ${workspaceId}`;
