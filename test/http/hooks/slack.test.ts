@@ -434,6 +434,36 @@ describe("an approver in Slack", () => {
     }
   });
 
+  it("a bot's card that nobody decided about loses its buttons when they expire, and a press on a webhook's card says what to do", async () => {
+    const [byUrl, bot] = [await asked(byWebhook()), await asked(byBot())];
+    service.clock.advance(72 * 3_600_000);
+    const cards = () => slack.history(slack.channel.approvals);
+    const card = async () => (await cards()).find(({ ts }) => ts === bot.message.ts);
+    await until(async () => buttonsOf(await card()).length === 0);
+    expect((await card()).text).to.match(/^These buttons have expired, .* UTC\. Nothing was decided\./);
+    expect((await card()).text).to.include("decide in the console under Review");
+    await sendSigned(press(byUrl.message, "approve"));
+    await until(async () => responses().length > 0);
+    const [{ body } = { body: undefined }] = responses();
+    expect(body).to.include({ replace_original: true });
+    expect(body.text).to.include("Nothing was decided.").and.include("use a newer message about it");
+    expect(buttonsOf(body)).to.deep.equal([]);
+    for (const { draft } of [byUrl, bot]) {
+      expect((await draft.read()).status).to.equal("pending");
+      const asks = async () => (await draft.history()).filter(({ type }) => type === "ApproversNotified").length;
+      await until(async () => (await asks()) === 2);
+    }
+    // The newer card decides.
+    const again = (await cards()).filter(
+      (each) => buttonsOf(each).length > 0 && Number(each.ts) > Number(bot.message.ts),
+    );
+    await sendSigned(press(again.at(-1), "approve", { channel: { id: slack.channel.approvals } }));
+    await until(async () => {
+      const drafts = await Promise.all([byUrl, bot].map(({ draft }) => draft.read()));
+      return drafts.some(({ status }) => status === "sent");
+    });
+  });
+
   it("secrets of Slack are neither in the log nor in stored events", async () => {
     const { rows } = await service.database.query("select data::text || metadata::text as text from es.events");
     const everything = `${log.join("\n")}\n${rows.map(({ text }: any) => text).join("\n")}`;

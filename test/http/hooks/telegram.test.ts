@@ -575,6 +575,35 @@ describe("approvers in Telegram", () => {
     });
   });
 
+  describe("questions that expire", () => {
+    it("a question that nobody decided about loses its buttons when they expire, and is asked once more", async () => {
+      const draft = await asked();
+      const data = button(draft.question, /Approve/);
+      const expired = /^These buttons have expired\. Nothing was decided\. .* under Review\.$/;
+      const [hour, pressed] = [3_600_000, telegram.calls.length];
+      service.clock.advance(72 * hour);
+      const second = await newQuestion(token, draft.chat, draft.question.id);
+      await until(async () => nowAt(draft).buttons.length === 0);
+      expect(nowAt(draft).text).to.match(/These buttons have expired, .* UTC\. Nothing was decided/);
+      expect(nowAt(draft).text).to.include("decide in the console under Review");
+      // A client may still show the buttons.
+      await telegram.press(token, { chat: draft.chat, message: draft.question, data });
+      const toasts = telegram.calls.slice(pressed).flatMap(({ params }) => params.text ?? "");
+      expect(toasts.filter((text) => expired.test(text))).to.have.length(1);
+      expect(await draftOf(draft.id)).to.include({ status: "pending" });
+      await until(async () => (await draftOf(draft.id)).notification_status.state === "sent");
+      service.clock.advance(72 * hour);
+      await draft.becomes(({ notification_status }) => notification_status.state === "expired");
+      await until(async () => nowAt({ ...draft, question: second }).buttons.length === 0);
+      expect((await draft.ask("POST notify")).status).to.equal(200);
+      const third = await newQuestion(token, draft.chat, second.id);
+      await press({ chat: draft.chat, question: third }, /Approve/);
+      await draft.becomes("sent");
+      // The outcome replaces what the expired questions said.
+      await until(async () => /Approved by .*Sent/s.test(nowAt(draft).text));
+    });
+  });
+
   describe("secrets of Telegram", () => {
     it("secrets of Telegram are not in the log, events, answers or metrics", async () => {
       const secrets = [token, otherToken, ...Object.values(telegram.webhooks).map(({ secret_token }) => secret_token!)];
