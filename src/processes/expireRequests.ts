@@ -1,48 +1,23 @@
-import { linkExpiry } from "#src/commands/approvals/askApprovers.ts";
+import { expireRequests as expire } from "#src/commands/approvals/expireRequests.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
-import { requireNotPaused } from "#src/commands/installation.ts";
-import { isOvertaken } from "#src/commands/sends/newerMessage.ts";
 import { commandThread } from "#src/commands/threads/threads.ts";
-import type { Draft } from "#streams/draft/draft.ts";
-import { openChangesRequest } from "#streams/draft/draft.ts";
 import type { ApprovalRequest } from "#streams/draft/events.ts";
-import { askedSlots, requestsRunOutAt, wasAskedOnceMore } from "#streams/draft/expiry.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { Identity } from "#streams/identity/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import type { NotYet, Process, ProcessContext } from "./process.ts";
 import { escalationSettings, recheckPending } from "./recheckPending.ts";
 
 const timer = "expire";
 
 /**
- * If every request about a pending draft's version has run out, has the approvers asked once more (notifyApprovers.ts); if that runs out
- * too, marks the requests as expired and the thread for review. A draft whose message was overtaken is marked at once, because an approval
- * would not send it. Nothing happens while the secondary channel is still to be asked, while changes are requested, and during a pause; it
- * is made up for afterwards. Timers of decided drafts are not cancelled: that would cost more than letting them find nothing to do.
+ * Has the approvers of a pending draft asked once more when their requests have run out (notifyApprovers.ts), and marks the draft's thread
+ * for review when these run out too. What a pause stopped happens when it ends. Timers of decided drafts are not cancelled: that would cost
+ * more than letting them find nothing to do.
  */
 export function expireRequests(deps: Dependencies): Process {
   async function onDue(draftId: string, { cause, timers }: ProcessContext): Promise<NotYet | undefined> {
-    const { state: draft } = await deps.drafts.load(draftId);
-    const ranOutAt = draft.status === "pending" ? requestsRunOutAt(draft) : null;
-    // The approvers are asked again when the request for changes is withdrawn or answered.
-    if (ranOutAt === null || openChangesRequest(draft) !== null) return undefined;
-    const now = deps.clock.now();
-    const dueAt = new Date(ranOutAt);
-    if (dueAt > now) {
-      await timers.set({ key: draftId, name: timer, dueAt });
-      return undefined;
-    }
-    const { state: identity } = await deps.identities.load(draft.identityId);
-    if (identity.deleted || escalates(identity, draft)) return undefined;
-    await requireNotPaused(deps);
-    const { state: workspace, revision } = await deps.workspaces.load(draft.workspaceId);
-    if (workspace.sendingPaused) return { setAside: [{ stream: workspaceStream(draft.workspaceId), revision }] };
-    const wasRepeated = wasAskedOnceMore(await draftEvents(deps, draftId), draft.version);
-    const askAgain = !wasRepeated && !(await isOvertaken(deps, { draftId, draft }, cause));
-    const times = { ranOutAt, at: now.toISOString(), until: linkExpiry(deps) };
-    await deps.drafts.handle(draftId, { type: "ExpireRequests", ...times, askAgain }, cause);
+    const next = await expire(deps, draftId, cause);
+    if (next && "paused" in next) return { setAside: [next.paused] };
+    if (next) await timers.set({ key: draftId, name: timer, dueAt: next.dueAt });
     return undefined;
   }
 
@@ -74,9 +49,3 @@ export function expireRequests(deps: Dependencies): Process {
     onTimer: ({ key: draftId }, context) => onDue(draftId, context),
   };
 }
-
-/** True if the identity's secondary channel is still to be asked about the draft's version: the request to it begins the time anew. */
-const escalates = (
-  { secondaryApprovalChannel: channel, escalationDelayMinutes: delay }: Identity,
-  draft: Draft,
-): boolean => channel !== null && delay !== null && !askedSlots(draft).includes("secondary");

@@ -8,8 +8,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { identitiesNaming } from "#src/commands/serviceMail/identitiesNaming.ts";
 import { openChangesRequest } from "#streams/draft/draft.ts";
-import { askedSlots } from "#streams/draft/expiry.ts";
-import { answeredBy, reopensQuestion } from "#streams/draft/notification.ts";
+import { answeredBy, askedSlots, reopensQuestion } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
@@ -100,13 +99,14 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   };
   /**
    * Asks again at the request of the agent, or of an expired link's holder through the link's channel. If several approvals are required,
-   * asks both channels, because both were asked from the start.
+   * asks both channels, because both were asked from the start. So it does after a request for changes, which closed the buttons of both.
    */
   async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { slot = "primary" } = event.data as { slot?: ChannelSlot };
-    return askSlots(identity.approvalsRequired === 1 ? [slot] : ["primary", "secondary"], event, context);
+    const isOne = identity.approvalsRequired === 1 && event.type !== "ChangesRequestWithdrawn";
+    return askSlots(isOne ? [slot] : ["primary", "secondary"], event, context);
   }
   /** Asks each channel that was asked about the version so far, as the identity has it now. */
   async function onRepeated(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {

@@ -1,6 +1,7 @@
 import type { Recorded } from "../event.ts";
 import { type Draft, openChangesRequest } from "./draft.ts";
 import type { ApprovalRequest, DraftEvent } from "./events.ts";
+import { requestsAbout } from "./notification.ts";
 
 /** Commands about a pending version that nobody decided about while the links of its requests worked. */
 export type ExpiryCommand =
@@ -46,15 +47,6 @@ export function requestsRunOutAt(draft: Draft): string | null {
   const ends = asked.map(({ expiresAt }) => expiresAt);
   return [...ends, ...(repeated?.version === draft.version ? [repeated.until] : [])].sort().at(-1) ?? null;
 }
-
-const requestsAbout = ({ version, notified: { open } }: Draft): ApprovalRequest[] =>
-  Object.values(open).filter((asked) => asked.version === version);
-
-/** Returns the channels that were asked about the draft's version so far, the first one first. */
-export const askedSlots = (draft: Draft): ApprovalRequest["channel"]["slot"][] =>
-  (["primary", "secondary"] as const).filter((slot) =>
-    requestsAbout(draft).some(({ channel }) => channel.slot === slot),
-  );
 
 /**
  * True if the service asked once more after the newest request that something else caused: the submission, an escalation, a new approver, a

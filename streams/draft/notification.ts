@@ -158,3 +158,13 @@ export const openNotifications = (draft: Draft, slot: ApprovalRequest["channel"]
   deliveredNotifications(draft, draft.version).filter(
     ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,
   );
+
+/** Returns the approval requests about the draft's newest version. */
+export const requestsAbout = ({ version, notified: { open } }: Draft): ApprovalRequest[] =>
+  Object.values(open).filter((asked) => asked.version === version);
+
+/** Returns the channels that were asked about the draft's newest version so far, the first one first. */
+export const askedSlots = (draft: Draft): ApprovalRequest["channel"]["slot"][] =>
+  (["primary", "secondary"] as const).filter((slot) =>
+    requestsAbout(draft).some(({ channel }) => channel.slot === slot),
+  );

@@ -149,6 +149,31 @@ describe("approval requests that run out", () => {
     expect([w.asked.length, ends(w)]).to.deep.equal([3, ["RequestsRepeated"]]);
   });
 
+  it("a draft that escalated while changes were requested is asked about on both channels when the request is withdrawn", async () => {
+    const w = await world(second);
+    const draftId = await w.submit();
+    await w.does(draftId, askForChanges);
+    await w.does(draftId, { type: "RemindOfChanges" });
+    await w.drain();
+    await w.advance(hour);
+    expect([w.asked.length, w.types("DraftEscalated")]).to.deep.equal([1, ["DraftEscalated"]]);
+    await w.advance(2 * T);
+    await w.does(draftId, { type: "WithdrawChangesRequest", requester: "session:ann" });
+    await w.drain();
+    expect(w.asked.slice(1)).to.deep.equal(["first@approvers.example v1", "second@approvers.example v1"]);
+    await w.advance(T);
+    expect([w.asked.length, ends(w)]).to.deep.equal([5, ["RequestsRepeated"]]);
+  });
+
+  it("an escalation at the very time at which the requests end begins the time anew", async () => {
+    const w = await world({ ...second, escalationDelayMinutes: 72 * 60 });
+    await w.submit();
+    await w.advance(T);
+    expect([w.asked, ends(w)]).to.deep.equal([["first@approvers.example v1", "second@approvers.example v1"], []]);
+    await w.advance(T);
+    expect([w.asked.length, ends(w)]).to.deep.equal([4, ["RequestsRepeated"]]);
+  });
+
   const pauses: Record<string, [pause: (w: World) => Promise<unknown>, resume: (w: World) => Promise<unknown>]> = {
     operator: [(w) => pauseInstallation(w.node, null, cause), (w) => resumeInstallation(w.node, null, cause)],
     workspace: [
