@@ -283,7 +283,9 @@ describe("approval mails about several drafts", () => {
 
   it("a long draft in a list is shown without a count of its warnings", async () => {
     const { identity, based } = await crowded(0);
-    await untilReached(await Promise.all([submit(based, "word ".repeat(5_000)), submit(based, "Short.")]));
+    const ids = await Promise.all([submit(based, "word ".repeat(5_000)), submit(based, "Short.")]);
+    await untilAll(ids, isAsked);
+    await untilReached(ids);
     const [list] = listLinks(await mailsTo(identity.to)).slice(-1) as [string];
     expect((await page(list)).text).to.include("It is long: open its page to see whether there are warnings.");
   });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { ChannelRequest, Channels } from "#src/channels/channel.ts";
+import type { Channel, ChannelRequest, Channels } from "#src/channels/channel.ts";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { expireRequests } from "#src/processes/expireRequests.ts";
@@ -7,7 +7,7 @@ import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import { setAsideWhilePaused } from "#src/processes/setAsideWhilePaused.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
-import { fire } from "#test/support/processContext.ts";
+import { fire, tell } from "#test/support/processContext.ts";
 import { first } from "./sendSoundness.ts";
 import { cause, createSendWorld, type SendWorld, workspaceId } from "./sendWorld.ts";
 
@@ -22,7 +22,12 @@ async function world(settings: Parameters<SendWorld["changeIdentity"]>[0] = {}) 
   await made.changeIdentity({ approvalChannel: email("first@approvers.example"), ...settings });
   const asked: string[] = [];
   const tokens: string[] = [];
-  const channel = {
+  const limit = { fullMs: 0 };
+  const channel: Channel = {
+    async takeRoom() {
+      const { fullMs: inMs } = limit;
+      return inMs > 0 ? { reached: false, again: true, error: "full", inMs } : { giveBack: async () => undefined };
+    },
     async ask({ channel: { config }, view, tokens: its }: ChannelRequest) {
       asked.push(`${config.to ?? config.chat_id} v${view.version}`);
       tokens.push(its.approve, its.reject);
@@ -38,6 +43,8 @@ async function world(settings: Parameters<SendWorld["changeIdentity"]>[0] = {}) 
     ...made,
     asked,
     tokens,
+    channels,
+    limit,
     does,
     types: (...wanted: string[]) => made.log.all.map(({ type }) => type).filter((type) => wanted.includes(type)),
     async needsReview() {
@@ -314,6 +321,39 @@ describe("approval requests that run out", () => {
       });
     }
   }
+
+  for (const when of ["before", "after"] as const) {
+    it(`a repetition is asked once although its instance ends ${when} the request is recorded`, async () => {
+      const w = await world();
+      const draftId = await w.submit();
+      w.sleepThrough(T);
+      await fire(expireRequests(w.node), timerOf(w, draftId), { clock: w.clock });
+      const event = w.log.all.findLast(({ type }) => type === "RequestsRepeated")!;
+      const dying = w.createNode({ at: 1, when, how: "crash" });
+      const failed = await Promise.resolve(tell(notifyApprovers(dying, w.channels), event)).catch((error) => error);
+      expect([failed instanceof Crashed, w.asked.length]).to.deep.equal([true, 1]);
+      await w.drain();
+      expect([w.asked.length, ends(w)]).to.deep.equal([2, ["RequestsRepeated"]]);
+    });
+  }
+
+  it("repetitions wait for our mail limits, happen once, and begin their time with the request", async () => {
+    const w = await world();
+    const drafts = [await w.submit(), await w.submit(), await w.submit()];
+    w.limit.fullMs = 5 * hour;
+    await w.advance(T);
+    await w.advance(hour);
+    expect([w.asked.length, ends(w)]).to.deep.equal([3, Array(3).fill("RequestsRepeated")]);
+    w.limit.fullMs = 0;
+    await w.advance(4 * hour);
+    expect(w.asked).to.have.length(6);
+    // One is decided while it waits for the end.
+    await w.does(drafts[0]!, { type: "RejectDraft", reason: null, ifVersion: null, tokenSha256: null });
+    await w.advance(T - 1);
+    expect(ends(w)).to.have.length(3);
+    await w.advance(1);
+    expect([w.asked.length, w.types("RequestsExpired").length]).to.deep.equal([6, 2]);
+  });
 
   it("a timer that is set from an old event again, as after a restore, waits for the newest request", async () => {
     const w = await world();

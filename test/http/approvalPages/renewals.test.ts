@@ -285,8 +285,12 @@ describe("requests to approvers that run out, in the running service", () => {
       /^These buttons have expired, .* UTC\. Nothing was decided\. If the draft still waits/,
     );
     expect(slack.saidOn(draft.id, 1)).to.equal(undefined);
+    // The provider fails at the moment at which the second card is to lose its buttons.
+    slack.failNext(draft.id, { reached: false, again: true, error: "a time-out" });
     await pass();
     await happens(draft, "RequestsExpired");
+    await until(async () => slack.failuresLeft(draft.id) === 0);
+    await pass(minute);
     await until(async () => slack.saidOn(draft.id, 1) !== undefined);
     const old = new URL(slack.askedAbout(draft.id)[0]!.links.reject).pathname;
     const page = await open(old);
@@ -307,7 +311,7 @@ describe("requests to approvers that run out, in the running service", () => {
         await until(async () => {
           await service.caughtUp();
           if ((await mailsTo(to)).length === times) return true;
-          service.clock.advance(minute);
+          service.clock.advance(5 * minute);
           return false;
         });
         for (const draft of drafts) await happens(draft, "ApproversNotified", times);
