@@ -11,13 +11,13 @@ export type ExpiryCommand =
    */
   | { type: "ExpireRequests"; ranOutAt: string; at: string; until: string; askAgain: boolean }
   /** The holder of an expired link asks for a new request, through the channel that the link's address is now. */
-  | ({ type: "RenewRequest"; slot: ApprovalRequest["channel"]["slot"] } & Renewal);
+  | ({ type: "RenewRequest"; slot: ApprovalRequest["channel"]["slot"] } & RenewalPress);
 
 /**
  * A press on the page of an expired link. `notificationId`: the link's request. `throttleSeconds`: minimum time between requests to notify,
  * whoever makes them. `over`: requests whose channel the identity no longer has, so that they decide nothing.
  */
-type Renewal = { at: string; notificationId: string; throttleSeconds: number; over: readonly string[] };
+type RenewalPress = { at: string; notificationId: string; throttleSeconds: number; over: readonly string[] };
 
 /** Minimum time in milliseconds between two renewals by one link: anybody with an old link may ask for one. */
 const betweenRenewalsMs = 3_600_000;
@@ -65,7 +65,7 @@ export function wasAskedOnceMore(history: readonly Recorded<DraftEvent>[], versi
  * Returns why a link's holder is not asked again: `live` if links about the version can decide, or are on their way; `recent` if this link,
  * or anybody within the throttle, asked a moment ago. Undefined if the holder can be asked.
  */
-export function whyNotRenewed(draft: Draft, { at, notificationId, throttleSeconds, over }: Renewal) {
+export function whyNotRenewed(draft: Draft, { at, notificationId, throttleSeconds, over }: RenewalPress) {
   const { failed, closed, renewedAt, requestedAt } = draft.notified;
   const isLive = ({ notificationId: id, expiresAt }: ApprovalRequest) =>
     expiresAt > at && !failed.includes(id) && closed[id] === undefined && !over.includes(id);

@@ -1,6 +1,8 @@
 import type { ApprovalRenewals, Renewal, RenewalPlace, RenewalRequest } from "#src/channels/approvalRenewal.ts";
+import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { openChangesRequest } from "#streams/draft/draft.ts";
-import { whyNotRenewed } from "#streams/draft/expiry.ts";
+import { type ExpiryCommand, whyNotRenewed } from "#streams/draft/expiry.ts";
+import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { isUnsubscribed } from "../serviceMail/unsubscribes.ts";
 import { draftOf, hashToken } from "./approvalTokens.ts";
@@ -35,16 +37,32 @@ async function renew(deps: Dependencies, request: RenewalRequest): Promise<Renew
   const { workspaceId, workspaceName, requests } = known;
   let place: RenewalPlace | undefined;
   for (const each of requests) {
-    const judged = await judge(deps, each);
-    if (judged.kind !== "possible") continue;
-    const { draftId, asked } = each;
-    const { state: draft } = await deps.drafts.load(draftId);
-    const cause = causeOfPress(deps, { draft, asked }, request);
-    const { changed } = await deps.drafts.handle(draftId, { type: "RenewRequest", ...judged.renewal }, cause);
-    if (changed) place = judged.place;
+    place = (await renewOne(deps, each, request)) ?? place;
   }
   // If another press was faster, its request is on its way.
   return place ? { workspaceId, workspaceName, kind: "requested", place } : renewalOf(deps, request.token);
+}
+
+/**
+ * Has the link's holder asked again about one draft, and returns where; undefined if that is not possible. Judges again if the identity
+ * changes meanwhile, because its new approver must not be asked for an old one.
+ */
+async function renewOne(
+  deps: Dependencies,
+  behind: RequestBehind,
+  request: RenewalRequest,
+): Promise<RenewalPlace | undefined> {
+  const judged = await judge(deps, behind);
+  if (judged.kind !== "possible") return undefined;
+  const { draftId, asked } = behind;
+  const { state: draft } = await deps.drafts.load(draftId);
+  const cause = { ...causeOfPress(deps, { draft, asked }, request), unlessMoved: [judged.judgedBy] };
+  try {
+    return (await deps.drafts.handle(draftId, judged.command, cause)).changed ? judged.place : undefined;
+  } catch (error) {
+    if (error instanceof StreamMoved) return renewOne(deps, behind, request);
+    throw error;
+  }
 }
 
 type RequestsBehind = Pick<Renewal, "workspaceId" | "workspaceName"> & { requests: readonly RequestBehind[] };
@@ -60,15 +78,14 @@ async function requestsBehind(deps: Dependencies, token: string): Promise<Reques
   return { workspaceId, workspaceName, requests };
 }
 
-type PossibleRenewal = {
-  slot: ChannelSlot;
-  at: string;
-  notificationId: string;
-  throttleSeconds: number;
-  over: readonly string[];
-};
 type Judgement =
-  | { kind: "possible"; place: RenewalPlace; renewal: PossibleRenewal }
+  | {
+      kind: "possible";
+      place: RenewalPlace;
+      command: Extract<ExpiryCommand, { type: "RenewRequest" }>;
+      /** Guard on the identity at the revision at which it was judged. */
+      judgedBy: Guard;
+    }
   | { kind: "stopped"; place: RenewalPlace }
   | { kind: "live" | "recent" | "elsewhere" | "changes_requested" | "decided" };
 
@@ -77,7 +94,7 @@ async function judge(deps: Dependencies, { draftId, asked }: RequestBehind): Pro
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "pending") return { kind: "decided" };
   if (openChangesRequest(draft) !== null) return { kind: "changes_requested" };
-  const { state: identity } = await deps.identities.load(draft.identityId);
+  const { state: identity, revision } = await deps.identities.load(draft.identityId);
   const isAsked = (slot: ChannelSlot) => slot === "primary" || draft.escalatedVersion === draft.version;
   const slot = (["primary", "secondary"] as const).find(
     (each) => isAsked(each) && isStillChannelOf(deps, identity, { ...asked.channel, slot: each }),
@@ -85,17 +102,23 @@ async function judge(deps: Dependencies, { draftId, asked }: RequestBehind): Pro
   const channel = slot && channelOf(identity, slot);
   if (!slot || !channel || identity.deleted) return { kind: "elsewhere" };
   const over = Object.values(draft.notified.open).filter((each) => !isStillChannelOf(deps, identity, each.channel));
-  const renewal = {
+  const command = {
+    type: "RenewRequest",
     slot,
     at: deps.clock.now().toISOString(),
     notificationId: asked.notificationId,
     throttleSeconds: deps.settings.notifyThrottleSeconds,
     over: over.map(({ notificationId }) => notificationId),
-  };
-  const why = whyNotRenewed(draft, renewal);
+  } as const;
+  const possible = {
+    kind: "possible",
+    command,
+    judgedBy: { stream: identityStream(draft.identityId), revision },
+  } as const;
+  const why = whyNotRenewed(draft, command);
   if (why !== undefined) return { kind: why };
-  if (channel.type !== "email") return { kind: "possible", place: { type: channel.type }, renewal };
+  if (channel.type !== "email") return { ...possible, place: { type: channel.type } };
   const place = { type: "email", address: channel.config.to as string } as const;
   const isStopped = await isUnsubscribed(deps, { workspaceId: draft.workspaceId, address: place.address });
-  return isStopped ? { kind: "stopped", place } : { kind: "possible", place, renewal };
+  return isStopped ? { kind: "stopped", place } : { ...possible, place };
 }
