@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { approvalRenewals } from "#src/commands/approvals/renewals.ts";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";
 import { newUnsubscribeToken, unsubscribeLinks } from "#src/commands/serviceMail/unsubscribes.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
@@ -217,6 +218,24 @@ describe("requests to approvers that run out, in the running service", () => {
     expect(page.text).to.include("Other approvers are asked about this draft now").and.include("Its owners");
     expect(page.text).not.to.include(json.approval_channel.config.to);
     expect((await mailsTo(draft.to)).length).to.equal(2);
+  });
+
+  it("a press at whose moment the identity gets another approver asks nobody for the old link", async () => {
+    const draft = await expired();
+    const [old] = pathsIn((await mailsTo(draft.to))[0]!) as [string];
+    const { drafts } = service.deps;
+    let met = false;
+    const handle: typeof drafts.handle = async (...given) => {
+      const json = { approval_channel: email(`approver${++made}@x.example`) };
+      if (!met) expect((await tenant.ask(`PATCH /v1/identities/${draft.identity.id}`, { json })).status).to.equal(200);
+      met = true;
+      return drafts.handle(...given);
+    };
+    const by = { ip: undefined, userAgent: undefined, requestId: undefined };
+    const { renew } = approvalRenewals({ ...service.deps, drafts: { ...drafts, handle } });
+    const renewal = await renew({ token: old.slice("/a/".length), ...by });
+    expect([met, renewal?.kind]).to.deep.equal([true, "elsewhere"]);
+    expect(await typesOf(draft)).not.to.include("NotifyRequested");
   });
 
   it("the page of an expired link offers no mail to a mailbox that has stopped the workspace's mail", async () => {
