@@ -14,7 +14,7 @@ const longestIndexedId = 900;
  */
 export const chains: Projection<FilingEvent | DeliveryEvent> = {
   name: "chains",
-  version: 4,
+  version: 5,
   tables: ["chain_ids", "chain_messages", "chain_merged", "chain_groups", "chain_threads", "chain_progress"],
   handles: [
     "FilingDecided",

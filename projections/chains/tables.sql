@@ -11,7 +11,8 @@ create table chain_messages (
   rfc_message_id text not null,
   content_digest text not null,
   message_id uuid not null,
-  primary key (identity_id, rfc_message_id, content_digest)
+  -- By Message-ID first: several identities may have received one mail.
+  primary key (rfc_message_id, identity_id, content_digest)
 );
 -- Threads that took part in merges, and the present group of each.
 create table chain_merged (

@@ -4,7 +4,13 @@ import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { type ReadDraft, readColumns } from "./readDraft.ts";
 
-export { type AnsweredMeanwhile, answeredMeanwhile, otherPendingDrafts } from "./answers.ts";
+export {
+  type AnsweredMeanwhile,
+  answeredElsewhereBy,
+  answersElsewhere,
+  answersMeanwhile,
+  otherPendingDrafts,
+} from "./answers.ts";
 export type { GivenApproval } from "./approvals.ts";
 export { type DraftFilter, listDrafts } from "./draftList.ts";
 export type { ReadDraft } from "./readDraft.ts";

@@ -195,7 +195,7 @@ function answerTo(
   if (!other) return null;
   const { kind, id: by, name } = other.decided_by ?? {};
   const whom = { ...(kind && { kind }), ...(by && { id: by }), ...(name && { name }) } as AnsweredMeanwhile["by"];
-  return { message_id: answer.id, at: answer.created_at, by: whom };
+  return { message_id: answer.id, at: answer.created_at, by: whom, from_email: answer.from_email };
 }
 
 /** Returns the warnings that are judged when a draft is read, as drafts/warnings.ts does. */

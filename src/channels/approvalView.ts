@@ -148,8 +148,8 @@ export type ApprovalView = {
   /** True if the draft's workspace requires named approvers: links lead to the sign-in. */
   namedOnly: boolean;
   newerMessage: NewerMessage | null;
-  /** Our newest mail that was queued after the answered message was received; null if there is none. `by`: display name. */
-  answeredMeanwhile: (BriefMail & { by: string }) | null;
+  /** Our newest mail that was queued after the answered message was received; null if there is none. `by`: display name. `elsewhere`: address of the other identity that sent it. */
+  answeredMeanwhile: (BriefMail & { by: string; elsewhere: string | null }) | null;
   /** Other drafts that answer the same message and wait for a decision. */
   otherDrafts: readonly BriefMail[];
   /** null or absent if one approval is enough. */

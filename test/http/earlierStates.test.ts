@@ -31,6 +31,7 @@ describe("earlier states over HTTP", () => {
   it("a thread is read as it was, with the messages and drafts of that time", async () => {
     const before = moment();
     const mail = await tenant.mail();
+    await tenant.lastMessage(mail, ({ authentication }) => authentication !== null);
     const draft = await tenant.draft(mail);
     await service.caughtUp();
     const whole = await tenant.thread(mail);

@@ -72,6 +72,8 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
 
   const tx: Tx = {
     query: async (sql: string, values: readonly unknown[] = []) => {
+      // The world has one mailbox, so no other one answers its mail.
+      if (/\bchain_messages\b/.test(sql)) return { rows: [], rowCount: 0 };
       const rows = / from messages\b/.test(sql)
         ? messages(values[1])
         : /\bheld_code =/.test(sql)

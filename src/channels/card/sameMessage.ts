@@ -13,8 +13,9 @@ const quoted = ({ subject, text }: { subject: string; text: string }): string =>
 /** Says who already answered the message, when and with what text; undefined if it was not answered. */
 export function answeredInWords({ answeredMeanwhile }: Pick<ApprovalView, "answeredMeanwhile">): string | undefined {
   if (answeredMeanwhile === null) return undefined;
-  const { by, at } = answeredMeanwhile;
-  return `This message was already answered, by ${named(by)} on ${minute(at)}: ${quoted(answeredMeanwhile)}. This draft would be another answer.`;
+  const { by, at, elsewhere } = answeredMeanwhile;
+  const address = elsewhere === null ? "" : ` from ${named(elsewhere)}`;
+  return `This message was already answered${address}, by ${named(by)} on ${minute(at)}: ${quoted(answeredMeanwhile)}. This draft would be another answer.`;
 }
 
 /** Names other drafts that answer the same message and wait for a decision; undefined if there are none. */

@@ -18,7 +18,7 @@ export async function otherAnswersToMessage(
 
 async function answeredMeanwhile(
   deps: Pick<Dependencies, "reads" | "blobs">,
-  { workspace_id, answered_meanwhile: answered }: ReadDraft,
+  { workspace_id, identity_id, answered_meanwhile: answered }: ReadDraft,
 ): Promise<ApprovalView["answeredMeanwhile"]> {
   const message = answered && (await messageById(deps.reads, workspace_id, answered.message_id));
   if (!answered || !message) return null;
@@ -33,9 +33,10 @@ async function answeredMeanwhile(
           ? "auto_approve_replies"
           : name;
   const at = new Date(answered.at).toISOString();
+  const whose = { by, elsewhere: message.identity_id === identity_id ? null : answered.from_email };
   if (contentBlob !== null)
-    return { ...(await brief(deps, { content: null, content_blob: contentBlob, created_at: at })), by };
-  return { by, at, subject, text: body_text ?? "" };
+    return { ...(await brief(deps, { content: null, content_blob: contentBlob, created_at: at })), ...whose };
+  return { ...whose, at, subject, text: body_text ?? "" };
 }
 
 /** Summarises a mail. If its content is lost, the summary is incomplete, but the draft is still shown. */

@@ -1,4 +1,4 @@
-import { draftIdsOfThread, type ReadDraft } from "#projections/drafts/queries.ts";
+import { answersElsewhere, draftIdsOfThread, type ReadDraft } from "#projections/drafts/queries.ts";
 import { type ConversationEvent, type ThreadThen, threadAfter } from "#projections/threads/replay.ts";
 import { fold } from "#streams/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
@@ -48,9 +48,11 @@ export async function threadAt(
 /** Adds what depends on the settings of identities at that time. */
 async function withIdentities(deps: Ports, then: ThreadThen, at: Date): Promise<ShownThreadThen> {
   const ids = [...new Set([then.survivor, ...then.drafts].map(({ identity_id }) => identity_id))];
-  const [found, members] = await Promise.all([
+  const draftIds = then.drafts.map(({ id }) => id);
+  const [found, members, elsewhere] = await Promise.all([
     readEach(ids, async (id) => [id, await identityWithId(deps, id, at)] as const),
     membersAt(deps, then, at),
+    draftIds.length === 0 ? new Map() : answersElsewhere(deps.reads, then.own.workspace_id, { draftIds, by: at }),
   ]);
   const identities = new Map(found);
   const own = identities.get(then.survivor.identity_id);
@@ -60,11 +62,20 @@ async function withIdentities(deps: Ports, then: ThreadThen, at: Date): Promise<
     messages: then.messages.slice(-depth),
     total: then.messages.length,
     drafts: then.drafts.map((draft) => ({
-      ...draft,
+      ...withAnswer(draft, elsewhere.get(draft.id)),
       approvals_required_now: identities.get(draft.identity_id)?.approvals_required ?? 1,
       assignee: isAssigned(draft, members) ? draft.assigned_to : null,
     })),
   };
+}
+
+type DraftThen = ThreadThen["drafts"][number];
+
+/** Adds the answer of another identity if none was given on the draft's own thread. */
+function withAnswer(draft: DraftThen, elsewhere: DraftThen["answered_meanwhile"] | undefined): DraftThen {
+  if (draft.answered_meanwhile !== null || !elsewhere) return draft;
+  const judged = draft.status === "pending" ? ["answered_meanwhile" as const] : [];
+  return { ...draft, answered_meanwhile: elsewhere, judged_warnings: [...judged, ...draft.judged_warnings] };
 }
 
 /** Reads who was a member then, if a draft is assigned to one. */

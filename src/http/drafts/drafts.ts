@@ -1,4 +1,4 @@
-import { answeredMeanwhile, listDrafts, otherPendingDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
+import { answersMeanwhile, listDrafts, otherPendingDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
 import { newerHumanMessageId } from "#projections/messages/queries.ts";
 import { threadAt } from "#src/commands/asOf/threadAt.ts";
 import { draftAtVersion, threadOfDraft } from "#src/commands/drafts/draftHistories.ts";
@@ -149,7 +149,7 @@ async function warningsOf(deps: HttpDependencies, workspaceId: string, draft: Wi
   return [
     ...(answered
       ? [
-          `the message was already answered, at ${answered.at} (message_id ${answered.message_id}): do not answer it twice`,
+          `the message was already answered, from ${answered.from_email}, at ${answered.at} (message_id ${answered.message_id}): do not answer it twice`,
         ]
       : []),
     ...others.map(({ id }) => `another draft on the same message is pending (draft_id ${id}): reject one of them`),
@@ -189,7 +189,8 @@ async function draftOfVersion(deps: HttpDependencies, today: ReadDraft, version:
     filingNumber: row.based_on_number,
     by,
   });
-  const answered = await answeredMeanwhile(deps.reads, today.workspace_id, { draftId: today.id, by });
+  const answers = await answersMeanwhile(deps.reads, today.workspace_id, { draftIds: [today.id], by });
+  const answered = answers.get(today.id) ?? null;
   const { approvals_required_now } = today;
   const assignee = row.status === "pending" ? row.assigned_to : null;
   const then = { ...row, newer_message_id: newer, answered_meanwhile: answered, approvals_required_now, assignee };

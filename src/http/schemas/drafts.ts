@@ -150,10 +150,11 @@ export const Draft = Strict(
           message_id: Uuid,
           at: Timestamp,
           by: Strict({ kind: Type.String(), id: Type.String(), name: Type.Optional(Type.String()) }),
+          from_email: Type.String(),
         },
         {
           description:
-            "The newest mail of this thread, other than this draft, that was queued after the message it is based on, and who authorised it.",
+            "The newest mail of this thread, other than this draft, that was queued after the message it is based on, and who authorised it; else one by which another identity of the workspace, from_email, answered the same mail.",
         },
       ),
     ),

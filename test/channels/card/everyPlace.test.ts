@@ -57,6 +57,7 @@ describe("wording in every place where an approver is asked", () => {
 
   const answeredMeanwhile = {
     by: "Lena Lead",
+    elsewhere: "sales@acme.example",
     at: "2026-11-20T13:19:00.000Z",
     subject: "Re: Order 48213",
     text: `Hello Marta, done.\n${"x".repeat(5_000)}`,
@@ -64,7 +65,7 @@ describe("wording in every place where an approver is asked", () => {
   for (const [place, said] of textOfEachPlace({ ...ordinary, answeredMeanwhile }))
     it(`${place}: the approver reads who answered the message already, when, and the start of the text`, () => {
       expect(said).to.include(
-        "This message was already answered, by “Lena Lead” on 2026-11-20 at 13:19 UTC: “Re: Order 48213”: “Hello Marta, done.",
+        "This message was already answered from “sales@acme.example”, by “Lena Lead” on 2026-11-20 at 13:19 UTC: “Re: Order 48213”: “Hello Marta, done.",
       );
       expect(said).not.to.include("x".repeat(301));
     });

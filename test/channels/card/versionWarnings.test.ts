@@ -64,7 +64,7 @@ describe("the warnings that are stored with a version", () => {
     const view: ApprovalView = {
       ...ordinary,
       newerMessage: newer,
-      answeredMeanwhile: { ...other, by: "Ann" },
+      answeredMeanwhile: { ...other, by: "Ann", elsewhere: null },
       otherDrafts: [other],
       answers: { ...ordinary.answers!, authentication },
     };

@@ -36,7 +36,8 @@ export function returning(
     ? body.replace(/=\r\n/g, "").replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
     : body;
   const added = subject === undefined ? [] : [`Subject: ${subject}`];
-  return [...headers, ...kept, ...added, "Content-Transfer-Encoding: 8bit"].join("\r\n") + `\r\n\r\n${text(plain)}`;
+  const head = [...headers, ...kept, ...added, "Content-Transfer-Encoding: 8bit"].join("\r\n");
+  return `${head}\r\n\r\n${text(plain)}`;
 }
 
 /** Returns the kinds of the published events about a thread's received mail, oldest first. */

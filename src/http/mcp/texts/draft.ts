@@ -63,7 +63,9 @@ function facts(draft: WireDraft, now: Date): string {
     ...(draft.sent_at ? [`sent ${ago(draft.sent_at, now)}`] : []),
     ...(draft.held_code ? [`held back: ${code(draft.held_code)}`] : []),
     ...(draft.failure_code ? [`failure ${code(draft.failure_code)}`] : []),
-    ...(answered ? [`the message was answered meanwhile: message_id ${answered.message_id}`] : []),
+    ...(answered
+      ? [`the message was answered meanwhile, from ${answered.from_email}: message_id ${answered.message_id}`]
+      : []),
     ...(newer ? [`a newer message has arrived: newer_message_id ${newer}`] : stale_warning ? ["stale_warning"] : []),
   ].join("; ");
 }
@@ -135,6 +137,7 @@ export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<Draf
     answered_meanwhile: draft.answered_meanwhile && {
       message_id: draft.answered_meanwhile.message_id,
       at: draft.answered_meanwhile.at,
+      from_email: draft.answered_meanwhile.from_email,
     },
     changes_requested: draft.changes_requested && {
       text: reasonOf(draft.changes_requested.text, most),
