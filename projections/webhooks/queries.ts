@@ -32,20 +32,22 @@ export const listWebhooks = (reads: Reads, workspaceId: string, window: Window) 
     window,
   });
 
-/** An active webhook with its events, and the position of its creation. */
+/** A webhook with its events, and the position of its creation. */
 export type ListeningWebhook = {
   id: string;
   events: string[];
   identity_ids: string[] | null;
   /** Log position at which the webhook was created. Earlier events are not delivered. */
   created_position: number;
+  /** Why the service disabled it; null if it is active. */
+  disabled_reason: string | null;
 };
 
-/** Returns the active webhooks of a workspace. */
-export async function activeWebhooks(reads: Reads, workspaceId: string): Promise<ListeningWebhook[]> {
+/** Returns a workspace's webhooks, active ones and those that the service disabled; a webhook that a caller disabled is left out. */
+export async function listeningWebhooks(reads: Reads, workspaceId: string): Promise<ListeningWebhook[]> {
   const { rows } = await reads.of(workspaceId).query<ListeningWebhook>(
-    `select id, events, identity_ids, created_position from webhooks
-     where workspace_id = $1 and deleted_at is null and status = 'active' order by created_at desc, id`,
+    `select id, events, identity_ids, created_position, disabled_reason from webhooks
+     where workspace_id = $1 and deleted_at is null and (status = 'active' or disabled_reason is not null) order by created_at desc, id`,
     [workspaceId],
   );
   return rows;

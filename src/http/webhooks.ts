@@ -7,7 +7,8 @@ import {
   testWebhook,
   updateWebhook,
 } from "#src/commands/webhooks.ts";
-import { Rejected } from "#streams/decider.ts";
+import { maxRetried } from "#src/platform/webhooks/deliveries.ts";
+import { invalidRequest, Rejected } from "#streams/decider.ts";
 import type { WebhookSettings } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
@@ -16,6 +17,8 @@ import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
 import {
   CreateWebhook,
+  DeliveriesRetried,
+  RetryDeliveries,
   UpdateWebhook,
   Webhook,
   WebhookDelivery,
@@ -93,7 +96,8 @@ export function webhookRoutes(deps: HttpDependencies) {
         scope: "write:webhooks",
         limit: "write",
         summary: "Change a webhook",
-        description: "Only the given fields change. Disabling a webhook cancels its pending deliveries.",
+        description:
+          "Only the given fields change. Disabling a webhook cancels its pending deliveries, and no event of that time is kept for it. If the service disabled it, the events of that time are among its deliveries as skipped: enable it and send them again.",
         body: UpdateWebhook,
         answers: Webhook,
         load: find,
@@ -187,6 +191,28 @@ export function webhookRoutes(deps: HttpDependencies) {
         await requireActive(deps, webhookId);
         await deps.webhookDeliveries.retry(workspaceId, webhookId, id);
         return deps.webhookDeliveries.find(workspaceId, webhookId, id);
+      },
+    ),
+
+    route(
+      "POST /v1/webhooks/:webhook_id/deliveries/retry",
+      {
+        scope: "write:webhooks",
+        limit: "write",
+        summary: "Deliver again what was not delivered in a span of time",
+        description: `Delivers the failed, canceled and skipped deliveries that were created between from and to, with the same ids, in order for each draft, thread or domain. At most ${maxRetried.toLocaleString("en")} in one call, the oldest first. Tests are left out.`,
+        body: RetryDeliveries,
+        answers: DeliveriesRetried,
+        errors: ["invalid_status"],
+        load: find,
+      },
+      async ({ workspaceId, params, body }) => {
+        const span = { from: new Date(body.from), to: body.to === undefined ? null : new Date(body.to) };
+        if (span.to !== null && span.from > span.to)
+          throw invalidRequest("from", "expected a time that is not after to");
+        await requireActive(deps, params.webhook_id);
+        const { retried, newest } = await deps.webhookDeliveries.retryAll(workspaceId, params.webhook_id, span);
+        return { retried, next_from: retried === maxRetried ? newest : null };
       },
     ),
   ];

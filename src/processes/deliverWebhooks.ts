@@ -1,12 +1,13 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
-import type {
-  AttemptResult,
-  BegunDelivery,
-  NewDelivery,
-  WebhookAttempt,
-  WebhookDeliveries,
+import {
+  type AnsweredAttempt,
+  type AttemptResult,
+  type BegunDelivery,
+  type NewDelivery,
+  skipError,
+  type WebhookDeliveries,
 } from "#src/platform/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/platform/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -61,7 +62,8 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     while (!signal.aborted) {
       const { state: webhook } = await deps.webhooks.load(webhookId);
       if (webhook.deleted || webhook.settings.status !== "active") {
-        await deliveries.cancel(webhookId, "the webhook was deleted or disabled");
+        const { disabledBecause: because } = webhook;
+        await deliveries.endUnsent(webhookId, because !== null && !webhook.deleted ? skippedFor(because) : canceled);
         return undefined;
       }
       await requireNotPaused(deps);
@@ -87,11 +89,12 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     const startedAt = deps.clock.monotonic();
     const answer = await post(delivery, to, at);
     const duration_ms = Math.round(deps.clock.monotonic() - startedAt);
-    const attempt = { at: at.toISOString(), response_status: answer.status, error: answer.error, duration_ms };
+    const { status: response_status, body: response_body, error } = answer;
+    const attempt = { at: at.toISOString(), response_status, response_body, error, duration_ms };
     if (answer.status === 410) await disable(delivery, to);
     const verdict = verdictOn(delivery, { answer, cutting: to.cutting });
     await settle(delivery.id, attempt, verdict);
-    if (answer.status === 410) await deliveries.cancel(to.webhookId, gone);
+    if (answer.status === 410) await deliveries.endUnsent(to.webhookId, skippedFor(gone));
     return verdict;
   }
 
@@ -102,7 +105,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
       secrets = signingSecrets(deps, { webhookId, webhook }, at);
     } catch (error) {
       deps.log?.warn?.({ err: error, webhook: webhookId }, "cannot decrypt a webhook's secret");
-      return { status: null, error: "the webhook's secret cannot be decrypted: rotate it" };
+      return { status: null, error: "the webhook's secret cannot be decrypted: rotate it", body: null };
     }
     return sender.post({ url: webhook.settings.url, id, body, secrets, at }, cutting);
   }
@@ -129,7 +132,7 @@ export function deliverWebhooks(deps: Dependencies, options: DeliverWebhooksOpti
     });
   }
 
-  async function settle(id: string, attempt: WebhookAttempt, verdict: AttemptResult): Promise<void> {
+  async function settle(id: string, attempt: AnsweredAttempt, verdict: AttemptResult): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await deliveries.settle(id, attempt, verdict);
@@ -164,3 +167,5 @@ function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
 }
 
 const gone = "the receiver answered 410 Gone";
+const canceled = { status: "canceled", error: "the webhook was deleted or disabled" } as const;
+const skippedFor = (because: string) => ({ status: "skipped", error: skipError(because) }) as const;

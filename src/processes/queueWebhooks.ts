@@ -1,12 +1,15 @@
 import { eventsAt, type FeedRow, payloadOf, publishedTypes, subjectOf } from "#projections/feed/queries.ts";
-import { activeWebhooks, type ListeningWebhook } from "#projections/webhooks/queries.ts";
+import { type ListeningWebhook, listeningWebhooks } from "#projections/webhooks/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import { type NewDelivery, skipError, type WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext, WaitForModels } from "./process.ts";
 
-/** Queues the published events for every webhook that subscribes to them, in log order per draft, thread or domain. */
+/**
+ * Queues the published events for every webhook that subscribes to them, in log order per draft, thread or domain. For a webhook that the
+ * service disabled they are stored as skipped.
+ */
 export function queueWebhooks(
   deps: Dependencies,
   { deliveries, onQueued }: { deliveries: WebhookDeliveries; onQueued: () => void },
@@ -18,7 +21,7 @@ export function queueWebhooks(
     if (workspaceId === null) return undefined;
     // The feed's read model numbers the published events, so it must have read the event first.
     if (!(await reached(position, ["feed", "webhooks"]))) return { waitFor: position, of: ["feed", "webhooks"] };
-    const listeners = await activeWebhooks(deps.reads, workspaceId);
+    const listeners = await listeningWebhooks(deps.reads, workspaceId);
     const events = listeners.length === 0 ? [] : await eventsAt(deps.reads, workspaceId, position);
     const news = events.flatMap((event) =>
       listeners.filter((listener) => wants(listener, event)).map((listener) => deliveryOf(listener, event)),
@@ -54,4 +57,5 @@ const deliveryOf = (listener: ListeningWebhook, event: FeedRow): NewDelivery => 
   position: event.position,
   part: event.part,
   body: JSON.stringify(payloadOf(event)),
+  ...(listener.disabled_reason !== null && { error: skipError(listener.disabled_reason) }),
 });

@@ -4,14 +4,16 @@ import { activeOwners, memberState } from "#src/commands/members/members.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { MemberEvent } from "#streams/member/events.ts";
+import type { WebhookEvent } from "#streams/webhook/events.ts";
 import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 import { type MemberMail, quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
 
 type OwnerNews = { mail: MemberMail; happenedAt: string };
 type Joining = Extract<MemberEvent, { type: "InvitationAccepted" | "MemberJoined" }>;
+type Disabling = Extract<WebhookEvent, { type: "WebhookDisabled" }>;
 
-/** Mails every owner about each new member. */
+/** Mails a workspace's owners about each new member, and about each webhook that the service disables. */
 export function tellOwners(deps: Dependencies, provider: MailProvider): Process {
   async function tell(news: OwnerNews, tries: number, context: ProcessContext): Promise<void> {
     const { mail, happenedAt } = news;
@@ -21,43 +23,74 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
     await retryMemberMail(outcome, { key: mail.workspaceId, name, tries, payload: { news } }, context);
   }
 
-  async function onJoined(event: Recorded, context: ProcessContext): Promise<void> {
-    const workspaceId = idOf(event.stream);
-    const { memberId, userId } = (event as Recorded<Joining>).data;
-    const member = await memberState(deps, { workspaceId, memberId });
-    if (!member) return;
-    const { email, name } = (await deps.users.load(userId)).state;
-    const { name: workspace } = (await deps.workspaces.load(workspaceId)).state;
-    const url = `${deps.settings.publicUrl}/settings/members`;
-    const words = letter({ name, address: email ?? member.email, role: member.role, workspace, url });
+  /** `about`: the user whom the news is about; if they are an owner, they are not told. */
+  async function tellAll(event: Recorded, news: NoticeWords & { about?: string }, context: ProcessContext) {
+    const workspaceId = workspaceOf(event);
+    const { about, ...words } = news;
     for (const owner of await activeOwners(deps, workspaceId)) {
-      if (owner.userId === userId) continue;
+      if (owner.userId === about) continue;
       const mail = { workspaceId, eventId: event.id, to: owner.email, ...words };
       await tell({ mail, happenedAt: event.metadata.at }, 0, context);
     }
+  }
+
+  const nameOf = async (event: Recorded): Promise<string> =>
+    quoteName((await deps.workspaces.load(workspaceOf(event))).state.name);
+
+  async function onJoined(event: Recorded<Joining>, context: ProcessContext): Promise<void> {
+    const { memberId, userId } = event.data;
+    const member = await memberState(deps, { workspaceId: workspaceOf(event), memberId });
+    if (!member) return;
+    const { email, name } = (await deps.users.load(userId)).state;
+    const url = `${deps.settings.publicUrl}/settings/members`;
+    const joined = { name, address: email ?? member.email, role: member.role, workspace: await nameOf(event), url };
+    await tellAll(event, { ...joinedLetter(joined), about: userId }, context);
+  }
+
+  async function onWebhookDisabled(event: Recorded<Disabling>, context: ProcessContext): Promise<void> {
+    const id = idOf(event.stream);
+    const { url: target, description } = (await deps.webhooks.load(id)).state.settings;
+    const named = `${quoteName(new URL(target).host)}${description ? ` (${quoteName(description)})` : ""}`;
+    const url = `${deps.settings.publicUrl}/docs/contract#webhooks`;
+    const disabled = { id, named, because: event.data.because, workspace: await nameOf(event), url };
+    await tellAll(event, disabledLetter(disabled), context);
   }
 
   return {
     name: "tellOwners",
     begins: "now",
     onlyNews: true,
-    categories: ["member"],
-    keyOf: (event) => idOf(event.stream),
-    on: { InvitationAccepted: onJoined, MemberJoined: onJoined },
+    categories: ["member", "webhook"],
+    keyOf: workspaceOf,
+    on: { InvitationAccepted: onJoined, MemberJoined: onJoined, WebhookDisabled: onWebhookDisabled },
     onTimer: ({ payload }, context) => tell(payload.news as OwnerNews, payload.tries as number, context),
   };
 }
 
+const workspaceOf = ({ metadata, stream }: Recorded): string => metadata.workspaceId ?? idOf(stream);
+
 type Joined = { name: string | null; address: string; role: string; workspace: string; url: string };
 
-function letter({ name, address, role, workspace, url }: Joined): NoticeWords {
+function joinedLetter({ name, address, role, workspace, url }: Joined): NoticeWords {
   const who = name === null || name === address ? "" : `${quoteName(name)}, `;
   return {
     subject: "A new member joined your workspace",
     paragraphs: [
-      `${who}${quoteName(address)} joined the workspace ${quoteName(workspace)} on Countersign, as ${role}.`,
+      `${who}${quoteName(address)} joined the workspace ${workspace} on Countersign, as ${role}.`,
       "If you did not expect this, remove them in the console, under Settings, Members.",
     ],
     button: { label: "Open the members", url },
   };
 }
+
+type Disabled = { id: string; named: string; because: string; workspace: string; url: string };
+
+const disabledLetter = ({ id, named, because, workspace, url }: Disabled): NoticeWords => ({
+  subject: "A webhook of your workspace was disabled",
+  paragraphs: [
+    `The webhook to ${named} of the workspace ${workspace} on Countersign was disabled, because ${because}. Nothing is sent to it until it is enabled again.`,
+    "Events that it does not get are kept as skipped deliveries for 30 days. Once the receiver works again, set the webhook's status to active, and send them again.",
+  ],
+  button: { label: "How to enable it and send them again", url },
+  facts: [`The webhook's id is ${id}.`],
+});

@@ -8,6 +8,8 @@ export type Webhook = {
   deleted: boolean;
   workspaceId: string;
   settings: WebhookSettings;
+  /** Why the service itself disabled it; null unless it did. */
+  disabledBecause: string | null;
   secret: WebhookSecret;
   /** Replaced secrets, newest first, and until when each still signs. */
   previous: readonly { secret: WebhookSecret; until: string }[];
@@ -68,10 +70,13 @@ function evolve(webhook: Webhook, event: WebhookEvent): Webhook {
   switch (event.type) {
     case "WebhookCreated": {
       const { workspaceId, secret, ...settings } = event.data;
-      return { exists: true, deleted: false, workspaceId, settings, secret, previous: [] };
+      return { exists: true, deleted: false, workspaceId, settings, disabledBecause: null, secret, previous: [] };
     }
-    case "WebhookUpdated":
-      return { ...webhook, settings: { ...webhook.settings, ...event.data.changes } };
+    case "WebhookUpdated": {
+      const { changes } = event.data;
+      const settings = { ...webhook.settings, ...changes };
+      return { ...webhook, settings, disabledBecause: changes.status ? null : webhook.disabledBecause };
+    }
     case "WebhookSecretRotated": {
       const { secret, previousUntil: until } = event.data;
       const previous = [{ secret: webhook.secret, until }, ...webhook.previous].slice(0, maxPrevious);
@@ -84,7 +89,11 @@ function evolve(webhook: Webhook, event: WebhookEvent): Webhook {
       return { ...webhook, secret: again(webhook.secret), previous };
     }
     case "WebhookDisabled":
-      return { ...webhook, settings: { ...webhook.settings, status: "disabled" } };
+      return {
+        ...webhook,
+        settings: { ...webhook.settings, status: "disabled" },
+        disabledBecause: event.data.because,
+      };
     case "WebhookDeleted":
       return { ...webhook, deleted: true };
     default:
@@ -99,6 +108,7 @@ export const webhookDecider: Decider<Webhook, WebhookCommand, WebhookEvent> = {
     deleted: false,
     workspaceId: "",
     settings: { url: "", events: [], identityIds: null, description: null, status: "active" },
+    disabledBecause: null,
     secret: { id: "", sealed: "" },
     previous: [],
   },

@@ -186,6 +186,7 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
     const { id } = await make();
     const other = await service.workspace();
     const key = await workspace.keyOf(["read:events", "write:drafts"]);
+    const span = { from: "2026-01-01T00:00:00Z" };
     await service.caughtUp();
     const lines = [
       `GET /v1/webhooks/${id}`,
@@ -195,9 +196,10 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
       `POST /v1/webhooks/${id}/test`,
       `GET /v1/webhooks/${id}/deliveries`,
       `POST /v1/webhooks/${id}/deliveries/${randomUUID()}/retry`,
+      `POST /v1/webhooks/${id}/deliveries/retry`,
     ];
     for (const line of lines) {
-      const options = line.startsWith("GET") ? {} : { json: {} };
+      const options = line.startsWith("GET") ? {} : { json: line.endsWith("deliveries/retry") ? span : {} };
       const foreign = await other.ask(line, options);
       const missing = await other.ask(line.replaceAll(id, randomUUID()), options);
       expect([line, foreign.status, foreign.json.message]).to.deep.equal([line, 404, missing.json.message]);
@@ -235,11 +237,33 @@ describe("webhooks over HTTP [d11 webhooks]", () => {
       expect([query, json.total]).to.deep.equal([query, total]);
     }
     await workspace.ask(`PATCH /v1/webhooks/${id}`, { json: { status: "disabled" } });
-    for (const line of [`POST /v1/webhooks/${id}/test`, `POST /v1/webhooks/${id}/deliveries/${failed.id}/retry`]) {
-      const { status: code, json } = await workspace.ask(line);
-      expect([code, json.error]).to.deep.equal([422, "invalid_status"]);
+    for (const line of ["test", `deliveries/${failed.id}/retry`, "deliveries/retry"]) {
+      const { status: code, json } = await workspace.ask(`POST /v1/webhooks/${id}/${line}`, {
+        json: line === "deliveries/retry" ? { from: "2026-01-01T00:00:00Z" } : {},
+      });
+      expect([line, code, json.error]).to.deep.equal([line, 422, "invalid_status"]);
     }
     await receiver.stop();
+  });
+
+  it("[7 422 invalid_request] a span of deliveries to send again names the field that is wrong", async () => {
+    const { id } = await make();
+    const bodies: [object, RegExp][] = [
+      [{}, /^from: required/],
+      [{ from: "yesterday" }, /^from: /],
+      [{ from: "2026-01-02T00:00:00Z", to: "2026-01-01T00:00:00Z" }, /^from: expected a time that is not after to/],
+      [{ from: "2026-01-02T00:00:00Z", to: 5 }, /^to: /],
+      [{ from: "2026-01-02T00:00:00Z", status: "skipped" }, /^status: /],
+    ];
+    for (const [json, message] of bodies) {
+      const answer = await workspace.ask(`POST /v1/webhooks/${id}/deliveries/retry`, { json });
+      expect(answer.outcome, answer.text).to.equal("422 invalid_request");
+      expect(answer.json.message).to.match(message);
+    }
+    const none = await workspace.ask(`POST /v1/webhooks/${id}/deliveries/retry`, {
+      json: { from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:00:00Z" },
+    });
+    expect(none.json).to.deep.equal({ retried: 0, next_from: null });
   });
 
   it("a webhook is called only for its identities, and for events after it was made", async () => {

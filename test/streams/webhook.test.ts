@@ -55,6 +55,11 @@ describe("a webhook", () => {
     expect(decide({ type: "DisableWebhook", because: "410" }, given(created, disabled))).to.deep.equal([]);
     const enable = { type: "UpdateWebhook", changes: { status: "active" } } as const;
     expect(decide(enable, given(created, disabled))).to.have.length(1);
+    expect(given(created, disabled).disabledBecause).to.equal("410");
+    const [enabled] = decide(enable, given(created, disabled));
+    expect(given(created, disabled, enabled!).disabledBecause).to.equal(null);
+    const renamed: WebhookEvent = { type: "WebhookUpdated", data: { changes: { description: "ours" } } };
+    expect(given(created, disabled, renamed).disabledBecause).to.equal("410");
     const gone = given(created, { type: "WebhookDeleted", data: {} });
     expect(() => decide(enable, gone)).to.throw(Rejected, "no such webhook");
     expect(() => decide({ type: "DeleteWebhook" }, gone)).to.throw(Rejected);

@@ -1,8 +1,8 @@
-import { activeWebhooks } from "#projections/webhooks/queries.ts";
+import { type ListeningWebhook, listeningWebhooks } from "#projections/webhooks/queries.ts";
 import { readCheckpoint } from "#src/audit/checkpoint.ts";
 import type { SignedHead } from "#src/platform/audit/heads.ts";
 import type { Witness } from "#src/platform/audit/witnesses.ts";
-import type { NewDelivery, WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
+import { type NewDelivery, skipError, type WebhookDeliveries } from "#src/platform/webhooks/deliveries.ts";
 import { derivedId } from "../ids.ts";
 import { cosignHead, type WitnessHandlers } from "./cosignHead.ts";
 import type { HeadDependencies } from "./signHead.ts";
@@ -47,19 +47,19 @@ export async function announceHeads(
 }
 
 async function queue({ reads, deliveries }: AnnounceDependencies, head: SignedHead): Promise<void> {
-  const webhooks = await activeWebhooks(reads, head.treeId);
+  const webhooks = await listeningWebhooks(reads, head.treeId);
   // A head belongs to no identity, so a webhook that names identities receives none.
   const wanting = webhooks.filter(
     ({ events, identity_ids, created_position }) =>
       events.includes(kind) && identity_ids === null && created_position <= head.position,
   );
-  if (wanting.length > 0) await deliveries.add(wanting.map(({ id }) => deliveryOf(id, head)));
+  if (wanting.length > 0) await deliveries.add(wanting.map((webhook) => deliveryOf(webhook, head)));
 }
 
 const kind = "audit.checkpoint";
 
 function deliveryOf(
-  webhookId: string,
+  { id: webhookId, disabled_reason }: ListeningWebhook,
   { treeId, epoch, size, root, checkpoint, signedAt, position }: SignedHead,
 ): NewDelivery {
   const id = derivedId("auditHead", treeId, `${epoch}`, `${size}`, root.toString("hex"));
@@ -82,5 +82,6 @@ function deliveryOf(
       sequence: 0,
       data,
     }),
+    ...(disabled_reason !== null && { error: skipError(disabled_reason) }),
   };
 }

@@ -5,7 +5,13 @@ import type { Page, Window } from "#projections/page.ts";
  * after their end.
  */
 
-export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
+export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled" | "skipped";
+
+/** Statuses that a delivery gets although it was not sent: its webhook was deleted or disabled, or the service disabled it. */
+export type UnsentStatus = Extract<DeliveryStatus, "canceled" | "skipped">;
+
+/** Maximum number of deliveries that one call retries. */
+export const maxRetried = 10_000;
 
 /** An attempt to deliver. `response_status` null: there was no answer, and `error` says why. */
 export type WebhookAttempt = {
@@ -29,7 +35,12 @@ export type NewDelivery = {
   part: number;
   /** Payload as sent, byte for byte the same with every attempt. */
   body: string;
+  /** Why it is stored as skipped; absent if it is to be sent. */
+  error?: string;
 };
+
+/** Returns the error of a skipped delivery. `because`: why the service disabled the webhook. */
+export const skipError = (because: string): string => `the webhook was disabled: ${because}`;
 
 /** A queue of deliveries that are sent in order. */
 export type DeliveryQueue = { webhookId: string; subject: string };
@@ -46,6 +57,10 @@ export type AttemptResult =
   | { status: "again"; afterMs: number }
   | { status: "interrupted" };
 
+/** `response_body`: beginning of the receiver's answer; null if there was none. */
+export type AnsweredAttempt = WebhookAttempt & { response_body: string | null };
+
+/** `payload` and `response_body`: what was sent, and the beginning of the answer to the newest attempt. */
 export type ShownDelivery = {
   id: string;
   webhook_id: string;
@@ -58,6 +73,8 @@ export type ShownDelivery = {
   response_status: number | null;
   error: string | null;
   duration_ms: number | null;
+  payload: Record<string, unknown>;
+  response_body: string | null;
   created_at: Date;
   ended_at: Date | null;
   attempt_log: WebhookAttempt[];
@@ -69,11 +86,20 @@ export type WebhookDeliveries = {
   /** Begins an attempt of the first pending delivery of a queue, for the worker of that queue. Undefined if none is pending. */
   begin(queue: DeliveryQueue): Promise<BegunDelivery | { dueInMs: number } | undefined>;
   /** Records the result of an attempt. */
-  settle(id: string, attempt: WebhookAttempt, verdict: AttemptResult): Promise<void>;
-  /** Cancels all pending deliveries of a webhook. */
-  cancel(webhookId: string, reason: string): Promise<void>;
+  settle(id: string, attempt: AnsweredAttempt, verdict: AttemptResult): Promise<void>;
+  /** Ends all pending deliveries of a webhook without sending them. */
+  endUnsent(webhookId: string, as: { status: UnsentStatus; error: string }): Promise<void>;
   /** Retries immediately, whatever the earlier outcome. False if this workspace's webhook has no such delivery. */
   retry(workspaceId: string, webhookId: string, id: string): Promise<boolean>;
+  /**
+   * Retries deliveries that ended undelivered and were created in a span of time, both ends included (`to` null: until now); the
+   * `maxRetried` oldest at most. Tests are left out. `newest`: creation of the newest one retried.
+   */
+  retryAll(
+    workspaceId: string,
+    webhookId: string,
+    span: { from: Date; to: Date | null },
+  ): Promise<{ retried: number; newest: Date | null }>;
   find(workspaceId: string, webhookId: string, id: string): Promise<ShownDelivery | undefined>;
   /** Newest first. */
   list(

@@ -1,6 +1,12 @@
 import { readPage } from "#projections/page.ts";
 import type { DatabaseRole, Sql } from "#src/platform/postgres/database.ts";
-import type { BegunDelivery, NewDelivery, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
+import {
+  type BegunDelivery,
+  maxRetried,
+  type NewDelivery,
+  type ShownDelivery,
+  type WebhookDeliveries,
+} from "./deliveries.ts";
 
 const keptDays = 30;
 const maxAttemptsKept = 30;
@@ -31,6 +37,17 @@ export function createPostgresDeliveries(
     if (queues.length > 0) await wake(tx, queues);
   }
 
+  /** Makes deliveries pending and due, and wakes their queues. */
+  const retryWhere = (condition: string, values: readonly unknown[]) =>
+    database.transaction(async (tx) => {
+      const { rows } = await tx.query<Woken & { created_at: Date }>(
+        `${retry} and ${condition} returning ${wokenColumns}, created_at`,
+        values,
+      );
+      await wakeThose(tx, rows);
+      return rows;
+    });
+
   return {
     async add(deliveries) {
       await database.transaction(async (tx) => {
@@ -48,7 +65,7 @@ export function createPostgresDeliveries(
       const { begun, dueInMs, ...delivery } = rows[0]!;
       return begun ? delivery : { dueInMs };
     },
-    async settle(id, attempt, verdict) {
+    async settle(id, { response_body, ...attempt }, verdict) {
       const ended = verdict.status === "delivered" || verdict.status === "failed";
       const counts = verdict.status !== "interrupted";
       const afterMs = verdict.status === "again" ? verdict.afterMs : 0;
@@ -59,21 +76,22 @@ export function createPostgresDeliveries(
         counts,
         attempt.error,
         afterMs,
+        response_body,
       ]);
     },
-    async cancel(webhookId, reason) {
+    async endUnsent(webhookId, { status, error }) {
       await database.query(
-        `update work.webhook_deliveries set status = 'canceled', error = $2, started_at = null, ended_at = clock_timestamp()
+        `update work.webhook_deliveries set status = $2, error = $3, started_at = null, ended_at = clock_timestamp()
          where webhook_id = $1 and status = 'pending'`,
-        [webhookId, reason],
+        [webhookId, status, error],
       );
     },
-    retry: (workspaceId, webhookId, id) =>
-      database.transaction(async (tx) => {
-        const { rows } = await tx.query<Woken>(retry, [workspaceId, webhookId, id]);
-        await wakeThose(tx, rows);
-        return rows.length > 0;
-      }),
+    retry: async (workspaceId, webhookId, id) => (await retryWhere("id = $3", [workspaceId, webhookId, id])).length > 0,
+    async retryAll(workspaceId, webhookId, { from, to }) {
+      const rows = await retryWhere(undelivered, [workspaceId, webhookId, from, to]);
+      const newest = Math.max(...rows.map(({ created_at }) => created_at.getTime()));
+      return { retried: rows.length, newest: rows.length === 0 ? null : new Date(newest) };
+    },
     async find(workspaceId, webhookId, id) {
       const { rows } = await database.query<ShownDelivery>(
         `select ${shownColumns} from work.webhook_deliveries d where ${own} and d.id = $3`,
@@ -101,11 +119,19 @@ const removeOld = `
     select id from work.webhook_deliveries where ${isOld("ended_at")} limit 10000 for update skip locked
   )`;
 
+const wokenColumns = "webhook_id, subject, workspace_id, event_id";
+
+/** One with an error is skipped, and wakes no queue. */
 const add = `
-  insert into work.webhook_deliveries (id, webhook_id, workspace_id, event_id, event_type, subject, position, part, body)
-  select id, webhook_id, workspace_id, event_id, event_type, subject, position, part, body
-  from json_populate_recordset(null::work.webhook_deliveries, $1::json)
-  on conflict (id) do nothing returning webhook_id, subject, workspace_id, event_id`;
+  with added as (
+    insert into work.webhook_deliveries
+      (id, webhook_id, workspace_id, event_id, event_type, subject, position, part, body, error, status, ended_at)
+    select id, webhook_id, workspace_id, event_id, event_type, subject, position, part, body, error,
+      case when error is null then 'pending' else 'skipped' end, case when error is not null then clock_timestamp() end
+    from json_populate_recordset(null::work.webhook_deliveries, $1::json)
+    on conflict (id) do nothing returning ${wokenColumns}, status
+  )
+  select ${wokenColumns} from added where status = 'pending'`;
 
 const withTry = (attempt: string): string =>
   `case when jsonb_array_length(delivery.tries) >= ${maxAttemptsKept} then delivery.tries - 0 else delivery.tries end || ${attempt}`;
@@ -130,24 +156,36 @@ const begin = `
   select id, begun.event_id, begun.body, begun.attempts as attempt, begun.attempts is not null as begun, first.due_in_ms as "dueInMs"
   from first left join begun using (id)`;
 
-/** A delivery that another instance or a cancellation has ended meanwhile stays ended; the attempt is recorded all the same. */
+/**
+ * A delivery that another instance or a cancellation has ended meanwhile stays ended, unless the receiver took it; the attempt is recorded
+ * all the same.
+ */
 const settle = `
   update work.webhook_deliveries delivery set tries = ${withTry("$2::jsonb")}, started_at = null, error = $5,
     attempts = case when $4::boolean then attempts else attempts - 1 end,
-    next_attempt_at = clock_timestamp() + $6 * interval '1 ms',
-    status = case when status = 'pending' then coalesce($3::text, status) else status end,
+    next_attempt_at = clock_timestamp() + $6 * interval '1 ms', response_body = $7,
+    status = case when status = 'pending' or $3::text = 'delivered' then coalesce($3::text, status) else status end,
     ended_at = case when status = 'pending' and $3::text is not null then clock_timestamp() else ended_at end
   where id = $1`;
 
 const retry = `
   update work.webhook_deliveries set status = 'pending', ended_at = null, next_attempt_at = clock_timestamp()
-  where workspace_id = $1 and webhook_id = $2 and id = $3 returning webhook_id, subject, workspace_id, event_id`;
+  where workspace_id = $1 and webhook_id = $2`;
+
+const undelivered = `id in (
+    select id from work.webhook_deliveries
+    where workspace_id = $1 and webhook_id = $2 and status in ('failed', 'canceled', 'skipped')
+      and created_at >= $3 and ($4::timestamptz is null or created_at < $4::timestamptz + interval '1 ms')
+      and event_type <> 'webhook.test'
+    order by created_at, id limit ${maxRetried}
+  )`;
 
 const own = "d.workspace_id = $1 and d.webhook_id = $2";
 
 const shownColumns = `
   d.id, d.webhook_id, d.event_id, d.event_type, d.status, d.created_at,
     jsonb_array_length(d.tries) + (d.started_at is not null)::int as attempts, d.ended_at, d.error,
+    d.body::json as payload, d.response_body,
     d.tries as attempt_log, (d.tries -> -1 ->> 'response_status')::int as response_status,
     (d.tries -> -1 ->> 'duration_ms')::int as duration_ms,
     case when d.status = 'pending' and not exists (

@@ -10,8 +10,14 @@ export type WebhookPost = {
   at: Date;
 };
 
-/** Result of a post. `status` null: no answer; `error` says why. Any status but 2xx is a failure, a redirect too. */
-export type WebhookAnswer = { status: number | null; error: string | null };
+/**
+ * Result of a post. `status` null: no answer; `error` says why. Any status but 2xx is a failure, a redirect too. `body`: the answer's first
+ * `shownAnswerBytes`; null if there was no answer.
+ */
+export type WebhookAnswer = { status: number | null; error: string | null; body: string | null };
+
+/** Bytes of a receiver's answer that are kept and shown. */
+export const shownAnswerBytes = 2_048;
 
 export type WebhookSender = {
   /** Posts once, within 15 s. Never rejects; `signal` aborts it. */

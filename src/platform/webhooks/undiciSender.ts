@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { request } from "undici";
 import { createPublicAgents, type PublicWebOptions } from "#src/platform/publicWeb/agents.ts";
-import type { WebhookAnswer, WebhookSender } from "./sender.ts";
+import { cutText, cutToBytes } from "#streams/cutText.ts";
+import { shownAnswerBytes, type WebhookAnswer, type WebhookSender } from "./sender.ts";
 import { signedHeaders } from "./signatures.ts";
 
 export type SenderOptions = PublicWebOptions;
@@ -17,8 +18,7 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
     async post({ url: text, ...signed }, signal) {
       const url = new URL(text);
       const dispatcher = agents.agentFor(url);
-      if (!dispatcher)
-        return { status: null, error: "the URL is not https, or its host is not on the public internet" };
+      if (!dispatcher) return unanswered("the URL is not https, or its host is not on the public internet");
       const cut = cutAfter(timeoutMs, signal);
       try {
         const answer = await request(url, {
@@ -32,11 +32,9 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
           body: signed.body,
           signal: cut.signal,
         });
-        // The status is known; the body is discarded, and its errors are ignored.
-        await answer.body.dump({ limit: maxAnswerBytes, signal: cut.signal }).catch(() => undefined);
-        return answered(answer.statusCode);
+        return answered(answer.statusCode, await beginningOf(answer.body));
       } catch (error) {
-        return { status: null, error: cut.timedOut() ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error) };
+        return unanswered(cut.timedOut() ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error));
       } finally {
         cut.end();
       }
@@ -45,19 +43,35 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
   };
 }
 
-function answered(status: number): WebhookAnswer {
-  if (status >= 300 && status < 400)
-    return {
-      status,
-      error:
-        "the receiver answered with a redirect, and redirects are not followed: set the webhook's url to the final one",
-    };
-  return { status, error: status >= 200 && status < 300 ? null : `the receiver answered ${status}` };
+const unanswered = (error: string): WebhookAnswer => ({ status: null, error, body: null });
+
+const answered = (status: number, body: string): WebhookAnswer => ({ status, error: faultOf(status), body });
+
+function faultOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  if (status < 300 || status >= 400) return `the receiver answered ${status}`;
+  return "the receiver answered with a redirect, and redirects are not followed: set the webhook's url to the final one";
+}
+
+/** Returns what is kept of an answer, and reads the rest of it to its limit. Never rejects: the status is known, whatever follows. */
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      if (size < shownAnswerBytes) chunks.push(chunk);
+      size += chunk.length;
+      if (size > maxAnswerBytes) break;
+    }
+  } catch {
+    // The answer broke off, or took too long.
+  }
+  return cutToBytes(Buffer.concat(chunks).toString().replaceAll("\0", "\ufffd"), shownAnswerBytes);
 }
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
-  return [code, message].filter(Boolean).join(": ").slice(0, 300) || "no answer";
+  return cutText([code, message].filter(Boolean).join(": "), 300) || "no answer";
 }
 
 /** Returns a signal that aborts after so many milliseconds, or with `other`. */

@@ -3,6 +3,8 @@ import { readCheckpoint } from "#src/audit/checkpoint.ts";
 import { type AnnounceDependencies, announceHeads } from "#src/commands/audit/announceHeads.ts";
 import { type GrownTreesDependencies, signGrownTrees } from "#src/commands/audit/signGrownTrees.ts";
 import { signHead } from "#src/commands/audit/signHead.ts";
+import { disableWebhook } from "#src/commands/webhooks.ts";
+import { operator } from "#test/support/cause.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
 import { webhook } from "../../processes/webhookWorld.ts";
@@ -106,6 +108,16 @@ describe("announcing heads of audit trees to webhooks", () => {
     for (const id of ids) expect(await deliveries(id)).to.deep.equal([]);
     const { json } = await other.ask(`GET /v1/webhooks/${foreign}/deliveries`);
     expect(json.data).to.have.length(1);
+  });
+
+  it("a head is kept as skipped for a webhook that the service disabled", async () => {
+    const { id } = await webhook(workspace.ask, receiver.url, ["audit.checkpoint"]);
+    await disableWebhook(service.deps, { webhookId: id, because: "the receiver answered 410 Gone" }, operator());
+    await grow();
+    await tick();
+    const error = "the webhook was disabled: the receiver answered 410 Gone";
+    expect(await deliveries(id)).to.have.length(1);
+    expect((await deliveries(id))[0]).to.include({ event_type: "audit.checkpoint", status: "skipped", error });
   });
 
   it("an announcement that a crash cut off, before or after its deliveries were stored, is made again and stored once", async () => {

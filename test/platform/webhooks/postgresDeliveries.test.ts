@@ -5,8 +5,10 @@ import type { BegunDelivery, NewDelivery, WebhookDeliveries } from "#src/platfor
 import { createPostgresDeliveries, type Woken } from "#src/platform/webhooks/postgresDeliveries.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
-const attempt = { at: new Date(0).toISOString(), response_status: 500, error: "no", duration_ms: 1 };
-const delivered = { ...attempt, response_status: 200, error: null };
+const attempt = { at: new Date(0).toISOString(), response_status: 500, response_body: "", error: "no", duration_ms: 1 };
+const delivered = { ...attempt, response_status: 200, response_body: "ok", error: null };
+const canceled = { status: "canceled", error: "deleted" } as const;
+const skipped = { status: "skipped", error: "the webhook was disabled: 410" } as const;
 const workspaceId = randomUUID();
 const window = { limit: 50, offset: 0 };
 
@@ -125,21 +127,68 @@ describe("the rows of webhook deliveries", () => {
     );
   });
 
-  it("a cancelled delivery stays cancelled, whatever a try under way results in", async () => {
+  for (const unsent of [canceled, skipped]) {
+    it(`a ${unsent.status} delivery stays so, whatever a try under way results in, unless the receiver took it`, async () => {
+      const [one, other] = [queue(), queue()];
+      await deliveries.add([made(one, 1), made(one, 2), made(other, 1)]);
+      const [failing, taken] = [await begun(one), await begun(other)];
+      for (const { webhookId } of [one, other]) await deliveries.endUnsent(webhookId, unsent);
+      await deliveries.settle(failing.id, attempt, { status: "again", afterMs: 0 });
+      await deliveries.settle(taken.id, delivered, { status: "delivered" });
+      expect((await listed(one)).map(({ status }) => status)).to.deep.equal([unsent.status, unsent.status]);
+      expect(await listed(other)).to.have.length(1);
+      expect((await listed(other))[0]).to.include({ status: "delivered", error: null, response_body: "ok" });
+      expect(await deliveries.begin(one)).to.equal(undefined);
+    });
+  }
+
+  it("a skipped delivery is listed with its reason, wakes no queue, and is not begun before it is retried", async () => {
     const one = queue();
-    await deliveries.add([made(one, 1), made(one, 2)]);
-    const { id } = await begun(one);
-    await deliveries.cancel(one.webhookId, "deleted");
-    await deliveries.settle(id, attempt, { status: "again", afterMs: 0 });
-    expect((await listed(one)).map(({ status }) => status)).to.deep.equal(["canceled", "canceled"]);
+    const [off, on] = [{ ...made(one, 1), error: skipped.error }, made(one, 2)];
+    await deliveries.add([off]);
+    expect(woken).to.deep.equal([]);
+    expect((await listed(one))[0]).to.include({ ...skipped, attempts: 0, next_attempt_at: null, response_body: null });
+    expect((await listed(one))[0]!.ended_at).to.be.instanceOf(Date);
     expect(await deliveries.begin(one)).to.equal(undefined);
+    await deliveries.add([on]);
+    await deliveries.retry(workspaceId, one.webhookId, off.id);
+    expect([(await begun(one)).id, (await listed(one)).length]).to.deep.equal([off.id, 2]);
+  });
+
+  it("what was not delivered in a span of time is retried in the order of the log, and nothing else", async () => {
+    const [one, other] = [queue(), queue()];
+    const at = (n: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, n));
+    const statuses = ["skipped", "delivered", "failed", "canceled", "skipped", "skipped"];
+    const all = statuses.map((_, n) => made(one, n));
+    const test = { ...made({ ...one, subject: randomUUID() }, 0), event_type: "webhook.test" };
+    await deliveries.add([...all, test, { ...made(other, 1), error: "off" }]);
+    const set = `update work.webhook_deliveries set status = $2, ended_at = now(), created_at = $3::timestamptz + interval '0.4 ms' where id = $1`;
+    for (const [n, { id }] of all.entries()) await database.query(set, [id, statuses[n], at(n)]);
+    await database.query(set, [test.id, "failed", at(2)]);
+    woken = [];
+    const retry = (from: number, to: number | null, workspace = workspaceId) =>
+      deliveries.retryAll(workspace, one.webhookId, { from: at(from), to: to === null ? null : at(to) });
+    expect(await retry(0, 5, randomUUID()), "another workspace's").to.deep.equal({ retried: 0, newest: null });
+    // The shown time of creation has milliseconds: as an end of the span it includes its delivery.
+    expect((await retry(1, 4)).retried).to.equal(3);
+    expect(woken.map(({ subject }) => subject)).to.deep.equal([one.subject]);
+    const sent: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      const next = await begun(one);
+      sent.push(next.id);
+      await deliveries.settle(next.id, delivered, { status: "delivered" });
+    }
+    expect(sent).to.deep.equal([2, 3, 4].map((n) => all[n]!.id));
+    const rest = await retry(0, null);
+    expect([rest.retried, Math.floor(rest.newest!.getTime() / 1000)]).to.deep.equal([2, at(5).getTime() / 1000]);
+    expect((await listed(other))[0]!.status).to.equal("skipped");
   });
 
   it("a delivery that ended more than 30 days ago is not listed, and is removed when another is stored", async () => {
     const one = queue();
     const [old, recent] = [made(one, 1), made(one, 2)];
     await deliveries.add([old, recent]);
-    await deliveries.cancel(one.webhookId, "deleted");
+    await deliveries.endUnsent(one.webhookId, canceled);
     const endedAt = "update work.webhook_deliveries set ended_at = now() - $2::interval where id = $1";
     await database.query(endedAt, [old.id, "31 days"]);
     await database.query(endedAt, [recent.id, "29 days"]);

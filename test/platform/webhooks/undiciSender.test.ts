@@ -72,7 +72,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
   it("webhooks are signed as Standard Webhooks requires, by every valid secret [d11 signatures]", async () => {
     const { url, requests } = await receiver();
     const sent = post({ url, secrets: [secret, older] });
-    expect(await sender().post(sent, never)).to.deep.equal({ status: 204, error: null });
+    expect(await sender().post(sent, never)).to.deep.equal({ status: 204, error: null, body: "" });
     const [received] = requests as [(typeof requests)[0]];
     expect(received.text).to.equal(sent.body);
     for (const each of [secret, older]) expect(verified(received, each)).to.deep.equal(JSON.parse(sent.body));
@@ -102,14 +102,14 @@ describe("webhooks on the wire [d11 webhooks]", () => {
   it("a webhook gives up on a receiver that does not answer in time, or trickles its headers", async () => {
     const silent = await receiver(() => () => undefined);
     const answer = await sender({ timeoutMs: 300 }).post(post({ url: silent.url }), never);
-    expect(answer).to.deep.equal({ status: null, error: "no answer within 0.3 s" });
+    expect(answer).to.deep.equal({ status: null, error: "no answer within 0.3 s", body: null });
     const slow = await receiver(() => (response) => {
       response.socket!.write("HTTP/1.1 200 OK\r\n");
       const trickle = setInterval(() => response.socket?.write("X-A: b\r\n"), 50);
       response.once("close", () => clearInterval(trickle));
     });
     const late = await sender({ timeoutMs: 300 }).post(post({ url: slow.url }), never);
-    expect(late).to.deep.equal({ status: null, error: "no answer within 0.3 s" });
+    expect(late).to.deep.equal({ status: null, error: "no answer within 0.3 s", body: null });
   });
 
   it("a webhook's status counts, however long the body that follows it", async () => {
@@ -123,10 +123,34 @@ describe("webhooks on the wire [d11 webhooks]", () => {
           await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
       }
     });
-    expect(await sender().post(post({ url: endless.url }), never)).to.deep.equal({ status: 200, error: null });
+    expect(await sender().post(post({ url: endless.url }), never)).to.include({ status: 200, error: null });
     expect(written).to.be.lessThan(32 * 1024 * 1024);
     const stalled = await receiver(() => (response) => void response.writeHead(200).write("so"));
-    expect(await sender({ timeoutMs: 1_000 }).post(post({ url: stalled.url }), never)).to.include({ status: 200 });
+    const answer = await sender({ timeoutMs: 1_000 }).post(post({ url: stalled.url }), never);
+    expect(answer).to.deep.equal({ status: 200, error: null, body: "so" });
+  });
+
+  const answers: [what: string, sent: Buffer | string, shown: string][] = [
+    ["a JSON error", '{"error":"unknown order"}', '{"error":"unknown order"}'],
+    ["a page in Latin-1", Buffer.from("Erreur: é", "latin1"), "Erreur: \ufffd"],
+    ["a NUL, which PostgreSQL cannot store", "a\0b", "a\ufffdb"],
+    ["2 KB and a letter of two bytes at the end", `${"a".repeat(2_047)}é!`, "a".repeat(2_047)],
+    ["2 KB and a family at the end", `${"a".repeat(2_040)}👨‍👩‍👧‍👦!`, "a".repeat(2_040)],
+    ["2 KB and a letter with its accent apart", `${"a".repeat(2_047)}e\u0301`, "a".repeat(2_047)],
+  ];
+  for (const [what, sent, shown] of answers) {
+    it(`the beginning of a receiver's answer is kept: ${what}`, async () => {
+      const { url } = await receiver(() => (response) => void response.writeHead(422).end(sent));
+      expect(await sender().post(post({ url }), never)).to.include({ status: 422, body: shown });
+    });
+  }
+
+  it("the beginning of a receiver's answer is kept also if the answer breaks off", async () => {
+    const { url } = await receiver(() => (response) => {
+      response.writeHead(500, { "content-length": "100" }).write("boom");
+      setImmediate(() => response.destroy());
+    });
+    expect(await sender().post(post({ url }), never)).to.include({ status: 500, error: "the receiver answered 500" });
   });
 
   it("a webhook reports what was wrong with a connection, and can be aborted", async () => {
@@ -197,7 +221,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
 
   it("a webhook reports a name that is missing or cannot be looked up", async () => {
     const missing = await sender().post(post({ url: "https://nobody.test/" }), never);
-    expect(missing).to.deep.equal({ status: null, error: "the host's name has no address" });
+    expect(missing).to.deep.equal({ status: null, error: "the host's name has no address", body: null });
     const away = { outcome: "temporary_failure", reason: "SERVFAIL" } as const;
     const resolver = { a: async () => away, aaaa: async () => away };
     expect((await sender({ resolver }).post(post({ url: "https://nobody.test/" }), never)).error).to.match(/SERVFAIL/);
@@ -224,6 +248,7 @@ describe("webhooks on the wire [d11 webhooks]", () => {
       expect(answer, host).to.deep.equal({
         status: null,
         error: "the URL is not https, or its host is not on the public internet",
+        body: null,
       });
     }
     expect((await strict.post(post({ url: `http://receiver.test:${port}/` }), never)).status).to.equal(null);
