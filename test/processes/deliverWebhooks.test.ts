@@ -6,6 +6,7 @@ import { begunDraft, edited } from "#test/support/events.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
+import { barrier } from "../http/framework/support.ts";
 import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
 
 const allOfDrafts = ["draft.created", "draft.updated", "draft.stale", "draft.rejected"];
@@ -169,16 +170,21 @@ describe("webhook delivery [d11 webhooks]", () => {
   });
 
   it("a webhook is disabled after the answer 410, with that reason", async () => {
-    const receiver = await startReceiver(() => 410);
+    const queued = barrier();
+    const receiver = await startReceiver(async () => {
+      await queued.opened;
+      return 410;
+    });
     const { id } = await webhook(tenant.ask, receiver.url, allOfDrafts);
     const { next } = await begunDraft(service.deps, tenant.id);
     for (let version = 2; version <= 5; version++) await next("DraftEdited", edited(version));
+    await until(async () => (await deliveriesOf(tenant.ask, id)).length === 5);
+    queued.open();
     await until(async () => (await tenant.ask(`GET /v1/webhooks/${id}`)).json.status === "disabled");
     const { json } = await tenant.ask(`GET /v1/webhooks/${id}`);
     expect(json.disabled_reason).to.match(/410/);
-    const all = await settled(tenant.ask, id, { count: 1 });
-    expect(all.filter(({ status }) => status === "failed")).to.have.length(1);
-    expect(all.every(({ status }) => status === "failed" || status === "skipped")).to.equal(true);
+    const all = await settled(tenant.ask, id, { count: 5 });
+    expect(all.map(({ status }) => status).reverse()).to.deep.equal(["failed", ...Array(4).fill("skipped")]);
     expect(receiver.requests).to.have.length(1);
     const active = await tenant.ask(`PATCH /v1/webhooks/${id}`, { json: { status: "active" } });
     expect(active.json).to.include({ status: "active", disabled_reason: null });
