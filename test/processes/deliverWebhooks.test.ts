@@ -199,24 +199,23 @@ describe("webhook delivery [d11 webhooks]", () => {
     const { id, secret } = await webhook(tenant.ask, receiver.url, allOfDrafts);
     const narrow = await webhook(tenant.ask, receiver.url, ["draft.rejected"]);
     const owner = await deskOf(service, tenant.id, { role: "owner" });
-    const drafts = await Promise.all([1, 2].map(() => begunDraft(service.deps, tenant.id)));
+    const first = await begunDraft(service.deps, tenant.id);
     await until(async () => (await tenant.ask(`GET /v1/webhooks/${id}`)).json.status === "disabled");
-    const first = receiver.requests.length;
-    for (const { next } of drafts) {
+    const second = await begunDraft(service.deps, tenant.id);
+    for (const { next } of [first, second]) {
       for (let version = 2; version <= 4; version++) await next("DraftEdited", edited(version));
       await next("DraftMarkedStale", { newMessageId: randomUUID() });
     }
     const all = await settled(tenant.ask, id, { count: 10 });
     const unsent = all.filter(({ status }) => status === "skipped");
-    // The first event of the other draft may have been under way when the first one was answered.
-    expect([all.length, unsent.length + first, receiver.requests.length]).to.deep.equal([10, 10, first]);
+    expect([all.length, unsent.length, receiver.requests.length]).to.deep.equal([10, 9, 1]);
     expect(await deliveriesOf(tenant.ask, narrow.id)).to.deep.equal([]);
     expect(unsent.every(({ error }) => error === "the webhook was disabled: the receiver answered 410 Gone")).to.equal(
       true,
     );
     const failed = all.find(({ status }) => status === "failed");
     expect(failed).to.include({ response_status: 410, response_body: "moved away" });
-    expect(failed.payload).to.deep.equal(receiver.requests.find((each) => each.id === failed.event_id)!.body);
+    expect(failed.payload).to.deep.equal(receiver.requests[0]!.body);
     const [stale] = unsent;
     const { json: feed } = await tenant.ask("GET /v1/events?limit=100");
     const { cursor: _, ...event } = feed.data.find((each: { id: string }) => each.id === stale.event_id);
@@ -237,18 +236,16 @@ describe("webhook delivery [d11 webhooks]", () => {
     await tenant.ask(`PATCH /v1/webhooks/${id}`, { json: { status: "active" } });
     const one = unsent.at(-1);
     await tenant.ask(`POST /v1/webhooks/${id}/deliveries/${one.id}/retry`);
-    await until(async () =>
-      receiver.requests.some((each) => each.id === one.event_id && each !== receiver.requests[0]),
-    );
+    await until(async () => receiver.requests.some((each) => each.id === one.event_id));
     await settled(tenant.ask, id, { count: 10 });
     expect((await retryAll({ from })).json).to.deep.equal({ retried: 9, next_from: null });
     const done = await settled(tenant.ask, id, { count: 10 });
     expect(done.every(({ status, response_body }) => status === "delivered" && response_body === "thanks")).to.equal(
       true,
     );
-    const again = receiver.requests.slice(first + 1);
+    const again = receiver.requests.slice(2);
     for (const sequences of bySubject(again).values()) expect(isRising(sequences)).to.equal(true);
-    expect(new Set(receiver.requests.slice(first).map((each) => each.id)).size).to.equal(10);
+    expect(new Set(receiver.requests.slice(1).map((each) => each.id)).size).to.equal(10);
     for (const each of again) verified(each, secret);
     expect((await retryAll({ from })).json).to.deep.equal({ retried: 0, next_from: null });
     await receiver.stop();
