@@ -1,3 +1,5 @@
+import { cutText } from "#streams/cutText.ts";
+
 /**
  * Makes a stranger's text safe to display: characters that are invisible, or would reorder the letters around them, are written out as
  * `[U+202E]`. Letters, line breaks and tabs stay; joiners stay, because scripts and emoji need them.
@@ -21,10 +23,11 @@ export function visibleLine(text: string): string {
 /** Like `visibleLine`, with at most `max` characters, for places where a long value would push our own words out of sight. */
 export function shortLine(text: string, max: number): string {
   // Only the beginning of a long text is read; a run of blanks, which are shown as one, may have to be skipped.
-  const start = text.trimStart().slice(0, 16 * max);
-  const characters = [...visibleLine(start)];
-  const isCut = start.length < text.trim().length;
-  return isCut || characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : characters.join("");
+  const start = cutText(text.trimStart(), 16 * max);
+  const line = visibleLine(start);
+  const characters = [...line];
+  if (characters.length <= max && start.length >= text.trim().length) return line;
+  return `${cutText(line, characters.slice(0, max - 1).join("").length)}…`;
 }
 
 /** True if the text contains characters that a reader cannot see. */

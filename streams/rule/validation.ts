@@ -1,3 +1,4 @@
+import { cutText } from "../cutText.ts";
 import { invalidRequest, type Rejected } from "../decider.ts";
 
 /** Creates the rejection of a rule: the path of the fault, and what was expected there. */
@@ -9,7 +10,7 @@ export function requireObject(value: unknown, path: string, known: readonly stri
     throw invalidRule(path, "expected an object");
   const odd = Object.keys(value).find((name) => !known.includes(name));
   if (odd !== undefined) {
-    const shown = /^[\w-]{1,64}$/.test(odd) ? odd : JSON.stringify(odd.slice(0, 64));
+    const shown = /^[\w-]{1,64}$/.test(odd) ? odd : JSON.stringify(cutText(odd, 64));
     throw invalidRule(`${path}.${shown}`, `unknown field: expected ${known.join(", ")}`);
   }
   return value as Record<string, unknown>;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { diffLines, diffWordsWithSpace } from "diff";
 import { shortLine, visible, visibleLine } from "#src/html/visible.ts";
+import { cutText } from "#streams/cutText.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView, PreviousVersion, RequestedChanges } from "../approvalView.ts";
 import { type DraftLetter, letterOf } from "../letter.ts";
@@ -172,9 +173,7 @@ function inRuns(parts: readonly { value: string; added: boolean; removed: boolea
 
 /** Returns the ends of an unchanged part that are next to a change. */
 function nearby(text: string, { isFirst, isLast }: { isFirst: boolean; isLast: boolean }): string {
-  const letters = [...text];
-  const start = isFirst ? 0 : most.context;
-  const end = isLast ? 0 : most.context;
-  if (letters.length <= start + end + 1) return text;
-  return `${letters.slice(0, start).join("")}…${end === 0 ? "" : letters.slice(-end).join("")}`;
+  const start = isFirst ? "" : cutText(text, most.context);
+  const end = isLast ? "" : text.slice(cutText(text, text.length - most.context).length);
+  return text.length <= start.length + end.length + 1 ? text : `${start}…${end}`;
 }

@@ -1,3 +1,5 @@
+import { cutText } from "#streams/cutText.ts";
+
 /** The beginning of a long text, and the number of characters left out. */
 export type CutText = { shown: string; left: number };
 
@@ -5,7 +7,7 @@ export type CutText = { shown: string; left: number };
 export function excerpt(text: string, max: number, maxLines: number): CutText {
   const whole = text.trim();
   const lines = whole.split("\n").slice(0, maxLines).join("\n");
-  const shown = lines.slice(0, max).replace(/[\ud800-\udbff]$/, "");
+  const shown = cutText(lines, max);
   return { shown, left: whole.length - shown.length };
 }
 

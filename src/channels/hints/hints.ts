@@ -1,5 +1,6 @@
 import { shortLine } from "#src/html/visible.ts";
 import { type MailText, readMailHtml } from "#src/mail/in/html/mailText.ts";
+import { cutText } from "#streams/cutText.ts";
 import type { WarningKind } from "#streams/draft/warnings.ts";
 import { addressesAgent } from "./addressesAgent.ts";
 import { changedPayments } from "./payments.ts";
@@ -25,7 +26,7 @@ export type Hint = { kind: HintKind; sentence: string };
  */
 export function hintsAbout({ subject, newText, text, html }: HintInput): Hint[] {
   const written = [...sentencesOf(subject), ...sentencesOf(newText)];
-  const page = html === null ? null : readMailHtml(html.slice(0, lookedAt));
+  const page = html === null ? null : readMailHtml(cutText(html, lookedAt));
   const unseen = [subject, text ?? newText, html ?? ""].map(unseenLetters).find((found) => found !== undefined);
   const hidden = page ? hiddenSentences(page) : [];
   const secretly = firstFitting(addressesAgent, [...(unseen ? sentencesOf(unseen) : []), ...hidden]);

@@ -1,3 +1,5 @@
+import { cutText } from "#streams/cutText.ts";
+
 /** Maximum number of UTF-16 units of a text that are searched: of a longer text its beginning and its end. */
 const lookedAt = 64 * 1024;
 const lookedAtEnd = 16 * 1024;
@@ -19,7 +21,9 @@ export function sentencesOf(text: string): string[] {
 }
 
 const bounded = (text: string): string =>
-  text.length <= lookedAt ? text : `${text.slice(0, lookedAt - lookedAtEnd)}\n\n${text.slice(-lookedAtEnd)}`;
+  text.length <= lookedAt
+    ? text
+    : `${cutText(text, lookedAt - lookedAtEnd)}\n\n${text.slice(cutText(text, text.length - lookedAtEnd).length)}`;
 
 const paragraphsOf = (text: string): string[] =>
   text
@@ -34,9 +38,11 @@ const paragraphsOf = (text: string): string[] =>
 /** Pieces overlap, so that a match at a seam is whole in one of them. */
 function pieces(sentence: string): string[] {
   const found: string[] = [];
-  for (let at = 0; at === 0 || at + overlap < sentence.length; at += maxSentence - overlap) {
-    found.push(sentence.slice(at, at + maxSentence));
-  }
+  let rest = sentence;
+  do {
+    found.push(cutText(rest, maxSentence));
+    rest = rest.slice(cutText(rest, maxSentence - overlap).length);
+  } while (rest.length > overlap);
   return found;
 }
 

@@ -1,3 +1,4 @@
+import { cutText } from "#streams/cutText.ts";
 import { unlinked } from "../email/excerpt.ts";
 
 /** The parts of Slack's Block Kit that the card uses. Lengths are counted in characters, as Slack counts them. */
@@ -78,13 +79,13 @@ export function chunks(text: string, max: number): string[] {
   return parts;
 }
 
-/** Returns how many of a text's first characters are at most `max` long after escaping. At least one. */
+/** Returns how many of a text's first units are at most `max` long after escaping and end with a character. At least one. */
 export function fits(text: string, max: number): number {
   let length = 0;
   let end = 0;
   for (const character of text) {
     length += escaped(character).length;
-    if (length > max && end > 0) return end;
+    if (length > max && end > 0) return cutText(text, end).length;
     end += character.length;
   }
   return end;

@@ -3,6 +3,7 @@ import { request } from "undici";
 import { createPublicAgents, type PublicWebOptions } from "#src/platform/publicWeb/agents.ts";
 import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 import { isPrivateHost } from "#src/platform/publicWeb/hosts.ts";
+import { cutText } from "#streams/cutText.ts";
 import { judged, type SlackAnswer } from "./answers.ts";
 import type { SlackHosts } from "./slackHosts.ts";
 
@@ -96,7 +97,7 @@ export function createSlackApi({
 /** Returns only the code of an error, or the sentences of our own look-up: other messages may quote the request. */
 function reasonOf(error: unknown): string {
   const { code, message = "" } = error as { code?: unknown; message?: string };
-  if (message.startsWith("the host's name")) return message.slice(0, 200);
+  if (message.startsWith("the host's name")) return cutText(message, 200);
   return typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code)
     ? `it cannot be reached (${code})`
     : "it cannot be reached";

@@ -1,4 +1,5 @@
 import { Api, NetworkError, ParseError, TelegramApiError, TelegramBotError, TimeoutError } from "node-telegram-bot-api";
+import { shortenText } from "#streams/cutText.ts";
 import { quotedWords } from "../providerWords.ts";
 import { isBotToken } from "./botToken.ts";
 import { boundedFetch } from "./boundedFetch.ts";
@@ -99,7 +100,7 @@ const bot = (api: Api, call: Call): Bot => ({
     await call(() => api.editMessageReplyMarkup({ chat_id: chat, message_id: Number(id), reply_markup }));
   },
   async answerPress(pressId, text, alert) {
-    const shown = text.length > maxToastLength ? `${text.slice(0, maxToastLength - 1)}…` : text;
+    const shown = shortenText(text, maxToastLength);
     await call(() => api.answerCallbackQuery({ callback_query_id: pressId, text: shown, show_alert: alert }));
   },
   async setWebhook({ url, secret }) {

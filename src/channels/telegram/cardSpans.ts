@@ -1,4 +1,6 @@
 import { readableTime } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { cutText } from "#streams/cutText.ts";
 import type { Changes } from "../card/changes.ts";
 import type { CardField, FieldValue } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
@@ -64,7 +66,7 @@ const lines = (sentences: readonly string[], mark: string): StyledSpan[] =>
 
 /** Quotes a text, at most `max` characters of it. */
 function quote(text: string, max = Number.POSITIVE_INFINITY): StyledSpan {
-  const shown = text.slice(0, max).replace(/[\ud800-\udbff]$/, "");
+  const shown = cutText(text, max);
   const left = text.length - shown.length;
   const note = left > 0 ? `\n… ${left.toLocaleString("en")} more characters; see the page` : "";
   return { text: `${inert(shown) || "(no text)"}${note}`, style: "quote" };
@@ -118,7 +120,8 @@ function listed(label: string, values: readonly string[]): StyledSpan[] {
   return [title(label), plain([...shown, ...(more > 0 ? [`and ${more} more; see the page`] : [])].join("\n"))];
 }
 
-const linkInWords = ({ text, target }: Link): string => (text === null ? target : `“${text.slice(0, 80)}” → ${target}`);
+const linkInWords = ({ text, target }: Link): string =>
+  text === null ? target : `“${shortLine(text, 80)}” → ${target}`;
 
 /** Underlined is new, struck through is removed; the page compares both whole versions side by side. */
 function changes({ since, sentences, fields, text }: Changes): StyledSpan[] {

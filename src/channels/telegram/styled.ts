@@ -1,3 +1,5 @@
+import { cutText } from "#streams/cutText.ts";
+
 /**
  * Style of a part of a text. `quote`: others' words, behind a bar that no text can imitate. `verbatim`: a text to be copied, in which
  * Telegram finds nothing to tap.
@@ -80,23 +82,7 @@ function cutAt(text: string, room: number, isFresh: boolean): number {
   const word = text.lastIndexOf(" ", room - 1) + 1;
   if (word > room / 2) return word;
   if (!isFresh && room < 200) return 0;
-  return beforeCluster(text, room);
+  return cutText(text, room).length;
 }
-
-/** Returns the last end of a character, including accents and joined emoji, within `room` units. */
-function beforeCluster(text: string, room: number): number {
-  const from = Math.max(0, room - 100);
-  let end = 0;
-  for (const { index } of segmenter.segment(text.slice(from, room + 100))) {
-    if (from + index > room) break;
-    end = from + index;
-  }
-  if (end > from) return end;
-  // A cluster of over a hundred units is not a readable character.
-  return /[\ud800-\udbff]/.test(text[room - 1] ?? "") ? room - 1 : room;
-}
-
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
-
 /** Makes an unstyled text. */
 export const plain = (text: string): Styled => ({ text, entities: [] });

@@ -1,3 +1,4 @@
+import { cutText } from "#streams/cutText.ts";
 import { allowedUsersOf } from "../allowedUsers.ts";
 import { editPlace } from "../approvalView.ts";
 import type { Channel, ChannelAnswer, ChannelRequest, Conclusion, ShortNotice } from "../channel.ts";
@@ -51,7 +52,7 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ChannelRequest)
 
 async function tell(bots: Bots, { channel, lines }: ShortNotice): Promise<ChannelAnswer> {
   const { bot_token = "", chat_id = "" } = channel.config;
-  const text = lines.map(inert).join("\n").slice(0, maxMessageLength);
+  const text = cutText(lines.map(inert).join("\n"), maxMessageLength);
   await send(bots(bot_token), { id: chat_id }, plain(text));
   return { reached: true };
 }

@@ -1,3 +1,4 @@
+import { cutText } from "#streams/cutText.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -115,7 +116,7 @@ function firstWorkspace(
 }
 
 const defaultName = ({ name }: UserAccount): string =>
-  name === null ? "My workspace" : `${name.slice(0, 80)}'s workspace`;
+  name === null ? "My workspace" : `${cutText(name, 80)}'s workspace`;
 
 /** Creates a workspace on the free plan, owned by this person. Throws Rejected. */
 export async function createOwnedWorkspace(

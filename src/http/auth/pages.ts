@@ -2,6 +2,7 @@ import { asSentence } from "#src/html/asSentence.ts";
 import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { cutText } from "#streams/cutText.ts";
 import type { FormPage, FormState } from "./action.ts";
 
 /** Pages shown without a session. Each works without script, and reveals nothing about anyone but the holder of its link. */
@@ -13,7 +14,7 @@ const hidden = (name: string, value: string | null | undefined): Markup | undefi
   value ? html`<input type="hidden" name="${name}" value="${value}">` : undefined;
 
 /** A value typed earlier, shortened to what a person would type. */
-const typed = ({ values }: FormState, name: string): string => (values.get(name) ?? "").slice(0, 300);
+const typed = ({ values }: FormState, name: string): string => cutText(values.get(name) ?? "", 300);
 
 const emailField = (state: FormState, { name = "email", label = "Email address" } = {}): Markup =>
   field({

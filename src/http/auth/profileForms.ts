@@ -1,10 +1,11 @@
 import { button, errorAt, field, form, withErrorSummary } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
+import { cutText } from "#streams/cutText.ts";
 import type { FormPage, FormState } from "./action.ts";
 
 /** Forms for one's own account: on the profile page, and alone after a refusal. */
 
-const typed = ({ values }: FormState, name: string): string => (values.get(name) ?? "").slice(0, 300);
+const typed = ({ values }: FormState, name: string): string => cutText(values.get(name) ?? "", 300);
 
 export const nameForm = (state: FormState, name: string | null = null): Markup =>
   form(

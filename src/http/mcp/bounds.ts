@@ -1,3 +1,5 @@
+import { cutText } from "#streams/cutText.ts";
+
 /**
  * Maximum number of characters in a tool's result. Each part has a separate limit, so that the total stays below this one whatever the
  * mails contain; a test checks the largest possible result.
@@ -22,13 +24,14 @@ export type TextPieceOptions = {
   show?: (text: string) => string;
 };
 
-/** The part of a text from `offset`, never cutting a surrogate pair. Its cost depends on the part only, however long the text is. */
+/** The part of a text from `offset`, cut between characters. Its cost depends on the part only, however long the text is. */
 export function pieceOf(whole: string, options: TextPieceOptions): TextPiece {
   const { offset = 0, most = pageCharacters, show = (text) => text } = options;
   const from = isInsidePair(whole, offset) ? offset + 1 : Math.min(offset, whole.length);
   for (let count = most; ; count = Math.floor(count / 2)) {
-    const to = endBefore(whole, Math.min(whole.length, from + count));
-    const text = show(whole.slice(from, to));
+    const part = cutText(whole.slice(from), count);
+    const to = from + part.length;
+    const text = show(part);
     if (roomOf(text) <= most || count <= 2) {
       return { text, offset: from, nextOffset: to < whole.length ? to : null, total: whole.length };
     }
@@ -38,11 +41,5 @@ export function pieceOf(whole: string, options: TextPieceOptions): TextPiece {
 /** Length of the text with the `| ` prefix of each line. */
 const roomOf = (text: string): number => text.length + 2 * (text.split("\n").length - 1);
 
-const endBefore = (text: string, at: number): number => (isInsidePair(text, at) ? at - 1 : at);
-
 const isInsidePair = (text: string, at: number): boolean =>
   /[\udc00-\udfff]/.test(text[at] ?? "") && /[\ud800-\udbff]/.test(text[at - 1] ?? "");
-
-/** The first `max` characters of a text; ends with "…" if it was longer. */
-export const beginningOf = (text: string, max: number): string =>
-  text.length > max ? `${text.slice(0, endBefore(text, max - 1))}…` : text;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { visible, visibleLine } from "#src/html/visible.ts";
-import { beginningOf } from "./bounds.ts";
+import { shortenText } from "#streams/cutText.ts";
 
 /** The content of a fence. */
 export type FencedContent = {
@@ -52,8 +52,8 @@ export const untrustedText = (text: string): string => defused(seen(visible(text
 /** Escapes a one-line value by others and shortens it to `max` characters. */
 export function untrustedLine(text: string, max: number = maxLine): string {
   // Bounds the work: a value of 100 kB costs no more than a long line.
-  const beginning = beginningOf(text, max * 4);
-  return beginningOf(defused(seen(visibleLine(beginning))), max);
+  const beginning = shortenText(text, max * 4);
+  return shortenText(defused(seen(visibleLine(beginning))), max);
 }
 
 const randomWord = (): string => randomBytes(9).toString("hex");

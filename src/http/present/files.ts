@@ -1,3 +1,4 @@
+import { cutText } from "#streams/cutText.ts";
 import { type Reply, reply } from "../framework/reply.ts";
 
 /** Types of untrusted files that are announced to browsers, because they display them without running anything. */
@@ -50,8 +51,7 @@ function safeName(filename: string): string {
 
 /** Shortens a file name but keeps its extension. */
 function shortened(name: string): string {
-  const characters = [...name];
-  if (characters.length <= maxFilename) return name;
+  if (name.length <= maxFilename) return name;
   const ending = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? "";
-  return characters.slice(0, maxFilename - ending.length).join("") + ending;
+  return cutText(name, maxFilename - ending.length) + ending;
 }

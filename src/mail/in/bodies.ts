@@ -1,3 +1,4 @@
+import { cutText } from "#streams/cutText.ts";
 import { type MailText, readMailHtml } from "./html/mailText.ts";
 import { encryptedNote } from "./mime/contents.ts";
 import { textOfPart } from "./mime/decodedPart.ts";
@@ -61,7 +62,7 @@ function piecesOf(parts: readonly Part[], notes: string[]): BodyPiece[] {
  */
 function textsOfPiece({ plain, html, calendars }: BodyPiece, notes: string[]): string[] {
   const written = plain.join("\n");
-  const page = html.length === 0 ? null : readMailHtml(html.join("\n").slice(0, maxHtmlChars));
+  const page = html.length === 0 ? null : readMailHtml(cutText(html.join("\n"), maxHtmlChars));
   if (page) notes.push(...notesOnHidden(page));
   const texts = isBlankText(written) ? [] : [written];
   if (page && !isBlankText(page.text)) {
@@ -115,7 +116,7 @@ function notesOnHidden({ hidden, veiled, text }: MailText): string[] {
 
 function beginningsOf(runs: readonly string[]): string {
   const words = storableLine(runs.map((run) => run.replace(/\s+/g, " ")).join(" … "), 2 * shownOfHidden);
-  return `“${words.slice(0, shownOfHidden)}”${words.length > shownOfHidden ? " and more" : ""}`;
+  return `“${cutText(words, shownOfHidden)}”${words.length > shownOfHidden ? " and more" : ""}`;
 }
 
 const letters = (text: string): string =>

@@ -1,3 +1,4 @@
+import { cutToBytes } from "#streams/cutText.ts";
 import { bodiesOf, type MailBodies } from "./bodies.ts";
 import { cappedForParser } from "./capped.ts";
 import { isDeeperThan } from "./htmlDepth.ts";
@@ -50,7 +51,7 @@ function fitting({ text, html, extracted }: MailBodies, { maxHtmlBytes, maxTextB
   const isTangled = html !== null && isDeeperThan(html, maxHtmlDepth);
   const htmlFits = html === null || (!isTangled && Buffer.byteLength(html) <= maxHtmlBytes);
   const textFits = text === null || Buffer.byteLength(text) <= maxTextBytes;
-  const bodyText = textFits ? text : beginningOf(text, maxTextBytes);
+  const bodyText = textFits ? text : cutToBytes(text, maxTextBytes);
   return {
     bodyText,
     bodyHtml: htmlFits ? html : null,
@@ -69,8 +70,6 @@ function fitting({ text, html, extracted }: MailBodies, { maxHtmlBytes, maxTextB
     ],
   };
 }
-
-const beginningOf = (text: string, bytes: number): string => Buffer.from(text).subarray(0, bytes).toString();
 
 const bodyAttachment = (filename: string, type: string, body: string): ParsedAttachment => ({
   filename,

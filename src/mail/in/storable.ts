@@ -1,3 +1,5 @@
+import { cutText } from "#streams/cutText.ts";
+
 const controls = /\p{Cc}+/gu;
 const c1Controls = /[\u0080-\u009f]/g;
 const windows1252 =
@@ -16,9 +18,9 @@ export const storable = (text: string): string =>
 
 /** Like `storable`, on one line, without control characters, cut to `maxLength` UTF-16 units. */
 export const storableLine = (text: string, maxLength: number): string =>
-  storable(
-    storable(text.slice(0, maxLength * 2))
+  cutText(
+    storable(cutText(text, maxLength * 2))
       .replace(controls, " ")
-      .trim()
-      .slice(0, maxLength),
+      .trim(),
+    maxLength,
   );

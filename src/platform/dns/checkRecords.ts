@@ -1,3 +1,4 @@
+import { cutText } from "#streams/cutText.ts";
 import type { DomainRecord, RecordFinding } from "#streams/domain/events.ts";
 import type { ExpectedRecord } from "./records.ts";
 import type { Lookup, Resolver } from "./resolver.ts";
@@ -102,7 +103,7 @@ const shownRecords = 3;
 const shownLength = 200;
 
 function quoted(texts: readonly string[]): string {
-  const shown = texts.slice(0, shownRecords).map((text) => JSON.stringify(text.slice(0, shownLength).toWellFormed()));
+  const shown = texts.slice(0, shownRecords).map((text) => JSON.stringify(cutText(text, shownLength)));
   const more = texts.length - shown.length;
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
 }

@@ -1,5 +1,6 @@
 import type { Sql } from "#src/platform/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
+import { cutText } from "#streams/cutText.ts";
 import type { Recorded } from "#streams/event.ts";
 import { wakeLanesSql } from "./immediateTimers.ts";
 
@@ -91,4 +92,4 @@ export async function unparkItems(sql: Sql): Promise<boolean> {
   return rows[0]!.count >= 100;
 }
 
-const storable = (error: string): string => error.replaceAll("\u0000", "\ufffd").slice(0, 4000);
+const storable = (error: string): string => cutText(error.replaceAll("\u0000", "\ufffd"), 4000);

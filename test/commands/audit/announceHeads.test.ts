@@ -112,7 +112,11 @@ describe("announcing heads of audit trees to webhooks", () => {
 
   it("a head is kept as skipped for a webhook that the service disabled", async () => {
     const { id } = await webhook(workspace.ask, receiver.url, ["audit.checkpoint"]);
-    await disableWebhook(service.deps, { webhookId: id, because: "the receiver answered 410 Gone" }, operator());
+    await disableWebhook(
+      service.deps,
+      { webhookId: id, because: "the receiver answered 410 Gone" },
+      operator(workspace.id),
+    );
     await grow();
     await tick();
     const error = "the webhook was disabled: the receiver answered 410 Gone";

@@ -5,6 +5,7 @@ import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
 import { proofOf, type SenderProof } from "#src/channels/card/senderProof.ts";
 import type { Sanitised } from "#src/html/sanitise.ts";
 import { visible } from "#src/html/visible.ts";
+import { cutText } from "#streams/cutText.ts";
 import type { WireMessage } from "../../present/messages.ts";
 
 /** The beginning of a text, and the number of characters not shown. */
@@ -84,7 +85,7 @@ function sent({ body_text }: WireMessage, answered: WireMessage | undefined) {
 
 /** Only the shown part is sanitised: a page may have twenty long messages. */
 function excerpt(text: string, most: number): MessageExcerpt {
-  const start = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+  const start = cutText(text, most);
   return { text: visible(start).trim(), left: text.length - start.length };
 }
 

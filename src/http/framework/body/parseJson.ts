@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { cutText } from "#streams/cutText.ts";
 import { invalid } from "../errors.ts";
 import { type DecodedFile, EncodedFile, type FilePath } from "./encodedFile.ts";
 
@@ -88,6 +89,6 @@ const maxShownName = 64;
 
 /** A field's path for error messages, for example `approval_channel.config.to` or `cc[1]`; unusual names are quoted and shortened. */
 export function pathTo(parent: string, name: string): string {
-  const shown = /^[\w-]{1,64}$/.test(name) ? name : JSON.stringify(name.slice(0, maxShownName));
+  const shown = /^[\w-]{1,64}$/.test(name) ? name : JSON.stringify(cutText(name, maxShownName));
   return parent === "" ? shown : `${parent}.${shown}`;
 }

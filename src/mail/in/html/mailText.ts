@@ -1,4 +1,5 @@
 import { type Attribute, readTokens } from "#src/html/reduce/tokens.ts";
+import { cutText } from "#streams/cutText.ts";
 import { isHidden, lookOf, type MailLook, plainLook } from "./looks.ts";
 import { isQuotation, type MailElement } from "./quotations.ts";
 import { createStyleSheet } from "./styleSheet.ts";
@@ -215,7 +216,7 @@ function isEndedBy(name: string, next: string): boolean {
 
 const hrefOf = (attributes: ReadonlyMap<string, string>): string => {
   const href = (attributes.get("href") ?? "").trim();
-  return href.startsWith("#") ? "" : href.slice(0, maxHref);
+  return href.startsWith("#") ? "" : cutText(href, maxHref);
 };
 
 /** True if the words of a link equal its target. */

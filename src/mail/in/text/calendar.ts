@@ -1,3 +1,5 @@
+import { cutText } from "#streams/cutText.ts";
+
 const maxValue = 300;
 /** Maximum number of events described per calendar. */
 const maxEvents = 5;
@@ -65,10 +67,10 @@ const propertiesOf = (calendar: string): Property[] =>
     });
 
 const shown = (value: string): string =>
-  value
-    .replace(/\\([\\;,nN])/g, (_, escaped: string) => (escaped.toLowerCase() === "n" ? "\n" : escaped))
-    .trim()
-    .slice(0, maxValue);
+  cutText(
+    value.replace(/\\([\\;,nN])/g, (_, escaped: string) => (escaped.toLowerCase() === "n" ? "\n" : escaped)).trim(),
+    maxValue,
+  );
 
 /** Formats `20261201T140000Z` as `2026-12-01 14:00 UTC`. A time in words stays unchanged. */
 function timeShown(property: Property | undefined): string {
