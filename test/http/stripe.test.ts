@@ -318,6 +318,16 @@ describe("billing through Stripe, against a mock of its API", () => {
       expect(await deliver(mock.model.tell("price.updated", { object: "price", id: "price_1" }))).to.equal(200);
     });
 
+    it("a signed call with a thin payload is refused with what to choose at Stripe [d10 hooks]", async () => {
+      const thin = { id: "evt_test_thin", object: "v2.core.event", type: "v1.customer.updated", created: "2026-11-29" };
+      const { body, signature } = signedCall(thin as never);
+      const answer = await post(body, { "stripe-signature": signature });
+      expect([answer.status, ((await answer.json()) as any).message]).to.deep.equal([
+        400,
+        "this call is signed by Stripe, but it is no event with its data: choose the payload style snapshot, not thin, for this endpoint at Stripe",
+      ]);
+    });
+
     it("a forged, changed, old, cut, too large, compressed or unsigned call is refused and not recorded [d10 hooks]", async () => {
       const { customerId } = await tenant();
       const news = mock.model.tell("customer.deleted", { object: "customer", id: customerId });

@@ -19,15 +19,16 @@ export type StripeHookOptions = {
 const maxBytes = 1_000_000;
 
 /**
- * `POST /hooks/stripe`: receives Stripe's events. 200 once the event is durable; 400 without a valid signature of the last minutes;
- * otherwise 5xx, and Stripe retries for three days.
+ * `POST /hooks/stripe`: receives Stripe's events. 200 once the event is durable; 400 without a valid signature of the last minutes, and for
+ * an event without its data; otherwise 5xx, and Stripe retries for three days.
  */
 export function stripeHook(options: StripeHookOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.post("/hooks/stripe", rawBody(maxBytes), async (request, response) => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const event = options.payments.eventIn({ body, signature: request.get("stripe-signature") });
-    if (event === undefined) return refuse(options, request, response);
+    if (event === "forged") return refuse(options, request, response);
+    if (event === "not_a_snapshot") return answer(response, 400, noSnapshot);
     await options.record(event);
     response.json({ received: true });
   });
@@ -59,6 +60,9 @@ async function refuse({ countForged }: StripeHookOptions, request: Request, resp
     "this event was not signed by Stripe within the last minutes: check STRIPE_WEBHOOK_SECRET against the endpoint's signing secret",
   );
 }
+
+const noSnapshot =
+  "this call is signed by Stripe, but it is no event with its data: choose the payload style snapshot, not thin, for this endpoint at Stripe";
 
 const names = { 400: "invalid_request", 429: "rate_limited", 500: "internal_error", 503: "unavailable" };
 

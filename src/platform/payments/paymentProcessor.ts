@@ -101,6 +101,9 @@ export type PaymentProcessor = {
   subscriptionsOf(customerId: string): Promise<ProcessorSubscription[] | "customer_deleted" | "customer_unknown">;
   /** Ends the subscription immediately and refunds its payments. A repeated call changes nothing. */
   cancelAndRefund(subscriptionId: string): Promise<void>;
-  /** Parses a call to our webhook. Undefined if its signature is not the processor's or too old, or the body is no event. */
-  eventIn(call: { body: Buffer; signature: string | undefined }): ProcessorEvent | undefined;
+  /**
+   * Parses a call to our webhook. "forged": its signature is not the processor's, or too old. "not_a_snapshot": the processor signed it, but
+   * it is no event that contains its data.
+   */
+  eventIn(call: { body: Buffer; signature: string | undefined }): ProcessorEvent | "forged" | "not_a_snapshot";
 };

@@ -27,8 +27,8 @@ async function call(options: Partial<Parameters<typeof stripeHook>[0]>) {
   try {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/stripe`;
     const answer = await fetch(url, { method: "POST", body: "{}" });
-    const { error } = (await answer.json()) as { error?: string };
-    return { answered: [answer.status, error, answer.headers.get("retry-after")], failures };
+    const { error, message } = (await answer.json()) as { error?: string; message?: string };
+    return { answered: [answer.status, error, answer.headers.get("retry-after")], message, failures };
   } finally {
     server.closeAllConnections();
     server.close();
@@ -55,9 +55,18 @@ describe("the endpoint for Stripe's events", () => {
     const tooMany = async () => {
       throw new Rejected("rate_limited", "too many", { retryAfter: 7 });
     };
-    const forged = { payments: { eventIn: () => undefined }, record: () => Promise.reject(new Error("recorded")) };
+    const forged = {
+      payments: { eventIn: () => "forged" as const },
+      record: () => Promise.reject(new Error("recorded")),
+    };
     expect((await call(forged)).answered).to.deep.equal([400, "invalid_request", null]);
     expect((await call({ ...forged, countForged: tooMany })).answered).to.deep.equal([429, "rate_limited", "7"]);
     expect((await call({ countForged: tooMany })).answered[0]).to.equal(200);
+    const thin = { payments: { eventIn: () => "not_a_snapshot" as const }, record: forged.record };
+    const signed = await call({ ...thin, countForged: tooMany });
+    expect([signed.answered, signed.message?.includes("snapshot")]).to.deep.equal([
+      [400, "invalid_request", null],
+      true,
+    ]);
   });
 });

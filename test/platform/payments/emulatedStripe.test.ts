@@ -73,7 +73,7 @@ describe("Stripe, over the emulator of `emulate`", () => {
    */
   const told = (type: string) =>
     calls
-      .map((call) => signedContent(call, { secrets: [secret], nowMs: Date.now() }) as { type?: string } | undefined)
+      .map((call) => signedContent(call, { secrets: [secret], nowMs: Date.now() })?.content as { type?: string })
       .filter((content) => content?.type === type)
       .map((content) => readEvent({ object: "event", id: "evt_1", created: 1_795_000_000, ...content }));
 

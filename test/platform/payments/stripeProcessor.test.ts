@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import Stripe from "stripe";
 import {
   type PaymentProcessor,
   ProcessorRefused,
@@ -58,6 +59,29 @@ describe("Stripe, over our own mock of its API", () => {
     const another = await stripe.createCustomer({ workspaceId, name: "Acme", insteadOf: customerId });
     expect(another.customerId).to.not.equal(customerId);
   });
+
+  const names: [what: string, given: string, shown: string][] = [
+    ["a letter beyond the BMP at the limit", `${"a".repeat(249)}𝒜`, "a".repeat(249)],
+    ["such letters alone", `a${"𝒜".repeat(150)}`, `a${"𝒜".repeat(124)}`],
+    ["a family at the limit", `${"a".repeat(245)}👨‍👩‍👧‍👦`, "a".repeat(245)],
+    ["an accent at the limit", `${"a".repeat(249)}e\u0301`, "a".repeat(249)],
+    ["a flag at the limit", `${"a".repeat(248)}🇩🇪`, "a".repeat(248)],
+  ];
+  for (const [what, name, shown] of names) {
+    it(`Stripe's customer gets a name that is cut between characters: ${what}`, async () => {
+      const { customerId } = await stripe.createCustomer({ workspaceId: crypto.randomUUID(), name });
+      expect(mock.model.customers.get(customerId)!.name).to.equal(shown);
+    });
+  }
+
+  for (const fault of ["hang up", "silence", { status: 400, body: "{}" }, { status: 500, body: "" }] as const) {
+    it(`Stripe's customer is made although its name cannot be set: ${JSON.stringify(fault)}`, async () => {
+      mock.breakDown(/^POST \/v1\/customers\/\w+$/, fault);
+      const hasty = at({ attemptMs: fault === "silence" ? 40 : 10_000 });
+      const { customerId } = await hasty.createCustomer({ workspaceId: crypto.randomUUID(), name: "Acme" });
+      expect(mock.model.customers.has(customerId)).to.equal(true);
+    });
+  }
 
   it("Stripe opens a checkout with all that belongs to it, and the same one when repeated", async () => {
     const customerId = await newCustomer();
@@ -359,25 +383,52 @@ describe("Stripe, over our own mock of its API", () => {
       const two = at({ webhookSecrets: ["whsec_nextnextnextnextnext", webhookSecret] });
       const news = mock.model.events.at(-1)!;
       for (const secret of ["whsec_nextnextnextnextnext", webhookSecret])
-        expect(read(signedCall(news, { secret }), two)?.id).to.equal(news.id);
-      expect(read(signedCall(news, { secret: "whsec_forgedforgedforged" }), two)).to.equal(undefined);
-      expect(read(signedCall(news, { secret: "whsec_nextnextnextnextnext" }))).to.equal(undefined);
+        expect(read(signedCall(news, { secret }), two)).to.include({ id: news.id });
+      expect(read(signedCall(news, { secret: "whsec_forgedforgedforged" }), two)).to.equal("forged");
+      expect(read(signedCall(news, { secret: "whsec_nextnextnextnextnext" }))).to.equal("forged");
     });
 
     it("a Stripe webhook that is forged, changed, cut, old, unsigned or no event is refused", () => {
       event();
       const news = mock.model.events.at(-1)!;
       const good = signedCall(news);
-      expect(read(good)?.id).to.equal(news.id);
-      expect(read({ ...good, body: good.body.replace("29", "30").replace("paid", "void") })).to.equal(undefined);
-      expect(read({ ...good, body: good.body.slice(0, -1) })).to.equal(undefined);
-      expect(read({ ...good, body: "" })).to.equal(undefined);
+      expect(read(good)).to.include({ id: news.id });
+      expect(read({ ...good, body: good.body.replace("29", "30").replace("paid", "void") })).to.equal("forged");
+      expect(read({ ...good, body: good.body.slice(0, -1) })).to.equal("forged");
+      expect(read({ ...good, body: "" })).to.equal("forged");
       for (const signature of [undefined, "", "t=1,v1=", "v1=abc", `${good.signature},t=x`, "t=1,".repeat(1_000)])
-        expect(read({ ...good, signature }), signature).to.equal(undefined);
-      expect(read(signedCall(news, { atMs: Date.now() - 301_000 }))).to.equal(undefined);
-      expect(read(signedCall(news, { atMs: Date.now() - 200_000 }))?.id).to.equal(news.id);
-      for (const nothing of [{}, [], null, "x", { ...news, object: "list" }, { ...news, id: 1 }, { ...news, data: {} }])
-        expect(read(signedCall(nothing as never)), JSON.stringify(nothing)).to.equal(undefined);
+        expect(read({ ...good, signature }), signature).to.equal("forged");
+      expect(read(signedCall(news, { atMs: Date.now() - 301_000 }))).to.equal("forged");
+      expect(read(signedCall(news, { atMs: Date.now() - 200_000 }))).to.include({ id: news.id });
+      for (const nothing of [
+        {},
+        [],
+        null,
+        "x",
+        "forged",
+        { ...news, object: "list" },
+        { ...news, id: 1 },
+        { ...news, data: {} },
+      ])
+        expect(read(signedCall(nothing as never)), JSON.stringify(nothing)).to.equal("not_a_snapshot");
+    });
+
+    it("a Stripe webhook that is signed and no snapshot is told from a forged one, under either of two secrets", () => {
+      const two = at({ webhookSecrets: ["whsec_nextnextnextnextnext", webhookSecret] });
+      const thin = { id: "evt_test_1", object: "v2.core.event", type: "v1.customer.updated", created: "2026-11-29" };
+      const about = { related_object: { id: "cus_1", type: "customer", url: "/v1/customers/cus_1" } };
+      const bodies = [
+        JSON.stringify({ ...thin, ...about }),
+        JSON.stringify({ ...thin, type: "v2.core.account.updated" }),
+        JSON.stringify({ "detail-type": "customer.updated", source: "aws.partner/stripe.com", detail: thin }),
+        "not JSON",
+      ];
+      for (const payload of bodies) {
+        const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: webhookSecret });
+        expect(read({ body: payload, signature }, two), payload).to.equal("not_a_snapshot");
+        const forged = Stripe.webhooks.generateTestHeaderString({ payload, secret: "whsec_forgedforgedforged" });
+        expect(read({ body: payload, signature: forged }, two), payload).to.equal("forged");
+      }
     });
   });
 });

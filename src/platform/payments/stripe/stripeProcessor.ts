@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import Stripe from "stripe";
+import { cutText } from "#streams/cutText.ts";
 import {
   type CheckoutRequest,
   type CheckoutSession,
@@ -38,6 +39,8 @@ export type StripeOptions = {
 export const apiVersion = "2026-10-28.endive";
 
 const maxAnswerBytes = 4_000_000;
+/** UTF-16 units of a customer's name; Stripe's limit is 256 characters. */
+const maxName = 250;
 
 /** Payment processor using Stripe's API as of 2025-03-31, where periods belong to a subscription item; older locations are read too. */
 export function stripeProcessor(options: StripeOptions): PaymentProcessor {
@@ -62,20 +65,17 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
   }
 
   return {
-    createCustomer: ({ workspaceId, name, insteadOf }) =>
-      bounded(async () => {
-        const { id } = asAsked(
-          answers.Customer,
-          await stripe.customers.create(
-            { metadata: { workspace_id: workspaceId } },
-            { idempotencyKey: keyOf("customer", workspaceId, insteadOf ?? "") },
-          ),
-        );
-        // Set by a separate request, because the name may change between two attempts and an idempotency key belongs to one set of
-        // parameters. The name only helps human readers.
-        await unlessRefused(() => stripe.customers.update(id, { name: name.slice(0, 250) }));
-        return { customerId: id };
-      }),
+    async createCustomer({ workspaceId, name, insteadOf }) {
+      const idempotencyKey = keyOf("customer", workspaceId, insteadOf ?? "");
+      const metadata = { workspace_id: workspaceId };
+      const { id } = await bounded(async () =>
+        asAsked(answers.Customer, await stripe.customers.create({ metadata }, { idempotencyKey })),
+      );
+      // Set by a separate request, because the name may change between two attempts and an idempotency key belongs to one set of
+      // parameters. The name only helps human readers, so its failure is ignored.
+      await bounded(() => stripe.customers.update(id, { name: cutText(name, maxName) })).catch(() => undefined);
+      return { customerId: id };
+    },
 
     checkout: (request) =>
       bounded(async () => {
@@ -148,7 +148,8 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
 
     eventIn: (call) => {
       const nowMs = options.clock.now().getTime();
-      return readEvent(signedContent(call, { secrets: options.webhookSecrets, nowMs }));
+      const signed = signedContent(call, { secrets: options.webhookSecrets, nowMs });
+      return signed === undefined ? "forged" : (readEvent(signed.content) ?? "not_a_snapshot");
     },
   };
 }
