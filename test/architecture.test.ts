@@ -29,7 +29,7 @@ const lookingIntoStates: Record<string, RegExp> = {
 const queries = /^projections\/(\w+\/(queries|replay|attachments)|changeMarks|existingAt|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
-  /^(src\/(audit\/(checkpoint|cosignature|inclusionProof|leaf|mbox|merkle|signedNote)|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process|platform\/(audit\/(heads|witnesses)|clock|startError|crashPoints|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|setupFacts)|blobs\/blobs|metrics\/metrics|payments\/paymentProcessor|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets)))|projections\/(names|projection|reads|page))\.ts$/;
+  /^(src\/(audit\/(checkpoint|cosignature|inclusionProof|leaf|mbox|merkle|signedNote)|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process|platform\/(audit\/(heads|witnesses)|clock|startError|crashPoints|accounts\/(accounts|sessions|passwords|links)|dns\/(resolver|names|records|checkRecords|setupFacts|quoted|spf\/(record|evaluator|judgeSpf))|blobs\/blobs|metrics\/metrics|payments\/paymentProcessor|publicWeb\/pictureSource|snapshots\/snapshots|threadPool\/(costlyWork|faults|threadPool)|webhooks\/(deliveries|sender|targets)))|projections\/(names|projection|reads|page))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|platform\/secrets)\//;
 /** Where texts are cut, which every folder may use. */

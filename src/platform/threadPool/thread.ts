@@ -80,7 +80,7 @@ async function workOn(task: ThreadTask): Promise<() => unknown> {
       return () => verifySignatures(bytes, task.answers);
     }
     case "sender": {
-      const { verifySender } = await import("#src/mail/in/authentication/verifyMail.ts");
+      const { verifySender } = await import("#src/mail/in/authentication/verifySender.ts");
       return () => verifySender(task.sender, task.answers);
     }
   }

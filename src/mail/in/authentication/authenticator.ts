@@ -4,8 +4,8 @@ import { eachOf, type Lookup, type Resolver, withinTime } from "#src/platform/dn
 import { TaskFault } from "#src/platform/threadPool/faults.ts";
 import type { ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import type { Authentication } from "#streams/thread/events.ts";
-import { type ClaimedSender, concludeFindings } from "./concludeFindings.ts";
-import { type DmarcPolicy, findDmarcPolicy } from "./dmarc.ts";
+import { type ClaimedSender, comparedDomains, concludeFindings } from "./concludeFindings.ts";
+import { type DmarcPolicy, dmarcTree } from "./dmarc.ts";
 import { dnsCircuitBreaker } from "./dnsCircuitBreaker.ts";
 import type { ReceivedMail } from "./findings.ts";
 import { createMailVerifier } from "./verifier.ts";
@@ -41,12 +41,19 @@ export function createMailAuthenticator(
   return {
     async authenticate(mail, sender) {
       const limited = withOwnTimeout(sparing, { clock, timeMs });
-      const domain = sender.address === null ? "" : domainOfAddress(sender.address);
+      const { policyOf, organizationOf } = dmarcTree(limited);
+      const address = sender.address ?? "";
+      const domain = domainOfAddress(address);
       const [findings, policy] = await Promise.all([
         verifier.verify(mail, limited).catch(asUnknown),
-        domain === "" ? ({ kind: "none" } satisfies DmarcPolicy) : findDmarcPolicy(limited, domain),
+        domain === "" ? ({ kind: "none" } satisfies DmarcPolicy) : policyOf(domain),
       ]);
-      return findings ? concludeFindings(sender, findings, policy) : unproven;
+      if (!findings) return unproven;
+      const compared = comparedDomains(address, findings, policy);
+      const organizations = await Promise.all(
+        compared.map(async (name) => [name, await organizationOf(name)] as const),
+      );
+      return concludeFindings(sender, findings, { policy, organizations: new Map(organizations) });
     },
   };
 }

@@ -12,8 +12,8 @@ export const addressFields = ["to", "cc", "reply-to"] as const;
 export type FieldCounts = Record<(typeof addressFields)[number], number>;
 
 export type Findings = {
-  /** `domain`: the domain of the envelope sender, or of the greeting if the envelope sender is empty. */
-  spf: { result: SpfResult; domain: string };
+  /** `domain`: that of the envelope sender, or of the greeting if the envelope sender is empty. `reason`: the cause of a permerror. */
+  spf: { result: SpfResult; domain: string; reason?: string };
   /** One entry per signature. `pass` only if the signature covers the whole body and the From field. */
   signatures: {
     result: DkimResult;

@@ -1,7 +1,8 @@
 import { startOfBody } from "#src/mail/in/headerFields.ts";
-import type { Lookup, Resolver } from "#src/platform/dns/resolver.ts";
+import type { Resolver } from "#src/platform/dns/resolver.ts";
 import type { PoolJob, ThreadPool } from "#src/platform/threadPool/threadPool.ts";
-import type { DnsAnswer, DnsQuestion, Findings, ReceivedMail, ResultOrQuestions, SmtpSender } from "./findings.ts";
+import type { DnsQuestion, Findings, ReceivedMail, ResultOrQuestions, SmtpSender } from "./findings.ts";
+import { answersFrom, rounds } from "./rounds.ts";
 
 export type MailVerifier = {
   /**
@@ -10,9 +11,6 @@ export type MailVerifier = {
    */
   verify(mail: ReceivedMail, resolver: Resolver): Promise<Findings | undefined>;
 };
-
-/** Maximum number of rounds of DNS look-ups. SPF needs its queries one after the other; no honest record needs this many. */
-const maxRounds = 40;
 
 /** Findings for an overloaded header. Such a mail never proves anything. */
 const overloaded: Findings = {
@@ -84,55 +82,3 @@ function firstOfSpf({ envelopeFrom, remote }: SmtpSender): DnsQuestion[] {
 const isDomain = /^([a-z0-9_-]+\.)+[a-z][a-z0-9-]*$/;
 /** Maximum number of characters of a DNS name. */
 const longestName = 253;
-
-/** Repeats the work, each time with the DNS answers it lacked, until it has a result. */
-async function rounds<T>(
-  attempt: () => Promise<ResultOrQuestions<T> | undefined>,
-  ask: (questions: DnsQuestion[]) => Promise<void>,
-): Promise<T | undefined> {
-  for (let round = 0; round < maxRounds; round += 1) {
-    const result = await attempt();
-    if (!result || "found" in result) return result?.found;
-    await ask(result.asks);
-  }
-  return undefined;
-}
-
-/** Caches the DNS answers for one mail: each question is asked once. */
-function answersFrom(resolver: Resolver) {
-  const answers = new Map<DnsQuestion, DnsAnswer>();
-  return {
-    answers,
-    async ask(questions: DnsQuestion[]): Promise<void> {
-      const unknown = questions.filter((question) => !answers.has(question));
-      await Promise.all(unknown.map(async (question) => answers.set(question, await answerTo(question, resolver))));
-    },
-  };
-}
-
-async function answerTo(question: DnsQuestion, resolver: Resolver): Promise<DnsAnswer> {
-  const at = question.indexOf(" ");
-  const found = await lookUpAs(resolver, question.slice(at + 1), question.slice(0, at));
-  if (found.outcome === "found") return { records: found.records };
-  return { code: found.outcome === "missing" ? "ENOTFOUND" : "ETIMEOUT" };
-}
-
-/** Looks up a record type in the form of node:dns `resolve`. */
-async function lookUpAs(resolver: Resolver, name: string, type: string): Promise<Lookup<unknown>> {
-  switch (type) {
-    case "TXT": {
-      const found = await resolver.txt(name);
-      return found.outcome === "found" ? { ...found, records: found.records.map((text) => [text]) } : found;
-    }
-    case "A":
-      return resolver.a(name);
-    case "AAAA":
-      return resolver.aaaa(name);
-    case "MX":
-      return resolver.mx(name);
-    case "PTR":
-      return resolver.ptr(name);
-    default:
-      return { outcome: "missing" };
-  }
-}

@@ -1,7 +1,6 @@
 // Imported part by part: the whole library, with its logo and certificate checks, takes twice the memory in each thread.
 import { arc } from "mailauth/lib/arc/index.js";
 import { dkimVerify } from "mailauth/lib/dkim/verify.js";
-import { spf } from "mailauth/lib/spf/index.js";
 import { readHeaderFields, startOfBody } from "#src/mail/in/headerFields.ts";
 import {
   type ArcResult,
@@ -12,9 +11,8 @@ import {
   type FieldCounts,
   type Findings,
   type ResultOrQuestions,
-  type SmtpSender,
-  type SpfResult,
 } from "./findings.ts";
+import { replayed } from "./replayed.ts";
 import { fewSignatures, isOverloaded, signatureFields } from "./signatureLimits.ts";
 
 type Signers = { overloaded: boolean; asks: DnsQuestion[] };
@@ -54,18 +52,6 @@ function keyName(signature: string): string | undefined {
   return selector && domain ? `${selector}._domainkey.${domain}` : undefined;
 }
 
-/** Checks SPF, except for mail that our own relay brought: the relay's address says nothing about the sender. */
-export async function verifySender(
-  { envelopeFrom, remote }: SmtpSender,
-  answers: DnsAnswers,
-): Promise<ResultOrQuestions<Findings["spf"]>> {
-  return replayed(answers, async (resolver) => {
-    const helo = remote.helo || remote.ip;
-    const sender = await spf({ sender: envelopeFrom, ip: remote.ip, helo, mta: "localhost", resolver });
-    return { result: spfResult(sender.status.result), domain: sender.domain || "" };
-  });
-}
-
 /** Checks every DKIM signature and the ARC chain of a mail, by its original bytes. Costs time in proportion to the size of the mail. */
 export async function verifySignatures(
   raw: Buffer,
@@ -88,31 +74,6 @@ export async function verifySignatures(
     };
   });
 }
-
-/** A look-up function in the form of node:dns, which the library expects; its failures have the codes of node:dns. */
-type DnsLookUp = (name: string, type: string) => Promise<any>;
-
-/**
- * Runs the work with the answers known so far. If the work needs further answers, its result is discarded, and it runs again once they are
- * known.
- */
-async function replayed<T>(
-  answers: DnsAnswers,
-  work: (resolver: DnsLookUp) => Promise<T>,
-): Promise<ResultOrQuestions<T>> {
-  const asks = new Set<DnsQuestion>();
-  const found = await work(async (name, type) => {
-    const known = answers.get(`${type} ${name}`);
-    if (!known) asks.add(`${type} ${name}`);
-    if (known && "records" in known) return known.records;
-    const code = known ? known.code : "ETIMEOUT";
-    throw Object.assign(new Error(code), { code });
-  });
-  return asks.size > 0 ? { asks: [...asks] } : { found };
-}
-
-const spfResults: readonly string[] = ["pass", "fail", "softfail", "neutral", "none", "temperror", "permerror"];
-const spfResult = (result: string): SpfResult => (spfResults.includes(result) ? (result as SpfResult) : "permerror");
 
 const arcResult = (result: unknown): ArcResult => (result === "pass" || result === "fail" ? result : "none");
 

@@ -1,13 +1,10 @@
 import { expect } from "chai";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import { dmarcTree } from "#src/mail/in/authentication/dmarc.ts";
 import { dnsCircuitBreaker } from "#src/mail/in/authentication/dnsCircuitBreaker.ts";
 import { fewSignatures } from "#src/mail/in/authentication/signatureLimits.ts";
-import {
-  signersOf,
-  signersOrFindings,
-  verifySender,
-  verifySignatures,
-} from "#src/mail/in/authentication/verifyMail.ts";
+import { signersOf, signersOrFindings, verifySignatures } from "#src/mail/in/authentication/verifyMail.ts";
+import { verifySender } from "#src/mail/in/authentication/verifySender.ts";
 import type { Lookup, Resolver } from "#src/platform/dns/resolver.ts";
 import { eachOf } from "#src/platform/dns/resolver.ts";
 import { mail } from "../mails.ts";
@@ -118,6 +115,32 @@ describe("DNS that does not answer during authentication", () => {
       const threads = pool.jobs.filter((job) => job === "sender").length;
       const passes = found.spf === "pass";
       expect([passes, threads, asked.length], `${envelopeFrom} ${helo}`).to.deep.equal([asks > 0, jobs, asks]);
+    }
+  });
+
+  it("a walk for DMARC asks at most eight names, each once, and stops at psd", async () => {
+    const asked: string[] = [];
+    const records: Record<string, string> = {};
+    const resolver = asking(async (name) => {
+      asked.push(name);
+      const record = records[name.replace("_dmarc.", "")];
+      return record === undefined ? { outcome: "missing" } : { outcome: "found", records: [record] as never[] };
+    });
+    const labels = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, n) => `l${from + n}`).join(".");
+    const tree = dmarcTree(resolver);
+    expect(await tree.policyOf(labels(1, 30))).to.deep.equal({ kind: "none" });
+    expect(await tree.organizationOf(labels(1, 30))).to.equal(labels(1, 30));
+    const above = [24, 25, 26, 27, 28, 29, 30].map((from) => `_dmarc.${labels(from, 30)}`);
+    expect(asked).to.deep.equal([`_dmarc.${labels(1, 30)}`, ...above]);
+    for (const [psd, organization] of [
+      ["n", labels(26, 30)],
+      ["y", labels(25, 30)],
+    ] as const) {
+      asked.length = 0;
+      records[labels(26, 30)] = `v=DMARC1; p=none; psd=${psd}`;
+      expect(await dmarcTree(resolver).organizationOf(labels(1, 30)), psd).to.equal(organization);
+      expect(asked, psd).to.deep.equal([`_dmarc.${labels(1, 30)}`, ...above.slice(0, 3)]);
     }
   });
 

@@ -1,10 +1,11 @@
 import { expect } from "chai";
-import { concludeFindings } from "#src/mail/in/authentication/concludeFindings.ts";
+import { comparedDomains, concludeFindings, type FromDomain } from "#src/mail/in/authentication/concludeFindings.ts";
 import type { DmarcPolicy } from "#src/mail/in/authentication/dmarc.ts";
 import type { DkimResult, FieldCounts, Findings, SpfResult } from "#src/mail/in/authentication/findings.ts";
 
 const policy = (adkim: "r" | "s" = "r", aspf: "r" | "s" = "r"): DmarcPolicy => ({
   kind: "policy",
+  at: "example.com",
   strictDkim: adkim === "s",
   strictSpf: aspf === "s",
 });
@@ -24,7 +25,21 @@ type Case = [
 
 const noSpf = ["none", ""] as const;
 
-/** RFC 7489, 3.1 and appendix B as a table: which domain proves which, relaxed and strict. */
+/** Organizational domains as a walk up the DNS tree finds them: of these names, the first two have records for all below them. */
+const organizationOf = (domain: string): string | undefined =>
+  domain === "silent.example.com"
+    ? undefined
+    : (["example.com", "example.net"].find((name) => domain === name || domain.endsWith(`.${name}`)) ?? domain);
+
+/** The From domain with the organizational domains that decide. */
+const fromDomain = (address: string | null, findings: Findings, policy: DmarcPolicy): FromDomain => ({
+  policy,
+  organizations: new Map(
+    comparedDomains(address ?? "", findings, policy).map((domain) => [domain, organizationOf(domain)]),
+  ),
+});
+
+/** RFC 9989, 4.4 and 4.10.2 as a table: which domain proves which, relaxed and strict. */
 const cases: Case[] = [
   ["DKIM of the same domain", "example.com", [["pass", "example.com"]], noSpf, policy(), "pass", true],
   ["DKIM of the same domain, strict", "example.com", [["pass", "example.com"]], noSpf, policy("s"), "pass", true],
@@ -88,7 +103,26 @@ const cases: Case[] = [
     "fail",
     false,
   ],
-  ["no policy, DKIM of a child", "example.com", [["pass", "m.example.com"]], noSpf, none, "none", true],
+  [
+    "DKIM of a child that DNS does not place",
+    "example.com",
+    [["pass", "silent.example.com"]],
+    noSpf,
+    policy(),
+    "temperror",
+    false,
+  ],
+  [
+    "SPF of a child that DNS does not place",
+    "example.com",
+    [],
+    ["pass", "silent.example.com"],
+    policy(),
+    "temperror",
+    false,
+  ],
+  ["no policy, DKIM of a child", "example.com", [["pass", "m.example.com"]], noSpf, none, "none", false],
+  ["no policy, DKIM of the same domain", "example.com", [["pass", "example.com"]], noSpf, none, "none", true],
   ["no policy, SPF of the same domain", "example.com", [], ["pass", "example.com"], none, "none", true],
   ["no policy, SPF of a stranger", "example.com", [], ["pass", "mailer.example"], none, "none", false],
   ["no policy, nothing", "example.com", [], noSpf, none, "none", false],
@@ -121,7 +155,8 @@ describe("judge [d13 authentication] [d5 authentication]", () => {
     const [name, domain, , , asked, dmarc, aligned] = each;
     it(`the sender check of ${name}: DMARC ${dmarc}, ${aligned ? "proven" : "not proven"}`, () => {
       const address = `ann@${domain}`;
-      const found = concludeFindings({ address, fromCount: 1 }, findings(address, each), asked);
+      const these = findings(address, each);
+      const found = concludeFindings({ address, fromCount: 1 }, these, fromDomain(address, these, asked));
       expect({ dmarc: found.dmarc, aligned: found.aligned }).to.deep.equal({ dmarc, aligned });
     });
   }
@@ -131,7 +166,8 @@ describe("judge [d13 authentication] [d5 authentication]", () => {
   it("a mail proves nothing if it has more than one From or two readers read different senders", () => {
     const address = "ann@example.com";
     const proven = findings(address, good);
-    expect(concludeFindings({ address, fromCount: 1 }, proven, policy()).aligned).to.equal(true);
+    const at = fromDomain(address, proven, policy());
+    expect(concludeFindings({ address, fromCount: 1 }, proven, at).aligned).to.equal(true);
     const forged: [sender: { address: string | null; fromCount: number }, from: string[]][] = [
       [{ address, fromCount: 2 }, [address, "eve@evil.example"]],
       [{ address, fromCount: 2 }, [address]],
@@ -145,7 +181,7 @@ describe("judge [d13 authentication] [d5 authentication]", () => {
     ];
     for (const [sender, from] of forged) {
       for (const asked of [policy(), none]) {
-        const found = concludeFindings(sender, { ...proven, from }, asked);
+        const found = concludeFindings(sender, { ...proven, from }, fromDomain(sender.address, proven, asked));
         expect(found.aligned, JSON.stringify([sender, from, asked])).to.equal(false);
         expect(found.dmarc).not.to.equal("pass");
       }
@@ -160,7 +196,7 @@ describe("judge [d13 authentication] [d5 authentication]", () => {
           ...findings("ann@example.com", good),
           signatures: results.map((result) => ({ result, domain: "list.example", signed: counts() })),
         },
-        policy(),
+        { policy: policy(), organizations: new Map() },
       ).dkim;
     expect(found()).to.equal("none");
     expect(found("fail", "pass")).to.equal("pass");
@@ -173,15 +209,14 @@ describe("judge [d13 authentication] [d5 authentication]", () => {
       occurring: FieldCounts,
       signatures: [DkimResult, string, FieldCounts][],
       { asked = policy(), spf = { result: "none", domain: "" } }: { asked?: DmarcPolicy; spf?: Findings["spf"] } = {},
-    ) =>
-      concludeFindings(
-        { address: "ann@news.example.com", fromCount: 1 },
-        {
-          ...{ spf, arc: "none", from: ["ann@news.example.com"], occurring },
-          signatures: signatures.map(([result, domain, signed]) => ({ result, domain, signed })),
-        },
-        asked,
-      ).covers;
+    ) => {
+      const address = "ann@news.example.com";
+      const these: Findings = {
+        ...{ spf, arc: "none", from: [address], occurring },
+        signatures: signatures.map(([result, domain, signed]) => ({ result, domain, signed })),
+      };
+      return concludeFindings({ address, fromCount: 1 }, these, fromDomain(address, these, asked)).covers;
+    };
 
     it("an address field is covered if an aligned passing signature signs it as often as it occurs", () => {
       const all = counts(1, 1, 1);

@@ -42,6 +42,22 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
     otherkind: ["v=DMARC2; p=reject"],
     list: ["v=DMARC1; p=reject"],
     evil: ["v=DMARC1; p=none"],
+    small: ["v=dmarc1; p=reject"],
+    quoted: ['"v=DMARC1; p=reject"'],
+    nop: ["v=DMARC1;"],
+    badp: ["v=DMARC1; p=rejected"],
+    badsp: ["v=DMARC1; p=reject; sp=all"],
+    badprua: ["v=DMARC1; p=rejected; rua=mailto:reports@badprua.test"],
+    testing: ["v=DMARC1; p=reject; t=y"],
+    np: ["v=DMARC1; p=none; np=reject"],
+    suffix: ["v=DMARC1; p=reject; psd=y"],
+    "three.suffix": ["v=DMARC1; p=reject"],
+    big: ["v=DMARC1; p=reject"],
+    "unit.big": ["v=DMARC1; p=reject; psd=n"],
+    "middle.big": ["v=DMARC1; p=reject"],
+    deep: ["v=DMARC1; p=reject"],
+    "2.3.4.5.6.7.8.deep": ["v=DMARC1; p=reject; adkim=s"],
+    upfails: ["v=DMARC1; p=reject"],
     ...Object.fromEntries(
       ["soft", "neutral", "everybody", "nospf", "twospf", "wrongspf", "loop", "spffails", "notrelaxed"].map((name) => [
         name,
@@ -49,6 +65,7 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
       ]),
     ),
   };
+  const withoutPolicy = ["nodmarc", "dmarcfails", "one.suffix", "two.suffix"];
   const records: Record<string, string[]> = {
     soft: ["v=spf1 ip4:192.0.2.1 ~all"],
     neutral: ["v=spf1 ?all"],
@@ -57,6 +74,19 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
     twospf: ["v=spf1 ip4:192.0.2.1 -all", "v=spf1 +all"],
     wrongspf: ["v=spf1 ipv4:192.0.2.1 -all"],
     loop: ["v=spf1 include:loop.test -all"],
+    faultbehind: ["v=spf1 ip4:192.0.2.1 ip4:10.0.0.300 -all"],
+    faultincluded: ["v=spf1 include:faultbehind.test -all"],
+    sixinfour: ["v=spf1 ip4:2001:db8::1 ip4:192.0.2.1 -all"],
+    redirects: ["v=spf1 ip4:192.0.2.1 redirect=soft.test redirect=neutral.test"],
+    eleven: [`v=spf1 ${Array.from({ length: 10 }, (_, n) => `a:mx${n}.hosts.test`).join(" ")} include:soft.test -all`],
+    capitals: ["V=SPF1 A:MX1.HOSTS.TEST. INCLUDE:SOFT.TEST. -ALL"],
+    redirected: ["v=spf1 REDIRECT=SOFT.TEST."],
+    modifier: ["v=spf1 hint= ip4:192.0.2.1 -all"],
+    macro: ["v=spf1 include:soft.list.test -all"],
+    "soft.list": ["v=spf1 exists:%{d3}.%{dr}.hosts.test -all"],
+    blanks: ["v=spf1  ip4:192.0.2.1  -all  "],
+    blankfirst: [" v=spf1 ip4:192.0.2.1 -all"],
+    includefails: ["v=spf1 include:spffails.test ip4:192.0.2.1 -all"],
   };
 
   before(async () => {
@@ -64,8 +94,8 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
     const resolver = createNodeResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 1 });
     pool = createThreadPool({ firstTryMs: 10_000, slowMs: 60_000 });
     authenticator = createMailAuthenticator({ resolver, clock: systemClock, pool }, { timeMs: 60_000 });
-    for (const name of [...Object.keys(policies), "nodmarc", "dmarcfails"]) {
-      const policy = policies[name];
+    for (const name of new Set([...Object.keys(policies), ...Object.keys(records), ...withoutPolicy])) {
+      const policy = name in records ? ["v=DMARC1; p=reject"] : policies[name];
       if (policy) dns.txt(`_dmarc.${name}.test`, ...policy);
       for (const domain of ["", "mail.", "news.", "a.b."].map((child) => `${child}${name}.test`)) {
         dns.txt(domain, ...(records[name] ?? ["v=spf1 ip4:192.0.2.1 -all"]));
@@ -76,6 +106,9 @@ describe("the table of proofs: SPF, DKIM, DMARC, ARC [d13 authentication] [d5 au
     dns.txt("_dmarc.co.uk", "v=DMARC1; p=reject");
     dns.txt("revoked._domainkey.relaxed.test", "v=DKIM1; k=rsa; p=");
     dns.txt("garbage._domainkey.relaxed.test", "v=DKIM1; k=rsa; p=Z2FyYmFnZQ==");
+    for (let n = 0; n < 10; n++) dns.a(`mx${n}.hosts.test`, "198.51.100.1");
+    dns.a("soft.list.test.test.list.soft.hosts.test", "127.0.0.2");
+    dns.trouble("_dmarc.news.upfails.test", "servfail");
     for (const name of ["silent._domainkey.relaxed.test", "silent._domainkey.evil.test", "_dmarc.dmarcfails.test"])
       dns.trouble(name, "servfail");
     dns.trouble("spffails.test TXT", "servfail");
