@@ -82,6 +82,7 @@ function domainEnds(event: DomainEvent): boolean {
     case "DomainCheckRequested":
     case "DomainChecked":
     case "DomainFailed":
+    case "DomainFailing":
     case "DomainLost":
     case "DomainIdentityAttached":
     case "DomainKeyResealed":

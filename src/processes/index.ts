@@ -38,6 +38,7 @@ import { sendApproved } from "./sendApproved.ts";
 import { setAsideWhilePaused } from "./setAsideWhilePaused.ts";
 import { tellApprovers } from "./tellApprovers.ts";
 import { tellOfExpiry } from "./tellOfExpiry.ts";
+import { tellOfLostDomains } from "./tellOfLostDomains.ts";
 import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
 import { tellOwners } from "./tellOwners.ts";
@@ -103,6 +104,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   mailStopLinks(deps, settings.provider),
   mailInvitations(deps, settings.provider),
   tellOwners(deps, settings.provider),
+  tellOfLostDomains(deps, settings.provider),
   mailMembers(deps, settings.provider),
   mailHeads(deps, settings.provider),
   testChannels(deps, settings),

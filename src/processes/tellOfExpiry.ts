@@ -2,13 +2,12 @@ import { expiredDrafts } from "#projections/drafts/queries.ts";
 import type { NoticeWords } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import { activeOwners } from "#src/commands/members/members.ts";
 import { counted } from "#src/html/counted.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { isOldNews } from "./oldNews.ts";
+import { createOwnerNews } from "./ownerNews.ts";
 import type { Process, ProcessContext, Timer, WaitForModels } from "./process.ts";
-import { type MemberMail, quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
+import { quoteName } from "./sendMemberMail.ts";
 
 /** Length of a window in milliseconds. Windows begin at full hours (UTC). */
 const windowMs = 3_600_000;
@@ -21,14 +20,14 @@ const graceMs = 10_000;
  * `position`: log position that the read model must have reached.
  */
 type Window = { from: string; to: string; told: string; position: number };
-type OwnerNews = { mail: MemberMail; happenedAt: string };
-type Payload = { window: Window } | { news: OwnerNews; tries: number };
 
 /**
  * Mails every owner that nobody decided about a draft: at once about the first one in an hour, and at the end of the hour about all others,
  * so that thousands of drafts cause two mails.
  */
 export function tellOfExpiry(deps: Dependencies, provider: MailProvider): Process {
+  const news = createOwnerNews(deps, provider);
+
   async function onExpired(event: Recorded, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { position, metadata } = event;
     const key = metadata.workspaceId as string;
@@ -41,7 +40,7 @@ export function tellOfExpiry(deps: Dependencies, provider: MailProvider): Proces
       await tellOwners(key, { eventId: event.id, happenedAt: metadata.at, total: 1, first }, context);
       return undefined;
     }
-    const payload: Payload = { window: { ...window, told: first, position } };
+    const payload: { window: Window } = { window: { ...window, told: first, position } };
     const dueAt = new Date(Math.max(Date.parse(window.to), deps.clock.now().getTime()) + graceMs);
     await context.timers.set({ key, name: window.to, dueAt, payload });
     return undefined;
@@ -52,8 +51,8 @@ export function tellOfExpiry(deps: Dependencies, provider: MailProvider): Proces
     if (!(await context.reached(position, ["drafts"]))) return { waitFor: position, of: ["drafts"] };
     const others = await expiredDrafts(deps.reads, key, window);
     if (others.first === null) return undefined;
-    const news = { total: others.total, first: others.first };
-    await tellOwners(key, { eventId: derivedId("expired requests", key, to), happenedAt: to, ...news }, context);
+    const { total, first } = others;
+    await tellOwners(key, { eventId: derivedId("expired requests", key, to), happenedAt: to, total, first }, context);
     return undefined;
   }
 
@@ -64,17 +63,7 @@ export function tellOfExpiry(deps: Dependencies, provider: MailProvider): Proces
   ): Promise<void> {
     const { name: workspace } = (await deps.workspaces.load(workspaceId)).state;
     const words = letter({ ...drafts, workspace, publicUrl: deps.settings.publicUrl });
-    for (const { email: to } of await activeOwners(deps, workspaceId)) {
-      await tell({ mail: { workspaceId, eventId, to, ...words }, happenedAt }, 0, context);
-    }
-  }
-
-  async function tell(news: OwnerNews, tries: number, context: ProcessContext): Promise<void> {
-    const { mail, happenedAt } = news;
-    if (isOldNews(deps, happenedAt)) return;
-    const outcome = await sendMemberMail(deps, provider, mail);
-    const name = `${mail.eventId} ${mail.to}`;
-    await retryMemberMail(outcome, { key: mail.workspaceId, name, tries, payload: { news } }, context);
+    await news.tell({ workspaceId, eventId, happenedAt, words }, context);
   }
 
   return {
@@ -84,9 +73,9 @@ export function tellOfExpiry(deps: Dependencies, provider: MailProvider): Proces
     categories: ["draft"],
     keyOf: ({ metadata }) => metadata.workspaceId as string,
     on: { RequestsExpired: onExpired },
-    onTimer({ key, payload }: Timer, context) {
-      const due = payload as Payload;
-      return "window" in due ? onWindowEnd(key, due.window, context) : tell(due.news, due.tries, context);
+    onTimer(timer: Timer, context) {
+      const { window } = timer.payload as { window?: Window };
+      return window ? onWindowEnd(timer.key, window, context) : news.onTimer(timer, context);
     },
   };
 }

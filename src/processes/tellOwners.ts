@@ -1,38 +1,30 @@
 import type { NoticeWords } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { activeOwners, memberState } from "#src/commands/members/members.ts";
+import { memberState } from "#src/commands/members/members.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { MemberEvent } from "#streams/member/events.ts";
 import type { WebhookEvent } from "#streams/webhook/events.ts";
-import { isOldNews } from "./oldNews.ts";
+import { createOwnerNews } from "./ownerNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
-import { type MemberMail, quoteName, retryMemberMail, sendMemberMail } from "./sendMemberMail.ts";
+import { quoteName } from "./sendMemberMail.ts";
 
-type OwnerNews = { mail: MemberMail; happenedAt: string };
 type Joining = Extract<MemberEvent, { type: "InvitationAccepted" | "MemberJoined" }>;
 type Disabling = Extract<WebhookEvent, { type: "WebhookDisabled" }>;
 
 /** Mails a workspace's owners about each new member, and about each webhook that the service disables. */
 export function tellOwners(deps: Dependencies, provider: MailProvider): Process {
-  async function tell(news: OwnerNews, tries: number, context: ProcessContext): Promise<void> {
-    const { mail, happenedAt } = news;
-    if (isOldNews(deps, happenedAt)) return;
-    const outcome = await sendMemberMail(deps, provider, mail);
-    const name = `${mail.eventId} ${mail.to}`;
-    await retryMemberMail(outcome, { key: mail.workspaceId, name, tries, payload: { news } }, context);
-  }
+  const news = createOwnerNews(deps, provider);
 
   /** `about`: the user whom the news is about; if they are an owner, they are not told. */
-  async function tellAll(event: Recorded, news: NoticeWords & { about?: string }, context: ProcessContext) {
-    const workspaceId = workspaceOf(event);
-    const { about, ...words } = news;
-    for (const owner of await activeOwners(deps, workspaceId)) {
-      if (owner.userId === about) continue;
-      const mail = { workspaceId, eventId: event.id, to: owner.email, ...words };
-      await tell({ mail, happenedAt: event.metadata.at }, 0, context);
-    }
-  }
+  const tellAll = (event: Recorded, { about, ...words }: NoticeWords & { about?: string }, context: ProcessContext) =>
+    news.tell(
+      {
+        ...{ workspaceId: workspaceOf(event), eventId: event.id, happenedAt: event.metadata.at, words },
+        ...(about !== undefined && { except: about }),
+      },
+      context,
+    );
 
   const nameOf = async (event: Recorded): Promise<string> =>
     quoteName((await deps.workspaces.load(workspaceOf(event))).state.name);
@@ -63,7 +55,7 @@ export function tellOwners(deps: Dependencies, provider: MailProvider): Process 
     categories: ["member", "webhook"],
     keyOf: workspaceOf,
     on: { InvitationAccepted: onJoined, MemberJoined: onJoined, WebhookDisabled: onWebhookDisabled },
-    onTimer: ({ payload }, context) => tell(payload.news as OwnerNews, payload.tries as number, context),
+    onTimer: news.onTimer,
   };
 }
 

@@ -17,6 +17,7 @@ export const domainFields: AuditFields<DomainEvent> = {
   privateKey: "secret",
   providerId: "salted",
   records: "salted",
+  advised: "salted",
   recommendedSubdomain: "salted",
   dnsProvider: "salted",
   because: "salted",

@@ -18,7 +18,7 @@ export type DomainCommand =
   /** `gone`: identities known to be deleted, or never created. */
   | { type: "DeleteDomain"; gone: readonly string[]; at: string };
 
-/** Failing checks in a row after which a verified domain is no longer verified. */
+/** Failing checks that count, in a row, after which a verified domain is no longer verified. */
 const checksUntilLost = 3;
 
 function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
@@ -80,26 +80,32 @@ function recordCheck(check: Checked, domain: Domain): DomainEvent[] {
   // Another check of the same attempt is already recorded, or the domain was deleted.
   if (!domain.exists || domain.deleted || check.attempt !== domain.attempts + 1) return [];
   const checked: DomainEvent = { type: "DomainChecked", data: check };
-  return [checked, ...consequences(evolveDomain(domain, checked), check)];
+  const after = evolveDomain(domain, checked);
+  const consequences = domain.status === "verified" ? whileVerified(domain, after, check) : untilVerified(after, check);
+  return [checked, ...consequences];
 }
 
-function consequences(domain: Domain, { at, records, heldBack }: Checked): DomainEvent[] {
-  const failing = domainRecords.filter((record) => records[record].status === "failed").join(", ");
-  if (domain.status === "verified") {
-    if (domain.failingChecks < checksUntilLost) return [];
-    return [
-      {
-        type: "DomainLost",
-        data: { domainName: domain.name, at, because: `${checksUntilLost} checks in a row failed: ${failing}` },
-      },
-    ];
-  }
+const failingIn = ({ records }: Checked): string =>
+  domainRecords.filter((record) => records[record].status === "failed").join(", ");
+
+/** The first failing check that counts is recorded as a warning, and the last one loses the domain. */
+function whileVerified(before: Domain, { name: domainName, failingChecks }: Domain, check: Checked): DomainEvent[] {
+  if (failingChecks <= before.failingChecks) return [];
+  const { at } = check;
+  const failing = failingIn(check);
+  if (failingChecks === 1) return [{ type: "DomainFailing", data: { domainName, at, because: failing } }];
+  const because = `${checksUntilLost} checks, hours apart, failed: ${failing}`;
+  return failingChecks < checksUntilLost ? [] : [{ type: "DomainLost", data: { domainName, at, because } }];
+}
+
+function untilVerified(domain: Domain, check: Checked): DomainEvent[] {
+  const { at, heldBack } = check;
   if (!heldBack && domainRecords.every((record) => domain.records[record] === "verified")) {
     return [{ type: "DomainVerified", data: { domainName: domain.name, at } }];
   }
   if (domain.status === "failed" || Date.parse(at) - Date.parse(domain.pendingSince) < pendingCheckMs) return [];
   const silent = heldBack ? "the mail provider could not be asked" : "DNS did not answer";
-  return [{ type: "DomainFailed", data: { at, because: `not verified in time: ${failing || silent}` } }];
+  return [{ type: "DomainFailed", data: { at, because: `not verified in time: ${failingIn(check) || silent}` } }];
 }
 
 export const domainDecider: Decider<Domain, DomainCommand, DomainEvent> = {

@@ -15,8 +15,9 @@ export type Domain = DomainFacts & {
   attempts: number;
   /** True while a manually requested check is outstanding. */
   checkRequested: boolean;
-  /** Consecutive failing checks of a verified domain. */
+  /** Consecutive failing checks of a verified domain that count, and the time of the last one, whatever came after it. */
   failingChecks: number;
+  lastFailureAt: string | null;
   /** Time since which each identity is on the domain, by id, including identities deleted since. */
   identities: Readonly<Record<string, string>>;
 };
@@ -43,6 +44,7 @@ export const initialDomain: Domain = {
   attempts: 0,
   checkRequested: false,
   failingChecks: 0,
+  lastFailureAt: null,
   identities: {},
 };
 
@@ -63,10 +65,12 @@ export function evolveDomain(domain: Domain, event: DomainEvent): Domain {
     case "DomainChecked":
       return checked(domain, event.data);
     case "DomainVerified":
-      return { ...domain, status: "verified", failingChecks: 0 };
+      return { ...domain, status: "verified", failingChecks: 0, lastFailureAt: null };
     case "DomainFailed":
     case "DomainLost":
-      return { ...domain, status: "failed", failingChecks: 0 };
+      return { ...domain, status: "failed", failingChecks: 0, lastFailureAt: null };
+    case "DomainFailing":
+      return domain;
     case "DomainIdentityAttached": {
       const { identityId, at } = event.data;
       return { ...domain, identities: { ...domain.identities, [identityId]: at } };
@@ -93,13 +97,24 @@ function checked(domain: Domain, { attempt, at, records }: Checked): Domain {
     attempts: attempt,
     lastCheckedAt: at,
     checkRequested: false,
-    failingChecks: failingChecks(domain, found),
+    ...failuresAfter(domain, { at, found: found.map(([, { status }]) => status) }),
   };
 }
 
-/** Counts failing checks in a row. A check with unanswered queries neither counts nor ends the row. */
-function failingChecks(domain: Domain, found: readonly (readonly [string, { status: string }])[]): number {
-  if (domain.status !== "verified") return 0;
-  if (found.some(([, { status }]) => status === "failed")) return domain.failingChecks + 1;
-  return found.some(([, { status }]) => status === "temporary_failure") ? domain.failingChecks : 0;
+/** Milliseconds between two failing checks that count, so that a change of DNS in progress does not lose a domain. */
+const betweenFailuresMs = 6 * 3_600_000;
+
+/**
+ * Counts failing checks in a row. A check soon after one that counted does not count, and a check with unanswered queries does not end the
+ * row.
+ */
+function failuresAfter(
+  { status, failingChecks, lastFailureAt }: Domain,
+  { at, found }: { at: string; found: readonly string[] },
+): Pick<Domain, "failingChecks" | "lastFailureAt"> {
+  if (status !== "verified") return { failingChecks: 0, lastFailureAt: null };
+  if (!found.includes("failed"))
+    return { failingChecks: found.includes("temporary_failure") ? failingChecks : 0, lastFailureAt };
+  const isSoon = lastFailureAt !== null && Date.parse(at) - Date.parse(lastFailureAt) < betweenFailuresMs;
+  return isSoon ? { failingChecks, lastFailureAt } : { failingChecks: failingChecks + 1, lastFailureAt: at };
 }

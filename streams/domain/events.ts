@@ -6,6 +6,9 @@ import type { Event } from "../event.ts";
 export type DomainRecord = "ownership" | "spf" | "dkim" | "sending" | "mx";
 export const domainRecords: readonly DomainRecord[] = ["ownership", "spf", "dkim", "sending", "mx"];
 
+/** Records that a domain should have, and that it is verified without: a DMARC policy. */
+export type AdvisedRecord = "dmarc";
+
 export type DomainStatus = "pending" | "verified" | "failed";
 
 /** Result of a check of a record. `reason`: the values found instead, or why the check had no result; null if the record is correct. */
@@ -69,6 +72,7 @@ export type DomainEvent =
         attempt: number;
         at: string;
         records: Record<DomainRecord, RecordFinding>;
+        advised?: Record<AdvisedRecord, RecordFinding>;
         /** Null if DNS did not answer. */
         hasExistingMx: boolean | null;
         recommendedSubdomain: string | null;
@@ -82,6 +86,8 @@ export type DomainEvent =
   | Event<"DomainVerified", { domainName: string; at: string }>
   /** The domain was not verified in time. */
   | Event<"DomainFailed", { at: string; because: string }>
+  /** A verified domain failed a check; after further ones, hours apart, it is lost. */
+  | Event<"DomainFailing", { domainName: string; at: string; because: string }>
   /** The domain is no longer verified. */
   | Event<"DomainLost", { domainName: string; at: string; because: string }>
   /** An identity was created on the domain. */

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { identityStream } from "#streams/identity/events.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { loseDomain } from "#test/support/failingChecks.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
@@ -99,7 +100,7 @@ describe("a workspace's own domain", () => {
     const domain = await verified();
     const { json: identity } = await identityOn(domain);
     dns.remove(domain.dns_records[0].fqdn);
-    await until(async () => (await read(domain.id)).status === "failed");
+    await loseDomain(service, workspace, domain);
     const draft = await answered(identity);
     const refused = await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
     expect([refused.status, refused.json.error]).to.deep.equal([422, "identity_not_active"]);
@@ -159,7 +160,7 @@ describe("a workspace's own domain", () => {
     const domain = await verified();
     const { json: before } = await identityOn(domain);
     dns.remove(domain.dns_records[0].fqdn);
-    await until(async () => (await read(domain.id)).status === "failed");
+    await loseDomain(service, workspace, domain);
     const buyer = await service.workspace();
     const json = { domain_name: domain.domain_name, inbound_subdomain: "mail" };
     const { json: bought } = await buyer.ask("POST /v1/domains", { json });

@@ -109,6 +109,12 @@ describe("a domain", () => {
   it("a domain is lost by the third failing check in a row; a check without an answer does not count", () => {
     const failing = (n: number) => checked(n, n * 24 * hour, { spf: bad });
     const whole = [added, checked(1, minute), verified];
+    domain(...whole)
+      .when(record(2, 48 * hour, { spf: bad, mx: bad }))
+      .then(checked(2, 48 * hour, { spf: bad, mx: bad }), {
+        type: "DomainFailing",
+        data: { domainName: "customer.example", at: at(48 * hour), because: "spf, mx" },
+      });
     domain(...whole, failing(2))
       .when(record(3, 72 * hour, { spf: bad }))
       .thenTypes("DomainChecked");
@@ -119,10 +125,45 @@ describe("a domain", () => {
       .when(record(4, 96 * hour, { spf: unknown }))
       .thenTypes("DomainChecked");
     domain(...whole, failing(2), checked(3, 72 * hour, { spf: unknown }), failing(4))
-      .when(record(5, 96 * hour, { spf: bad }))
+      .when(record(5, 120 * hour, { spf: bad }))
       .thenTypes("DomainChecked", "DomainLost");
     domain(...whole, failing(2), failing(3), checked(4, 80 * hour))
       .when(record(5, 96 * hour, { spf: bad }))
+      .thenTypes("DomainChecked", "DomainFailing");
+  });
+
+  it("of a verified domain's failing checks those count that are six hours apart, however many there are", () => {
+    const whole = [added, checked(1, minute), verified];
+    /** Checks at these hours, all of which fail but those in `passing`; the last one decides. */
+    const checksAt = (hours: readonly number[], passing: readonly number[] = []) => {
+      const result = (each: number) => (passing.includes(each) ? {} : { spf: bad });
+      const before = hours.slice(0, -1).map((each, n) => checked(n + 2, each * hour, result(each)));
+      const last = hours.at(-1) as number;
+      return domain(...whole, ...before).when(record(hours.length + 1, last * hour, result(last)));
+    };
+    checksAt([10, 10.001, 10.002]).thenTypes("DomainChecked");
+    checksAt([10, 12, 14, 15.999]).thenTypes("DomainChecked");
+    checksAt([10, 16, 21.999]).thenTypes("DomainChecked");
+    checksAt([10, 16, 22]).thenTypes("DomainChecked", "DomainLost");
+    checksAt([10, 13, 16, 19, 22]).thenTypes("DomainChecked", "DomainLost");
+    checksAt([10, 15, 20, 25]).thenTypes("DomainChecked");
+    checksAt([10, 15, 20, 25, 30]).thenTypes("DomainChecked", "DomainLost");
+    // A zone that flaps is not lost, and its owners are not told more often than every six hours.
+    checksAt([10, 11, 12], [11]).thenTypes("DomainChecked");
+    checksAt([10, 11, 16], [11]).thenTypes("DomainChecked", "DomainFailing");
+    checksAt([10, 16, 20, 22, 28], [20]).thenTypes("DomainChecked");
+    checksAt([10, 16, 20, 22, 28, 34], [20]).thenTypes("DomainChecked", "DomainLost");
+    // A clock that runs behind on another instance.
+    checksAt([10, 4, 16, 10, 22]).thenTypes("DomainChecked", "DomainLost");
+  });
+
+  it("an advised record that fails neither keeps a domain from being verified nor loses it", () => {
+    const advised = { dmarc: bad };
+    const command = (attempt: number, ms: number) =>
+      ({ type: "RecordCheck", check: { ...check(attempt, ms), advised } }) as const;
+    domain(added).when(command(1, minute)).thenTypes("DomainChecked", "DomainVerified");
+    domain(added, checked(1, minute), verified)
+      .when(command(2, 24 * hour))
       .thenTypes("DomainChecked");
   });
 
