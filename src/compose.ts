@@ -28,6 +28,7 @@ import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
 import { upcastReads } from "./eventStore/upcasting.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
+import { createSpfEvaluator } from "./mail/in/authentication/spfEvaluator.ts";
 import { createHeaderReader } from "./mail/in/headerReader.ts";
 import { createMailParser } from "./mail/in/parse.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
@@ -181,6 +182,7 @@ export function compose(
     parser: createMailParser(threads),
     costlyWork: createCostlyWork(threads),
     resolver,
+    evaluateSpf: createSpfEvaluator(threads),
     authenticator,
     pictures,
     keyRing,

@@ -1,7 +1,7 @@
-import { type DomainEvent, type DomainRecord, domainRecords } from "#streams/domain/events.ts";
+import { type AdvisedRecord, type DomainEvent, domainRecords, type RecordFinding } from "#streams/domain/events.ts";
 import type { Projection } from "../projection.ts";
 import { foldRows } from "../rows.ts";
-import type { StoredDnsRecord } from "./queries.ts";
+import type { StoredDnsRecord, StoredDnsRecords } from "./queries.ts";
 
 const columns = [
   "id",
@@ -26,12 +26,16 @@ const columns = [
   "deleted_at",
 ] as const;
 
-type Records = Record<DomainRecord, StoredDnsRecord>;
-type Row = { id: string; records: Records; status: string } & Record<string, unknown>;
+type Row = { id: string; records: StoredDnsRecords; status: string } & Record<string, unknown>;
+
+const advisedRecords: readonly AdvisedRecord[] = ["dmarc"];
 
 const unchecked = Object.fromEntries(
-  domainRecords.map((record) => [record, { status: "pending", found: "pending", reason: null }]),
-) as Records;
+  [...domainRecords, ...advisedRecords].map((record) => [
+    record,
+    { status: "pending", found: "pending", reason: null },
+  ]),
+) as StoredDnsRecords;
 
 function apply(row: Row, event: DomainEvent): Row {
   switch (event.type) {
@@ -73,15 +77,11 @@ function apply(row: Row, event: DomainEvent): Row {
 }
 
 function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }>["data"]): Row {
-  const records = domainRecords.map((record) => {
-    const { status: found, reason } = check.records[record];
-    // A DNS look-up without an answer does not change the record's status.
-    const status = found === "temporary_failure" ? row.records[record].status : found;
-    return [record, { status, found, reason }];
-  });
+  const found = Object.entries({ ...check.records, ...check.advised }) as [keyof StoredDnsRecords, RecordFinding][];
+  const records = found.map(([record, finding]) => [record, storedRecord(row.records[record], finding)]);
   return {
     ...row,
-    records: Object.fromEntries(records),
+    records: { ...row.records, ...Object.fromEntries(records) },
     has_existing_mx: check.hasExistingMx ?? row.has_existing_mx,
     recommended_subdomain:
       check.recommendedSubdomain ?? (check.hasExistingMx === false ? null : row.recommended_subdomain),
@@ -91,10 +91,16 @@ function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }
   };
 }
 
+/** A DNS look-up without an answer does not change the record's status. */
+const storedRecord = (before: StoredDnsRecord, { status: found, reason }: RecordFinding): StoredDnsRecord => ({
+  ...{ found, reason },
+  status: found === "temporary_failure" ? before.status : found,
+});
+
 /** Domains of workspaces, without their private keys. */
 export const domains: Projection<DomainEvent> = {
   name: "domains",
-  version: 2,
+  version: 3,
   tables: ["domains"],
   handles: [
     "DomainAdded",

@@ -1,4 +1,4 @@
-import type { DomainRecord, DomainStatus, Registration } from "#streams/domain/events.ts";
+import type { AdvisedRecord, DomainRecord, DomainStatus, Registration } from "#streams/domain/events.ts";
 import { newestFirst, type Page, readPage, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
@@ -9,6 +9,8 @@ export type StoredDnsRecord = {
   found: DomainStatus | "temporary_failure";
   reason: string | null;
 };
+
+export type StoredDnsRecords = Record<DomainRecord | AdvisedRecord, StoredDnsRecord>;
 
 /** Domain as in the API, as far as it is stored; the records it needs depend on the settings (src/platform/dns/records.ts). */
 export type DomainRow = {
@@ -23,7 +25,7 @@ export type DomainRow = {
   dkim_public_key: string;
   registration: Registration | null;
   status: DomainStatus;
-  records: Record<DomainRecord, StoredDnsRecord>;
+  records: StoredDnsRecords;
   has_existing_mx: boolean | null;
   recommended_subdomain: string | null;
   dns_provider_hint: string | null;

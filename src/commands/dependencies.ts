@@ -13,6 +13,7 @@ import type { NamedWitness } from "#src/platform/audit/witnesses.ts";
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/platform/clock.ts";
 import type { Resolver } from "#src/platform/dns/resolver.ts";
+import type { SpfEvaluator } from "#src/platform/dns/spf/evaluator.ts";
 import type { PaymentProcessor } from "#src/platform/payments/paymentProcessor.ts";
 import type { PictureSource } from "#src/platform/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/platform/secrets/keyRing.ts";
@@ -50,6 +51,7 @@ export type Dependencies = StreamServices & {
   parser: MailParser;
   costlyWork: CostlyWork;
   resolver: Resolver;
+  evaluateSpf: SpfEvaluator;
   authenticator: MailAuthenticator;
   /** Fetches the pictures that signatures refer to on the web, when an identity is saved. */
   pictures: Pick<PictureSource, "fetch">;
@@ -89,6 +91,8 @@ export type CommandSettings = {
   inboundMxHost: string;
   /** Name that the SPF records of customer domains must include; null: inboundMxHost. */
   spfInclude: string | null;
+  /** Addresses that mail is sent from; undefined: those that the SPF record of a customer domain has to permit lead to. */
+  spfAddresses?: readonly string[] | undefined;
   /** Name of the mail provider that supplies some DNS records of customer domains, if any. */
   recordsOf?: string | undefined;
   approvalsFrom: string;

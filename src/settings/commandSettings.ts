@@ -7,6 +7,7 @@ export const commandSettings = (config: Config): CommandSettings => ({
   sandboxDomain: config.sandboxDomain,
   inboundMxHost: config.inboundMxHost,
   spfInclude: config.spfInclude,
+  spfAddresses: config.spfAddresses,
   approvalsFrom: config.approvalsFrom,
   publicUrl: config.publicUrl,
   auditPublic: config.auditPublic,

@@ -194,6 +194,8 @@ function isDnsServer(text: string): boolean {
   return isAddress && Number(port) > 0 && Number(port) <= 65_535;
 }
 
+export const Address = () => Checked("an IP address", (text) => isIP(text) !== 0 && !text.includes("%"));
+
 /** An IP address or network, such as 192.0.2.1, 10.0.0.0/8, ::1 or 2001:db8::/32. */
 export const Network = () => Checked("an IP address or a network such as 10.0.0.0/8", isNetwork);
 

@@ -8,6 +8,7 @@ import { rateSettings } from "./rateSettings.ts";
 import { retentionSettings } from "./retentionSettings.ts";
 import { sendGridSettings } from "./sendGridSettings.ts";
 import {
+  Address,
   AnswerLimits,
   Directory,
   DnsServer,
@@ -135,6 +136,13 @@ export const settings = Type.Object({
     DomainName({
       otherwise: "mail leaves from the host of INBOUND_MX_HOST",
       description: "The domain whose SPF record lists the servers that mail leaves from.",
+    }),
+  ),
+  SPF_ADDRESSES: Type.Optional(
+    ListOf(Address(), {
+      otherwise: "the first of each block that the SPF record of a domain has to permit, at most 32",
+      description:
+        "The addresses that mail leaves from, as receivers see them: the SPF record of a domain is right if all of them pass.",
     }),
   ),
   DNS_SERVERS: Type.Optional(

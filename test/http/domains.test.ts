@@ -26,6 +26,7 @@ describe("the sandbox domain over HTTP", () => {
       sandbox: true,
       status: "verified",
     });
+    expect([domain.dns_records, domain.advised_records]).to.deep.equal([[], []]);
     expect((await tenant.ask(`GET /v1/domains/${domain.id}`)).json).to.deep.equal(domain);
     expect((await tenant.ask("GET /v1/domains?offset=1")).json).to.deep.equal({
       data: [],
@@ -99,6 +100,10 @@ describe("domains of a workspace over HTTP", () => {
     expect(sending.host).to.equal("_sending.mail");
     expect(sending.value).not.to.equal(ownership.value);
     expect(mx).to.include({ type: "MX", host: "mail", value: "mx.service.example", priority: 10 });
+    const [dmarc] = json.advised_records;
+    expect(json.advised_records).to.have.length(1);
+    expect(dmarc).to.include({ type: "TXT", host: "_dmarc.mail", fqdn: `_dmarc.mail.${domain_name}`, priority: null });
+    expect(dmarc).to.include({ value: "v=DMARC1; p=none", status: "pending", reason: null });
     expect((await tenant.ask(`GET /v1/domains/${json.id}`)).json).to.deep.equal(json);
   });
 

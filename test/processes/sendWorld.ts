@@ -217,6 +217,7 @@ export function openSendWorld(
         linesBesideOurs: async (compared) => linesBesideOurs(compared),
       },
       resolver: undefined as never,
+      evaluateSpf: undefined as never,
       authenticator: undefined as never,
       mailRoom: createMemoryRoom(64 * 1024 * 1024),
       pictures: { fetch: async () => undefined },

@@ -7,6 +7,7 @@ import { usualTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { createNodeResolver } from "#src/platform/dns/nodeResolver.ts";
 import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { StartError } from "#src/platform/startError.ts";
+import { commandSettings } from "#src/settings/commandSettings.ts";
 import { loadConfig } from "#src/settings/config.ts";
 import { settingDescriptions } from "#src/settings/settings.ts";
 
@@ -229,6 +230,7 @@ describe("the configuration", () => {
       RETENTION_DAYS_OUTBOX: "2",
       DNS_SERVERS: "127.0.0.1:5353,dns.example",
       SPF_INCLUDE: "spf example",
+      SPF_ADDRESSES: "192.0.2.0/24",
       CRASH_AT: "send:nowhere",
       APPROVALS_FROM: "a@b.example, c@d.example",
       MAIL_PROVIDER: "pigeon",
@@ -252,6 +254,7 @@ describe("the configuration", () => {
       "RETENTION_DAYS_OUTBOX",
       "DNS_SERVERS",
       "SPF_INCLUDE",
+      "SPF_ADDRESSES",
       "CRASH_AT",
       "APPROVALS_FROM",
       "MAIL_PROVIDER",
@@ -259,6 +262,12 @@ describe("the configuration", () => {
       "NODE_ENV",
     ]);
     expect(message).not.to.match(/hunter2|aHVudGVyMg/);
+  });
+
+  it("the addresses that mail leaves from reach the checks of domains", () => {
+    const config = loadConfig({ SECRETS_KEYS: ring, SPF_ADDRESSES: "192.0.2.1, 2001:db8::1" });
+    expect(commandSettings(config).spfAddresses).to.deep.equal(["192.0.2.1", "2001:db8::1"]);
+    expect(commandSettings(loadConfig({ SECRETS_KEYS: ring })).spfAddresses).to.equal(undefined);
   });
 
   it("evaluations that still keep rules from running twice may not be removed", () => {

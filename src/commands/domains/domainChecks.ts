@@ -1,17 +1,20 @@
 import { checkRecords } from "#src/platform/dns/checkRecords.ts";
 import { expectedRecords } from "#src/platform/dns/records.ts";
-import { withinTime } from "#src/platform/dns/resolver.ts";
+import { askingOnce, withinTime } from "#src/platform/dns/resolver.ts";
 import { dnsSetupFactsOf } from "#src/platform/dns/setupFacts.ts";
+import { spfJudge } from "#src/platform/dns/spf/judgeSpf.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type DomainRecord, domainRecords } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { checkDmarc } from "./checkDmarc.ts";
 import { type NamesOfDomain, nameId, namesOf } from "./domainNames.ts";
 import { checkAtProvider, enableReceiving, type RecordFindings, registrationOrFault } from "./providerDomains.ts";
 
-/** Time limit in milliseconds for all look-ups of one check. */
+/** Limits for all look-ups of one check: milliseconds, and their number. */
 const checkMs = 20_000;
+const maxLookups = 500;
 
 /**
  * Looks up a domain's DNS records and records the result, once per attempt. A mail provider that supplies some of the records checks them
@@ -22,10 +25,15 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
   if (!state.exists || state.deleted) return state;
   const { domain, trouble } = await registrationOrFault(deps, { domainId, domain: state }, cause);
   const end = deps.clock.monotonic() + checkMs;
-  const resolver = withinTime(deps.resolver, () => end - deps.clock.monotonic());
-  const [inDns, surroundings] = await Promise.all([
-    checkRecords(resolver, expectedRecords(domain, deps.settings)),
-    dnsSetupFactsOf(resolver, domain, deps.settings.inboundMxHost),
+  const limited = withinTime(deps.resolver, () => end - deps.clock.monotonic());
+  const resolver = askingOnce(limited, maxLookups);
+  const { inboundMxHost, spfAddresses: addresses } = deps.settings;
+  const turn = domain.workspaceId;
+  const judgeSpf = spfJudge({ resolver, evaluate: deps.evaluateSpf, addresses, helo: inboundMxHost, turn });
+  const [inDns, dmarc, surroundings] = await Promise.all([
+    checkRecords({ resolver, judgeSpf }, expectedRecords(domain, deps.settings)),
+    checkDmarc(resolver, domain.mailDomain),
+    dnsSetupFactsOf(resolver, domain, inboundMxHost),
   ]);
   const judged = await checkAtProvider(deps, { domainId, domain, found: inDns, trouble }, cause);
   const claimed = judged.heldBack
@@ -36,6 +44,7 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
     attempt: domain.attempts + 1,
     at: deps.clock.now().toISOString(),
     records,
+    advised: { dmarc },
     ...surroundings,
     ...(heldBack && { heldBack }),
   };

@@ -1,18 +1,27 @@
 import type { Static } from "typebox";
 import type { DomainRow } from "#projections/domains/queries.ts";
-import { expectedRecords, type RecordSettings } from "#src/platform/dns/records.ts";
+import {
+  advisedRecords,
+  type ExpectedRecord,
+  expectedRecords,
+  type RecordSettings,
+} from "#src/platform/dns/records.ts";
 import type { Domain } from "../schemas/domains.ts";
 import { timestamp, timestampOrNull } from "./times.ts";
 
 export type WireDomain = Static<typeof Domain>;
 
-/** Converts a domain to the contract's form, with its five DNS records and their state. */
+/** Converts a domain to the contract's form, with its five DNS records, those that are advised, and their state. */
 export function presentDomain(row: DomainRow, settings: RecordSettings): WireDomain {
   const { records } = row;
+  const names = { name: row.domain_name, mailDomain: row.mail_domain };
+  const shown = ({ record, ...expected }: ExpectedRecord<keyof typeof records>) => {
+    const { found: status, reason } = records[record];
+    return { ...expected, status, reason };
+  };
   const expected = expectedRecords(
     {
-      name: row.domain_name,
-      mailDomain: row.mail_domain,
+      ...names,
       token: row.verification_token,
       sendingToken: row.sending_token,
       selector: row.dkim_selector,
@@ -38,11 +47,8 @@ export function presentDomain(row: DomainRow, settings: RecordSettings): WireDom
     dns_provider_hint: row.dns_provider_hint,
     verification_last_checked_at: timestampOrNull(row.verification_last_checked_at),
     verification_attempts: row.verification_attempts,
-    dns_records: expected.map(({ record, type, host, fqdn, value, purpose, priority }) => ({
-      ...{ type, host, fqdn, value, purpose, priority },
-      status: records[record].found,
-      reason: records[record].reason,
-    })),
+    dns_records: expected.map(shown),
+    advised_records: advisedRecords(names).map(shown),
     created_at: timestamp(row.created_at),
     verified_at: timestampOrNull(row.verified_at),
   };
@@ -71,6 +77,7 @@ export const presentSandbox = (
   verification_last_checked_at: null,
   verification_attempts: null,
   dns_records: [],
+  advised_records: [],
   created_at: timestamp(workspace.created_at),
   verified_at: timestamp(workspace.created_at),
 });

@@ -36,6 +36,9 @@ export const Domain = Strict(
     verification_last_checked_at: Nullable(Timestamp),
     verification_attempts: Nullable(Type.Integer()),
     dns_records: Type.Array(DnsRecord),
+    advised_records: Type.Array(DnsRecord, {
+      description: "Records that the domain should have besides. It is verified without them.",
+    }),
     created_at: Timestamp,
     verified_at: Nullable(Timestamp),
   },

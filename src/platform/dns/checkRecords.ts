@@ -1,17 +1,22 @@
-import { cutText } from "#streams/cutText.ts";
 import type { DomainRecord, RecordFinding } from "#streams/domain/events.ts";
+import { faultOfDkim } from "./dkimRecord.ts";
+import { quoted } from "./quoted.ts";
 import type { ExpectedRecord } from "./records.ts";
-import type { Lookup, Resolver } from "./resolver.ts";
+import type { Lookup, MailExchange, Resolver } from "./resolver.ts";
+import type { SpfJudge } from "./spf/judgeSpf.ts";
 
-/** Looks up every record and reports its state and the values found instead; of several fields of a kind the worst counts. */
+export type RecordCheck = { resolver: Pick<Resolver, "txt" | "mx">; judgeSpf: SpfJudge };
+
+/**
+ * Looks up every record, judges it as receivers do, and reports its state and the values found instead; of several fields of a kind the
+ * worst counts.
+ */
 export async function checkRecords(
-  resolver: Pick<Resolver, "txt" | "mx">,
+  by: RecordCheck,
   expected: readonly ExpectedRecord[],
 ): Promise<Record<DomainRecord, RecordFinding>> {
   const findings = new Map<DomainRecord, RecordFinding>();
-  const all = await Promise.all(
-    expected.map(async (each) => [each.record, await checkRecord(resolver, each)] as const),
-  );
+  const all = await Promise.all(expected.map(async (each) => [each.record, await checkRecord(by, each)] as const));
   for (const [record, finding] of all) {
     const before = findings.get(record);
     findings.set(record, before ? worseOf(before, finding) : finding);
@@ -28,16 +33,14 @@ function worseOf(one: RecordFinding, other: RecordFinding): RecordFinding {
 }
 
 async function checkRecord(
-  resolver: Pick<Resolver, "txt" | "mx">,
+  { resolver, judgeSpf }: RecordCheck,
   { record, type, fqdn, value }: ExpectedRecord,
 ): Promise<RecordFinding> {
   if (value === "") return { status: "temporary_failure", reason: "the mail provider has not said what it has to be" };
   if (type === "MX") return judged(await resolver.mx(fqdn), `MX record at ${fqdn}`, (found) => faultOfMx(found, value));
-  const fault = (found: string[]) => {
-    if (isSpf(value)) return faultOfSpf(found, value);
-    return record === "dkim" ? faultOfDkim(found, value) : faultOfText(found, value);
-  };
-  return judged(await resolver.txt(fqdn), `TXT record at ${fqdn}`, fault);
+  if (isSpf(value)) return judgeSpf({ fqdn, value });
+  const faultOf = record === "dkim" ? faultOfDkim : faultOfText;
+  return judged(await resolver.txt(fqdn), `TXT record at ${fqdn}`, (found) => faultOf(found, value));
 }
 
 function judged<T>(lookup: Lookup<T>, what: string, faultOf: (found: T[]) => string | null): RecordFinding {
@@ -52,58 +55,25 @@ const faultOfText = (found: readonly string[], value: string): string | null =>
 
 const isSpf = (text: string): boolean => /^v=spf1(\s|$)/i.test(text.trim());
 
-const termsOf = (record: string): string[] => record.trim().toLowerCase().split(/\s+/);
-
-/**
- * Returns what is wrong with the SPF records, or null. Two records are invalid (RFC 7208, 4.5). The domain may let other servers send too:
- * only our mechanism is required.
- */
-function faultOfSpf(found: readonly string[], value: string): string | null {
-  const records = found.filter(isSpf);
-  if (records.length === 0) return `no SPF record; found ${quoted(found)}`;
-  if (records.length > 1) return `found ${records.length} SPF records, but only one is allowed: ${quoted(records)}`;
-  const terms = termsOf(records[0] as string);
-  const wanted = value.trim().split(/\s+/).slice(1);
-  const missing = wanted.filter((term) => !/^[+?~-]?all$/i.test(term) && !has(terms, term.toLowerCase()));
-  return missing.length === 0 ? null : `the SPF record does not have ${missing.join(" ")}: ${quoted(records)}`;
+/** Mail goes to the hosts of the best preference alone, as long as one of them answers. */
+function faultOfMx(found: readonly MailExchange[], value: string): string | null {
+  const best = Math.min(...found.map(({ priority }) => priority));
+  const first = found.filter(({ priority }) => priority === best);
+  const others = first.filter(({ exchange }) => !sameHost(exchange, value));
+  if (others.length === 0) return null;
+  const hosts = named(others);
+  if (others.length < first.length) return `mail also goes to ${hosts}, with the same preference ${best} as ${value}`;
+  const own = found.find(({ exchange }) => sameHost(exchange, value));
+  return own
+    ? `mail goes to ${hosts} instead, whose preference ${best} is before the ${own.priority} of ${value}`
+    : `mail goes to ${hosts} instead`;
 }
 
-const has = (terms: readonly string[], mechanism: string): boolean =>
-  terms.includes(mechanism) || terms.includes(`+${mechanism}`);
-
-const keyOf = (record: string): string | undefined => {
-  const tags = record.split(";").map((tag) => tag.trim());
-  const key = tags.find((tag) => /^p\s*=/.test(tag));
-  return key?.slice(key.indexOf("=") + 1).replace(/\s+/g, "");
-};
-
-function faultOfDkim(found: readonly string[], value: string): string | null {
-  const keys = found.filter((text) => keyOf(text) !== undefined);
-  if (keys.length === 0) return `no DKIM key; found ${quoted(found)}`;
-  if (keys.length > 1) return `found ${keys.length} DKIM keys, but only one is allowed`;
-  const [key] = keys as [string];
-  if (keyOf(key) === "") return "the DKIM key is empty, which means revoked";
-  if (keyOf(key) !== keyOf(value)) return `found another DKIM key: ${quoted(keys)}`;
-  const type = /(?:^|;)\s*k\s*=\s*([^;\s]*)/.exec(key)?.[1];
-  return type === undefined || type === "rsa" ? null : `the DKIM record says k=${type}, not k=rsa`;
-}
-
-const faultOfMx = (found: readonly { exchange: string }[], value: string): string | null =>
-  found.some(({ exchange }) => sameHost(exchange, value))
-    ? null
-    : `mail goes to ${found
-        .map(({ exchange }) => exchange || ".")
-        .slice(0, shownRecords)
-        .join(", ")} instead`;
+const named = (exchanges: readonly MailExchange[]): string =>
+  exchanges
+    .slice(0, 3)
+    .map(({ exchange }) => exchange || ".")
+    .join(", ");
 
 export const sameHost = (one: string, other: string): boolean =>
   one.replace(/\.$/, "").toLowerCase() === other.replace(/\.$/, "").toLowerCase();
-
-const shownRecords = 3;
-const shownLength = 200;
-
-function quoted(texts: readonly string[]): string {
-  const shown = texts.slice(0, shownRecords).map((text) => JSON.stringify(cutText(text, shownLength)));
-  const more = texts.length - shown.length;
-  return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
-}

@@ -1,4 +1,11 @@
-import type { DomainFacts, DomainRecord, ProvidersRecord, Registration } from "#streams/domain/events.ts";
+import { isIPv4, isIPv6 } from "node:net";
+import type {
+  AdvisedRecord,
+  DomainFacts,
+  DomainRecord,
+  ProvidersRecord,
+  Registration,
+} from "#streams/domain/events.ts";
 import { registrableDomain } from "./names.ts";
 
 export type RecordSettings = {
@@ -10,8 +17,8 @@ export type RecordSettings = {
   recordsOf?: string | undefined;
 };
 
-export type ExpectedRecord = {
-  record: DomainRecord;
+export type ExpectedRecord<Name = DomainRecord> = {
+  record: Name;
   type: "TXT" | "MX";
   /** Required value; "" until the mail provider has supplied it. */
   value: string;
@@ -25,9 +32,13 @@ export type ExpectedRecord = {
 
 const mxPriority = 10;
 
-/** Returns the mechanism that the SPF record must contain. */
-export const spfMechanism = ({ inboundMxHost, spfInclude }: RecordSettings): string =>
-  spfInclude === null ? `a:${inboundMxHost}` : `include:${spfInclude}`;
+/** Returns the mechanism that lets our servers send. SPF knows no name without a dot, such as that of a development install. */
+export function spfMechanism({ inboundMxHost, spfInclude }: RecordSettings): string {
+  if (spfInclude !== null) return `include:${spfInclude}`;
+  if (inboundMxHost === "localhost") return "ip4:127.0.0.1";
+  if (isIPv4(inboundMxHost)) return `ip4:${inboundMxHost}`;
+  return isIPv6(inboundMxHost) ? `ip6:${inboundMxHost}` : `a:${inboundMxHost}`;
+}
 
 type RecordFacts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" | "selector" | "publicKey"> & {
   registration?: Registration | null;
@@ -39,7 +50,7 @@ export function expectedRecords(domain: RecordFacts, settings: RecordSettings): 
   const { recordsOf } = settings;
   if (recordsOf === undefined) return own;
   const given = domain.registration?.provider === recordsOf ? domain.registration.records : undefined;
-  const zone = registrableDomain(domain.name) ?? domain.name;
+  const zone = zoneOf(domain.name);
   return own.flatMap((row): ExpectedRecord[] => {
     if (!isProviders(row.record)) return [row];
     if (!given) return [{ ...row, host: relativeTo(zone, domain.mailDomain), fqdn: domain.mailDomain, value: "" }];
@@ -53,16 +64,32 @@ const providersRecords: readonly ProvidersRecord[] = ["spf", "dkim", "sending"];
 export const isProviders = (record: DomainRecord): record is ProvidersRecord =>
   (providersRecords as readonly DomainRecord[]).includes(record);
 
+/** Returns the records that a domain should have besides. Any DMARC policy of the domain or above it will do. */
+export const advisedRecords = ({ name, mailDomain }: Pick<RecordFacts, "name" | "mailDomain">) => [
+  textRecord<AdvisedRecord>(zoneOf(name), {
+    record: "dmarc",
+    fqdn: `_dmarc.${mailDomain}`,
+    value: "v=DMARC1; p=none",
+    purpose: "DMARC: large mailbox providers refuse or mark mail of domains without a policy",
+  }),
+];
+
+const zoneOf = (name: string): string => registrableDomain(name) ?? name;
+
+type TextRecord<Name> = Pick<ExpectedRecord<Name>, "record" | "fqdn" | "value" | "purpose">;
+
+const textRecord = <Name>(zone: string, { fqdn, ...shown }: TextRecord<Name>): ExpectedRecord<Name> => ({
+  ...shown,
+  type: "TXT",
+  host: relativeTo(zone, fqdn),
+  fqdn,
+  priority: null,
+});
+
 function ownRecords(domain: RecordFacts, settings: RecordSettings): ExpectedRecord[] {
   const { mailDomain } = domain;
-  const zone = registrableDomain(domain.name) ?? domain.name;
-  const txt = ({ fqdn, ...shown }: Pick<ExpectedRecord, "record" | "fqdn" | "value" | "purpose">): ExpectedRecord => ({
-    ...shown,
-    type: "TXT",
-    host: relativeTo(zone, fqdn),
-    fqdn,
-    priority: null,
-  });
+  const zone = zoneOf(domain.name);
+  const txt = (record: TextRecord<DomainRecord>) => textRecord(zone, record);
   return [
     txt({
       record: "ownership",

@@ -37,6 +37,25 @@ export function withinTime(resolver: Resolver, remainingMs: () => number): Resol
   return eachOf(resolver, limited);
 }
 
+/**
+ * Wraps a resolver for one check: each question is asked once, and at most `most` questions in all. Further ones are temporary failures.
+ */
+export function askingOnce(resolver: Resolver, most: number): Resolver {
+  let asked = 0;
+  const remembered = <T>(lookUp: LookUp<T>): LookUp<T> => {
+    const answers = new Map<string, Promise<Lookup<T>>>();
+    return (name) => {
+      const known = answers.get(name);
+      if (known) return known;
+      if (++asked > most) return Promise.resolve({ outcome: "temporary_failure", reason: "too many look-ups" });
+      const answer = lookUp(name);
+      answers.set(name, answer);
+      return answer;
+    };
+  };
+  return eachOf(resolver, remembered);
+}
+
 type LookUp<T> = (name: string) => Promise<Lookup<T>>;
 
 /** Wraps each look-up of a resolver. */

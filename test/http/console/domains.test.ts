@@ -98,6 +98,21 @@ describe("the console's domain pages", () => {
     await until(async () => (await owner.get(`/domains/${own}`)).page.includes("5 of 5 records found"));
     const { page } = await owner.get(`/domains/${own}`);
     expect(page).to.include("All records were found.").and.not.to.include("already receives mail elsewhere");
+    expect(page).to.include("Advised").and.to.include("_dmarc").and.to.include("v=DMARC1; p=none");
+    expect(page).to.include("no TXT record at _dmarc.customer.example, and no name above has a policy");
+  });
+
+  it("the page of a verified domain whose records fail says what is at stake", async () => {
+    const [ownership] = (await stored(own)).dns_records;
+    dns.remove(ownership.fqdn);
+    const before = (await stored(own)).verification_attempts;
+    await send(`/domains/${own}`, {}, `/domains/${own}/verify`);
+    await looked(own, before + 1);
+    await until(async () => (await owner.get(`/domains/${own}`)).page.includes("4 of 5 records found"));
+    const { page } = await owner.get(`/domains/${own}`);
+    expect(page).to.include("verified : 4 of 5").and.to.include("at least six hours apart");
+    expect(page).not.to.include("All records were found.");
+    dns.txt(ownership.fqdn, ownership.value);
   });
 
   it("a domain with an identity cannot be deleted, and the page names the identity", async () => {

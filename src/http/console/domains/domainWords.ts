@@ -5,7 +5,11 @@ export type ShownDomain = WireDomain;
 export type DnsRecord = ShownDomain["dns_records"][number];
 
 /** The status of a domain, in a few words and as a sentence. */
-export function statusInWords({ status, sandbox }: Pick<ShownDomain, "status" | "sandbox">): {
+export function statusInWords({
+  status,
+  sandbox,
+  dns_records: records = [],
+}: Pick<ShownDomain, "status" | "sandbox"> & Partial<Pick<ShownDomain, "dns_records">>): {
   short: string;
   long: string;
 } {
@@ -17,7 +21,7 @@ export function statusInWords({ status, sandbox }: Pick<ShownDomain, "status" | 
   }
   switch (status) {
     case "verified":
-      return { short: "verified", long: "All records were found. Mail can be received and sent." };
+      return { short: "verified", long: records.some(({ status }) => status === "failed") ? failing : found };
     case "pending":
       return {
         short: "not verified yet",
@@ -30,6 +34,10 @@ export function statusInWords({ status, sandbox }: Pick<ShownDomain, "status" | 
       };
   }
 }
+
+const found = "All records were found. Mail can be received and sent.";
+const failing =
+  "Records are missing or different, so mail may not arrive. Correct them: if three checks that are at least six hours apart fail, no mail is sent any more.";
 
 /** The state of a DNS record, in words. */
 export const recordInWords: Record<DnsRecord["status"], string> = {

@@ -98,7 +98,10 @@ ${await standing(deps, context, domain)}
 ${subdomainAdvice(domain, mayWrite)}
 <section aria-labelledby="records"><h2 id="records">DNS records</h2>
 <p>Add each of them at your DNS provider${domain.dns_provider_hint !== null && html` (it seems to be <bdi>${shortLine(domain.dns_provider_hint, 100)}</bdi>)`}. Most providers want the name as shown here; some want the full name. <strong>@</strong> is the domain itself.</p>
-${recordsTable(domain.dns_records)}</section></div>
+${recordsTable(domain.dns_records)}</section>
+<section aria-labelledby="advised"><h2 id="advised">Advised</h2>
+<p>The domain is verified without this record, but more of its mail arrives with it. If you have a DMARC policy for a domain above it, that one applies.</p>
+${recordsTable(domain.advised_records, "advised DNS records")}</section></div>
 ${
   mayWrite &&
   html`${form(context, { action: `${path}/verify` }, button("Check now", { kind: "approve" }))}

@@ -2,10 +2,11 @@ import { html, type Markup } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import { type DnsRecord, recordInWords } from "./domainWords.ts";
 
-/** The DNS records of a domain: values to enter at the DNS provider, and what was found. */
+/** A table of DNS records of a domain: values to enter at the DNS provider, and what was found. */
 export const recordsTable = (
   records: readonly DnsRecord[],
-): Markup => html`<div class="scroll" role="region" aria-label="Table of DNS records" tabindex="0"><table class="records">
+  which = "DNS records",
+): Markup => html`<div class="scroll" role="region" aria-label="Table of ${which}" tabindex="0"><table class="records">
 <thead><tr><th scope="col">Type</th><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th></tr></thead>
 <tbody>${records.map(row)}</tbody></table></div>
 `;
