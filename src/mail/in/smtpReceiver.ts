@@ -12,6 +12,7 @@ import { createClients } from "./smtp/clients.ts";
 import { createConnectionGate } from "./smtp/connectionGate.ts";
 import { createReceive } from "./smtp/content.ts";
 import { createEnvelopes } from "./smtp/envelope.ts";
+import { answerAfterEnd } from "./smtp/halfClosed.ts";
 import { type PublicLimits, publicLimits } from "./smtp/limits.ts";
 import { listening } from "./smtp/listen.ts";
 import { acceptQuotedAddresses } from "./smtp/quotedAddresses.ts";
@@ -127,6 +128,10 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
       if (!guests.get(session.id)?.mayNameClients) session.disabledCommands = [...disabledCommands, "XCLIENT"];
       reply();
     },
+    onSecure: (socket, { id }, reply) => {
+      answerAfterEnd(socket, () => connectionOf(id)?.close());
+      reply();
+    },
     onMailFrom: ({ address }, _session, reply) => {
       try {
         if (!isAddress(address)) throw new SmtpReply(501, "Bad sender address");
@@ -192,6 +197,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
         sockets.delete(socket);
       });
       socket.once("close", () => guests.leave(id));
+      answerAfterEnd(socket, () => connectionOf(id)?.close());
       server.connect(socket, { id, remoteAddress: visitor.address });
       acceptQuotedAddresses(connectionOf(id)!);
     },
