@@ -40,7 +40,7 @@ import { createSendGridProvider } from "./mail/out/sendGrid/sendGridProvider.ts"
 import { sendGridDomains } from "./mail/out/sendGrid/sendingDomains.ts";
 import type { SendingDomains } from "./mail/out/sendingDomains.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
-import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
+import { type WatchedProvider, watchProvider } from "./mail/watchProvider.ts";
 import { argon2Hasher } from "./platform/accounts/argon2.ts";
 import type { PasswordHasher } from "./platform/accounts/passwords.ts";
 import { postgresLinks } from "./platform/accounts/postgresLinks.ts";
@@ -151,7 +151,10 @@ export function compose(
     createMailAuthenticator({ resolver, clock, pool: threads }),
     config.devProvenDomains,
   );
-  const provider = watchCredentials(createProvider(config, database), clock);
+  const provider = watchProvider(createProvider(config, database), {
+    monotonic: () => clock.monotonic(),
+    log: logger,
+  });
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {
     deliveries: createPostgresDeliveries(database, (tx, queues) => setImmediateTimers(tx, queues.map(deliveryTimer))),

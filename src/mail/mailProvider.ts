@@ -7,6 +7,20 @@ export class CredentialsRefused extends Unavailable {
   override readonly name = "CredentialsRefused";
 }
 
+/** No connection to the provider came about. The message says why, and which setting helps. */
+export class NotConnected extends Unavailable {
+  override readonly name = "NotConnected";
+  /** Names the cause without the provider's words, which may differ at every try. */
+  readonly kind: string;
+  /** True if only the operator can end it, by a setting or at the provider. */
+  readonly lasts: boolean;
+  constructor(message: string, { kind, lasts }: { kind: string; lasts: boolean }) {
+    super(message);
+    this.kind = kind;
+    this.lasts = lasts;
+  }
+}
+
 /** The provider was reached and accepts no more connections now: other clients use them all, another instance for example. */
 export class ProviderBusy extends Unavailable {
   override readonly name = "ProviderBusy";

@@ -119,7 +119,8 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
     try {
       return await provider.connect({ comesBack: true });
     } catch (error) {
-      if (error instanceof NoRoom) return { noRoom: { away: error.away, otherwise: noConnection(error.lastFailure) } };
+      if (error instanceof NoRoom)
+        return { noRoom: { away: error.away, otherwise: noConnection(error.lastFailure ?? error) } };
       if (!(error instanceof Unavailable)) throw error;
       return noConnection(error);
     }
@@ -247,11 +248,11 @@ export function createHandOvers(deps: Dependencies, settings: DeliverySettings):
   };
 }
 
-/** Result for a draft that got no connection, by its cause. */
-const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
-  failure instanceof CredentialsRefused
-    ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
-    : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
+/** Result for a draft that got no connection. The message says why, without secrets. */
+const noConnection = (failure: Unavailable): NoConnectionMade => ({
+  noConnection: failure instanceof CredentialsRefused ? "provider_credentials" : "provider_unavailable",
+  message: failure.message,
+});
 
 /** Converts a refusal by the checks before the start to the result of the attempt. */
 function begunBy(no: SendRefusal): SetAside | { staleBy: string } | { fails: DraftFailure } {

@@ -1,7 +1,12 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
-/** Makes a self-signed certificate for one name, good for two days. Uses only Node: the machine may not have openssl. */
-export function certificateOf(name: string): { key: string; cert: string } {
+/**
+ * Makes a self-signed certificate for one name, valid between two moments in days from now. Uses only Node: the machine may not have openssl.
+ */
+export function certificateOf(
+  name: string,
+  { days: [from, to] }: { days: readonly [number, number] } = { days: [-1, 2] },
+): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const algorithm = sequence(oid("2a8648ce3d040302"));
   const subject = sequence(tagged(0x31, sequence(oid("550403"), tagged(0x0c, Buffer.from(name)))));
@@ -12,7 +17,7 @@ export function certificateOf(name: string): { key: string; cert: string } {
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
     tagged(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ...[algorithm, subject],
-    sequence(time(now - day), time(now + 2 * day)),
+    sequence(time(now + from * day), time(now + to * day)),
     ...[subject, publicKey.export({ type: "spki", format: "der" })],
     tagged(0xa3, sequence(sequence(oid("551d11"), tagged(0x04, names)))),
   );

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { renderNoticeMail } from "#src/channels/email/noticeMail.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { noThread } from "#src/mail/out/messageIds.ts";
 import { mailboxOf } from "#src/mail/out/quota/notificationQuota.ts";
@@ -82,7 +83,8 @@ async function handOver(
     if (outcome.kind === "accepted" || outcome.kind === "unknown") return undefined;
     return { error: outcome.kind, again: outcome.kind !== "refused" || outcome.retryable };
   } catch (error) {
-    return { error: (error as Error).name, again: true };
+    const { name, message } = error as Error;
+    return { error: error instanceof Unavailable ? message : name, again: true };
   }
 }
 

@@ -1,6 +1,6 @@
 import XOAuth2 from "nodemailer/lib/xoauth2";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { CredentialsRefused } from "#src/mail/mailProvider.ts";
+import { CredentialsRefused, NotConnected } from "#src/mail/mailProvider.ts";
 import { beginningOf } from "#src/platform/publicWeb/beginningOf.ts";
 import type { SmtpOAuth } from "./smtpUrl/smtpUrl.ts";
 
@@ -76,7 +76,7 @@ function secretsOf(oauth: SmtpOAuth): ReturnType<SmtpOAuth["secrets"]> {
   try {
     return oauth.secrets();
   } catch (error) {
-    throw new Unavailable((error as Error).message);
+    throw new NotConnected((error as Error).message, { kind: "file", lasts: true });
   }
 }
 

@@ -1,12 +1,19 @@
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { CredentialsRefused, type MailProvider, ProviderBusy, type ReadyConnection } from "#src/mail/mailProvider.ts";
+import {
+  CredentialsRefused,
+  type MailProvider,
+  NotConnected,
+  ProviderBusy,
+  type ReadyConnection,
+} from "#src/mail/mailProvider.ts";
 import {
   createConnectionRoom,
   type OpenedConnection,
   type RelayConnectionLimits,
   usualRoom,
 } from "./connectionRoom.ts";
+import { type ConnectError, relayFault } from "./relayFault.ts";
 import { createSmtpAccessToken, type SmtpAccessToken } from "./smtpAccessToken.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
 import { readSmtpUrl, type SmtpRelaySettings } from "./smtpUrl/smtpUrl.ts";
@@ -53,8 +60,9 @@ export function createSmtpProvider(
     const hide: HideSecrets = (words) => createSecretHider(secretsOf(signIn))(words);
     const connection = new SMTPConnection({
       ...settings.connection,
-      connectionTimeout: limits.readyMs,
-      greetingTimeout: limits.readyMs,
+      // Ends before our own limit, and says what did not come.
+      connectionTimeout: 0.9 * limits.readyMs,
+      greetingTimeout: 0.9 * limits.readyMs,
       // A stage's own limit always expires first.
       socketTimeout: 1_000 + Math.max(...Object.values(limits)),
       socketCloseTimeout: 0,
@@ -70,8 +78,7 @@ export function createSmtpProvider(
     connection.on("error", () => {});
     await ready(connection, signIn, limits.readyMs).catch((error) => {
       connection.close();
-      error.message = hide(error.message);
-      throw error;
+      throw unavailable(error, hide);
     });
     return { connection: withoutSecrets(readyConnection(connection, limits), hide), closed };
   }
@@ -97,7 +104,7 @@ function readAnew(relay: SmtpRelaySettings) {
   try {
     return { connection: relay.connection(), password: relay.password() };
   } catch (error) {
-    throw new Unavailable((error as Error).message);
+    throw new NotConnected((error as Error).message, { kind: "file", lasts: true });
   }
 }
 
@@ -109,15 +116,13 @@ function secretsOf(signIn: SignIn | undefined): string[] {
   return "forget" in signIn ? signIn.secrets() : [signIn.pass, authPlain(signIn.user, signIn.pass)];
 }
 
-type SmtpRefusal = Error & { response?: string; responseCode?: number | false };
-
 /** Returns only the codes of the reply: a relay may quote the credentials in its text. */
-function signInFailure({ response, message }: SmtpRefusal): string {
+function signInFailure({ response, message }: ConnectError): string {
   const codes = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}(?=\s|$))?/.exec(response ?? "")?.[0];
-  return codes ? `it refused the sign-in: ${codes.replace("-", " ")}` : message;
+  return codes ? `it refused the sign-in (${codes.replace("-", " ")}): see user and password in SMTP_URL` : message;
 }
 
-/** Resolves once mail may be handed over; throws Unavailable, CredentialsRefused or ProviderBusy. */
+/** Resolves once mail may be handed over; rejects with nodemailer's error, or Unavailable. */
 function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(new Error(`not ready within ${limitMs} ms`)), limitMs);
@@ -125,21 +130,18 @@ function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: 
       clearTimeout(timer);
       resolve();
     };
-    const fail = (error: SmtpRefusal, Kind: typeof Unavailable = Unavailable) => {
+    const fail = (error: Error) => {
       clearTimeout(timer);
-      // 421 means that the relay is up but closes the connection, usually because it has one too many.
-      const What = error.responseCode === 421 ? ProviderBusy : Kind;
-      reject(error instanceof Unavailable ? error : new What(`SMTP relay: ${error.message}`, { cause: error }));
+      reject(error);
     };
-    const signedIn = (error: SmtpRefusal | null) => {
+    const signedIn = (error: ConnectError | null) => {
       if (!error) return done();
       // 4xx replies such as 454 are the relay's trouble; 5xx such as 535 are our credentials'.
       const isRefused = Number(error.responseCode) >= 500;
       if (isRefused && signIn && "forget" in signIn) signIn.forget();
       if (error instanceof Unavailable) return fail(error);
-      clearTimeout(timer);
       const What = isRefused ? CredentialsRefused : error.responseCode === 421 ? ProviderBusy : Unavailable;
-      reject(new What(`SMTP relay: ${signInFailure(error)}`));
+      fail(new What(`SMTP relay: ${signInFailure(error)}`));
     };
     connection.once("error", (error) => fail(error));
     connection.once("end", () => fail(new Error("connection closed")));
@@ -149,6 +151,16 @@ function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: 
       else connection.login("forget" in signIn ? { oauth2: signIn.xoauth2 } : { credentials: signIn }, signedIn);
     });
   });
+}
+
+/** 421 means that the relay is up but closes the connection, usually because it has one too many. */
+function unavailable(error: ConnectError, hide: HideSecrets): Unavailable {
+  if (error instanceof Unavailable) {
+    error.message = hide(error.message);
+    return error;
+  }
+  const fault = relayFault(error, hide);
+  return error.responseCode === 421 ? new ProviderBusy(fault.message) : fault;
 }
 
 function readyConnection(connection: SMTPConnection, limits: SmtpTimeouts): ReadyConnection {

@@ -4,11 +4,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import pino from "pino";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider } from "#src/mail/out/smtpProvider.ts";
-import { watchCredentials } from "#src/mail/watchCredentials.ts";
+import { watchProvider } from "#src/mail/watchProvider.ts";
 import { certificateOf } from "#test/support/certificate.ts";
 import { emptyLetter } from "#test/support/letter.ts";
 
@@ -245,7 +246,10 @@ describe("a relay that needs TLS, a certificate or a token", () => {
       const endpoint = await startEndpoint(() => answer);
       const relay = await startTokenRelay(good);
       let now = 0;
-      const watched = watchCredentials(provided(urlOf(relay.port, endpoint.url)), { monotonic: () => now });
+      const watched = watchProvider(provided(urlOf(relay.port, endpoint.url)), {
+        monotonic: () => now,
+        log: pino({ level: "silent" }),
+      });
       const refusal = async () => watched.connect({ comesBack: true }).catch((error) => error);
 
       expect(await refusal(), "by the relay").to.be.instanceOf(CredentialsRefused);

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { NotConnected } from "#src/mail/mailProvider.ts";
 
 /** Time limits of each stage, in milliseconds. */
 export type WireTimeouts = {
@@ -21,7 +21,7 @@ export type ApiCall = { method: "GET" | "POST"; url: URL; headers: Record<string
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * Opens a connection for one request. Throws Unavailable. Bytes that the server sends before the request answer nothing: then the
+ * Opens a connection for one request. Throws NotConnected. Bytes that the server sends before the request answer nothing: then the
  * connection is closed.
  */
 export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">): Promise<Socket> {
@@ -35,7 +35,7 @@ export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">)
     const fail = (reason: string) => {
       clearTimeout(timer);
       socket.destroy();
-      reject(new Unavailable(`SendGrid cannot be reached: ${reason}`));
+      reject(notConnected(reason));
     };
     const timer = setTimeout(() => fail(`not ready within ${readyMs} ms`), readyMs);
     // The listener is never removed: without it an error on an idle connection would end the process.
@@ -49,6 +49,13 @@ export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">)
       resolve(socket);
     });
   });
+}
+
+/** `reason`: a code of Node or OpenSSL, or a sentence. */
+function notConnected(reason: string): NotConnected {
+  const isUntrusted = /CERT|VERIFY|ISSUER/.test(reason);
+  const remedy = isUntrusted ? ": NODE_EXTRA_CA_CERTS has to name the authority of the proxy in between" : "";
+  return new NotConnected(`SendGrid cannot be reached: ${reason}${remedy}`, { kind: reason, lasts: isUntrusted });
 }
 
 function spokeFirst(this: Socket): void {

@@ -1,15 +1,19 @@
 import { once } from "node:events";
-import { createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { expect } from "chai";
+import pino from "pino";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import {
   CredentialsRefused,
   type HandOverOutcome,
   type MayStillSend,
+  NotConnected,
   type OutgoingMail,
 } from "#src/mail/mailProvider.ts";
 import { createSendGridProvider, type SendGridOptions } from "#src/mail/out/sendGrid/sendGridProvider.ts";
-import { watchCredentials } from "#src/mail/watchCredentials.ts";
+import { watchProvider } from "#src/mail/watchProvider.ts";
+import { certificateOf } from "#test/support/certificate.ts";
 import { emptyLetter } from "#test/support/letter.ts";
 import { failSends, faults } from "#test/support/sendGrid/faults.ts";
 import { mockMail } from "#test/support/sendGrid/mail.ts";
@@ -154,6 +158,16 @@ describe("the SendGrid provider", () => {
       expect(await refusal({ baseUrl: "http://nowhere.invalid" })).to.be.instanceOf(Unavailable);
     });
 
+    it("the SendGrid provider names the setting for a certificate that is not trusted", async () => {
+      const secured = createTlsServer(certificateOf("api.sendgrid.test")).listen(0, "127.0.0.1");
+      await once(secured, "listening");
+      const { port } = secured.address() as AddressInfo;
+      const error = await refusal({ baseUrl: `https://127.0.0.1:${port}` });
+      secured.close();
+      expect(error).to.be.instanceOf(NotConnected).with.property("lasts", true);
+      expect(error.message).to.match(/DEPTH_ZERO_SELF_SIGNED_CERT: NODE_EXTRA_CA_CERTS/);
+    });
+
     it("the SendGrid provider hands nothing over if its connection was closed during the check", async () => {
       const host = await serve((socket) => socket.end());
       const connection = await provider({ baseUrl: `http://${host}` }).connect();
@@ -178,7 +192,7 @@ describe("the SendGrid provider", () => {
 
   it("refused SendGrid credentials are reported until a mail is accepted or the key is valid again", async () => {
     let now = 0;
-    const watched = watchCredentials(provider(), { monotonic: () => now });
+    const watched = watchProvider(provider(), { monotonic: () => now, log: pino({ level: "silent" }) });
     const give = async () => (await watched.connect()).handOver(mail(), () => true);
     const refuse = () => failSends(mock, faults.find(({ what }) => what === "401")!.fault);
     refuse();
