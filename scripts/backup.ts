@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { parseArgs, promisify } from "node:util";
 import pg from "pg";
+import { connectionTo } from "#src/platform/postgres/connectionTo.ts";
 import { everyWorkspace } from "#src/platform/postgres/reads.ts";
 import { StartError } from "#src/platform/startError.ts";
 import { Misuse, runCommand } from "./support/command.ts";
@@ -16,14 +17,17 @@ const run = promisify(execFile);
 async function backUp(ownerUrl: string, file: string): Promise<void> {
   await requirePgDump(ownerUrl);
   const unfinished = `${file}.unfinished`;
-  const { password } = new URL(ownerUrl);
   // Row level security shows a session the rows of the workspace that it names; a session for all workspaces sees all rows.
-  const env = {
-    ...process.env,
-    PGPASSWORD: decodeURIComponent(password),
-    PGOPTIONS: `-c countersign.workspace=${everyWorkspace}`,
-  };
-  const options = ["--format=custom", "--enable-row-security", `--file=${unfinished}`, `--dbname=${without(ownerUrl)}`];
+  const { connectionString, options: PGOPTIONS } = connectionTo(ownerUrl, {
+    ...{ options: `-c countersign.workspace=${everyWorkspace}` },
+    // Parameters of pg, which pg_dump would refuse.
+    ...{ lock_timeout: 0, idle_in_transaction_session_timeout: 0 },
+  });
+  const url = new URL(connectionString as string);
+  const env = { ...process.env, PGPASSWORD: decodeURIComponent(url.password), PGOPTIONS };
+  // Other users of the machine can read the arguments of its processes.
+  url.password = "";
+  const options = ["--format=custom", "--enable-row-security", `--file=${unfinished}`, `--dbname=${url.href}`];
   try {
     // The file holds mail and hashes of passwords: only the operator may read it.
     await writeFile(unfinished, "", { mode: 0o600 });
@@ -33,13 +37,6 @@ async function backUp(ownerUrl: string, file: string): Promise<void> {
     await rm(unfinished, { force: true });
     throw new StartError(`There is no backup: ${(error as { stderr?: string }).stderr?.trim() || error}`);
   }
-}
-
-/** Removes the password: other users of the machine can read the arguments of its processes. */
-function without(ownerUrl: string): string {
-  const url = new URL(ownerUrl);
-  url.password = "";
-  return url.href;
 }
 
 async function requirePgDump(ownerUrl: string): Promise<void> {
@@ -54,7 +51,7 @@ async function requirePgDump(ownerUrl: string): Promise<void> {
 }
 
 async function versionOfServer(ownerUrl: string): Promise<number> {
-  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client(connectionTo(ownerUrl, { connectionTimeoutMillis: 5_000 }));
   client.on("error", () => {});
   try {
     await client.connect();

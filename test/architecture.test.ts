@@ -36,7 +36,7 @@ const rendering = /^src\/(html|channels|mail\/(in|out)|platform\/secrets)\//;
 const textCuts = /^streams\/cutText\.ts$/;
 /** Data structures in memory, which every folder of src/ may use. */
 const structures = /^(src\/platform\/(singleFlight|tally)\.ts|lru-cache|p-limit)$/;
-const database = /^src\/platform\/postgres\/(database|reads|unavailable)\.ts$/;
+const database = /^src\/platform\/postgres\/(connectionTo|database|reads|unavailable)\.ts$/;
 const within = (folder: string) => new RegExp(`^${folder}/`);
 /** Imports that every file of src/http/ may have, besides those from src/http/ itself. */
 const belowHttp = [

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { connectionTo } from "#src/platform/postgres/connectionTo.ts";
 
 export type ConnectionOptions = {
   connectionString: string;
@@ -23,7 +24,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let current: { client: pg.Client; ready: Promise<unknown> } | undefined;
 
   function open(): NonNullable<typeof current> {
-    const client = new pg.Client({ connectionString, application_name: name, keepAlive: true });
+    const client = new pg.Client(connectionTo(connectionString, { application_name: name }));
     client.on("error", () => {});
     client.on("end", () => {
       if (current?.client === client) current = undefined;

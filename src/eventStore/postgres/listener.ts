@@ -1,4 +1,5 @@
 import pgListen from "pg-listen";
+import { connectionTo } from "#src/platform/postgres/connectionTo.ts";
 import type { AdapterLog } from "../recovery.ts";
 
 export type ListenerOptions = {
@@ -38,11 +39,11 @@ export function createListener({
   let closed = false;
 
   const subscriber = pgListen.default(
-    {
-      ...{ connectionString, application_name: "countersign log listener" },
+    connectionTo(connectionString, {
+      application_name: "countersign log listener",
       // Without timeouts neither a check nor an attempt to connect ends if the network drops all packets.
       ...{ query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs },
-    },
+    }),
     {
       ...{ paranoidChecking: checkMs, retryTimeout: Number.POSITIVE_INFINITY, parse: (payload: string) => payload },
       retryInterval() {

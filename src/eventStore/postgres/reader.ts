@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { connectionTo } from "#src/platform/postgres/connectionTo.ts";
 import { asUnavailable } from "#src/platform/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
 import { shareReadsOfOneTurn } from "../batchedReads.ts";
@@ -55,9 +56,9 @@ const readPage = `select ${columns}, bytes_so_far from (
 
 /**
  * Statements are planned once per connection, independent of their values, because planning is half of a read's time; and always by an
- * index, even if the log was empty then.
+ * index, even if the log was empty then. The cost of such a plan grows with the log, and would have a long log's reads compiled (jit).
  */
-const planning = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off";
+const planning = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
 
 /**
  * Maximum number of events and bytes of a page of the log. The page ends after the event that exceeds `bytes`, so that memory never holds
@@ -66,15 +67,15 @@ const planning = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
 const page = { events: 500, bytes: 2_000_000 };
 
 export function createReader({ connectionString, timeoutMs, connections, onRead }: ReaderOptions): LogReader {
-  const pool = new pg.Pool({
-    connectionString,
-    application_name: "countersign log reader",
-    options: planning,
-    max: connections,
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-    keepAlive: true,
-  });
+  const pool = new pg.Pool(
+    connectionTo(connectionString, {
+      application_name: "countersign log reader",
+      options: planning,
+      max: connections,
+      connectionTimeoutMillis: timeoutMs,
+      query_timeout: timeoutMs,
+    }),
+  );
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
 

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
+import { connectionTo } from "./connectionTo.ts";
 import { NotRun, onConnection } from "./pipeline.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { named, type Statement } from "./statements.ts";
@@ -66,12 +67,14 @@ export type DatabaseOptions = {
 
 /** Schema of the read models; their table names are unqualified, so that a rebuild can fill another schema. */
 const searchPath = "-c search_path=read";
+/** The service looks rows up by keys: compiling such a statement takes many times as long as running it. */
+const lookUps = `${searchPath} -c jit=off`;
 /**
  * Statements are planned once per connection, not six times before PostgreSQL keeps a generic plan: planning is half of the time of a
  * statement of the work table. All these statements look rows up by keys. Reads of the read models have varying filters, and keep custom
  * plans.
  */
-const plannedOnce = `${searchPath} -c plan_cache_mode=force_generic_plan`;
+const plannedOnce = `${lookUps} -c plan_cache_mode=force_generic_plan`;
 
 /**
  * Settings of the background connections. No commit waits for the disk: work lost in a crash of the server is done again. An instance
@@ -89,11 +92,9 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     statementTimeoutMs = 8_000,
     onConnectionLost = () => {},
   } = options;
-  const common = { connectionTimeoutMillis: 5_000, keepAlive: true, options: searchPath, types };
+  const common = { connectionTimeoutMillis: 5_000, types };
   const ofService = {
     ...common,
-    connectionString: serviceUrl,
-    application_name: "countersign",
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
     // For a server that hangs and does not end its statements itself.
@@ -101,21 +102,22 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     idle_in_transaction_session_timeout: 60_000,
     pipeline: true,
   };
-  const pool = new pg.Pool({ ...ofService, options: plannedOnce, max: maxConnections });
-  const backgroundPool = new pg.Pool({
-    ...ofService,
+  const servicePool = (own: pg.PoolConfig) => new pg.Pool(connectionTo(serviceUrl, { ...ofService, ...own }));
+  const pool = servicePool({ options: plannedOnce, max: maxConnections });
+  const backgroundPool = servicePool({
     options: plannedOnce,
     max: maxBackgroundConnections,
     onConnect: (client) => client.query(ofBackground),
   });
-  const readPool = new pg.Pool({ ...ofService, max: maxReadConnections });
-  const ownerPool = new pg.Pool({
-    ...common,
-    options: `${searchPath} -c countersign.workspace=${everyWorkspace}`,
-    connectionString: ownerUrl,
-    application_name: "countersign owner",
-    max: 3,
-  });
+  const readPool = servicePool({ options: lookUps, max: maxReadConnections });
+  const ownerPool = new pg.Pool(
+    connectionTo(ownerUrl, {
+      ...common,
+      options: `${searchPath} -c countersign.workspace=${everyWorkspace}`,
+      application_name: "countersign owner",
+      max: 3,
+    }),
+  );
   const losses = new Set<() => void>();
   const onBroken = (): void => losses.forEach((told) => void told());
   const pools = [pool, backgroundPool, readPool, ownerPool];

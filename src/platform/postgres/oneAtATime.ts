@@ -1,4 +1,5 @@
 import pg from "pg";
+import { connectionTo } from "./connectionTo.ts";
 
 /** Advisory locks of the database, by which instances that start at the same moment take turns. */
 export const locks = { migrations: 727_274, firstStart: 727_278 } as const;
@@ -12,7 +13,7 @@ export async function oneAtATime<T>(
   lock: keyof typeof locks,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ connectionString: ownerUrl });
+  const client = new pg.Client(connectionTo(ownerUrl, {}));
   client.on("error", () => {});
   await client.connect();
   try {

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { StartError } from "#src/platform/startError.ts";
+import { connectionTo } from "./connectionTo.ts";
 import type { DatabaseUrls } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { everyWorkspace } from "./reads.ts";
@@ -53,7 +54,7 @@ export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): P
  * so.
  */
 async function remakeIfEmptied(ownerUrl: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: ownerUrl });
+  const client = new pg.Client(connectionTo(ownerUrl, {}));
   client.on("error", () => {});
   try {
     await client.connect();
@@ -77,7 +78,7 @@ async function remakeIfEmptied(ownerUrl: string): Promise<boolean> {
 type ServerFacts = { number: number; version: string; role: string; database: string };
 
 async function lookAt(setting: string, url: string): Promise<ServerFacts> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client(connectionTo(url, { connectionTimeoutMillis: 5_000 }));
   client.on("error", () => {});
   try {
     await client.connect();
