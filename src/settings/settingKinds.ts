@@ -106,7 +106,7 @@ export const HttpUrl = (meaning: SettingMeaning<string> = {}) =>
 export const EventStoreUrl = (meaning: SettingMeaning<string> = {}) =>
   Checked(
     "a URL such as esdb://… or kurrentdb://…",
-    (text) => /^(esdb|kurrentdb|kdb)(\+discover)?:\/\/\S+$/.test(text),
+    (text) => /^(esdb|kurrentdb|kurrent|kdb)(\+discover)?:\/\/\S+$/.test(text),
     meaning,
   );
 

@@ -2,6 +2,7 @@ import { status } from "@grpc/grpc-js";
 import { expect } from "chai";
 import { type EventStore, noStream, StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "#src/eventStore/eventStoreDb/store.ts";
+import { StartError } from "#src/platform/startError.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { errorOf, idsOf, newEvent, newEvents, newStream, upTo } from "./contract/support.ts";
 
@@ -174,10 +175,21 @@ describe("EventStoreDB adapter: connection strings", () => {
   after(() => server.stop());
 
   const forms: Record<string, (url: string) => string> = {
-    "kurrentdb://": (url) => url.replace("esdb:", "kurrentdb:"),
+    ...Object.fromEntries(
+      ["kurrentdb", "kurrent", "kdb"].map((scheme) => [
+        `${scheme}://`,
+        (url: string) => url.replace("esdb:", `${scheme}:`),
+      ]),
+    ),
     "with credentials": (url) => url.replace("//", "//user:p%40ss@"),
     "several nodes, found by gossip": (url) => url.replace("//", "//127.0.0.1:1,"),
-    "kurrentdb+discover://": (url) => url.replace("esdb:", "kurrentdb+discover:"),
+    ...Object.fromEntries(
+      ["esdb", "kurrentdb", "kurrent", "kdb"].map((scheme) => [
+        `${scheme}+discover://`,
+        (url: string) => url.replace("esdb:", `${scheme}+discover:`),
+      ]),
+    ),
+    "with an option's name in capitals": (url) => url.replace("tls=", "TLS="),
   };
   for (const [name, form] of Object.entries(forms)) {
     it(`the EventStoreDB adapter accepts a connection string ${name}`, async () => {
@@ -195,8 +207,28 @@ describe("EventStoreDB adapter: connection strings", () => {
       } catch (error) {
         message = `${(error as Error).stack} ${(error as Error).cause}`;
       }
-      expect(message).to.contain("the event store's URL");
+      expect(message).to.contain("The event store's URL");
       expect(message).not.to.contain("secret");
+    });
+  }
+
+  const faults: [url: string, says: RegExp][] = [
+    ["esdb://[::1]:2113?tls=false", /IPv6 address.*host name/],
+    ["kdb://user:secret@[2001:db8::1]:2113", /IPv6 address.*host name/],
+    ["kurrent+discover://user:secret@one.example:2113,[::1]:2114?tls=true", /IPv6 address.*host name/],
+    ["kurrentdb://::1?tls=false", /IPv6 address.*host name/],
+    ["esdb://host:2113?tls=False", /needs tls to be true or false, in small letters/],
+    ["kdb://user:secret@host?TLS=TRUE", /needs TLS to be true or false, in small letters/],
+    ["esdb://user:secret@host?tls=true&tls_verify_cert=False", /needs tls_verify_cert to be true or false/],
+    ["esdb://user:secret@host?throwOnAppendFailure=0", /needs throwOnAppendFailure to be true or false/],
+    ["kurrent://host:2113", /needs user:password@ or tls=false/],
+  ];
+  for (const [url, says] of faults) {
+    it(`the EventStoreDB adapter names what it cannot use of ${url.replace("secret", "…")}`, () => {
+      expect(() => createEventStoreDbStore({ connectionString: url }))
+        .to.throw(StartError, says)
+        .with.property("message")
+        .that.does.not.include("secret");
     });
   }
 });

@@ -37,6 +37,14 @@ describe("the configuration", () => {
     expect(handOverSeconds * 1_000).to.be.greaterThan(10 * envelopeMs + contentMs + answerMs);
   });
 
+  it("EVENT_STORE_URL may have any scheme of KurrentDB's clients", () => {
+    for (const scheme of ["esdb", "kurrentdb", "kurrent", "kdb"].flatMap((name) => [name, `${name}+discover`])) {
+      const url = `${scheme}://user:secret@host:2113`;
+      expect(loadConfig({ SECRETS_KEYS: ring, EVENT_STORE_URL: url }).eventStoreUrl).to.equal(url);
+    }
+    expect(refusal({ EVENT_STORE_URL: "kurent://host" })).to.include("EVENT_STORE_URL");
+  });
+
   it("the configuration has the documented defaults", () => {
     const config = loadConfig({ SECRETS_KEYS: ring });
     expect(config).to.deep.include({

@@ -29,7 +29,7 @@ import { createReads, type LeaderReads } from "./reads.ts";
 import { createWatch } from "./watch.ts";
 
 export type EventStoreDbOptions = {
-  /** `esdb://…` or `kurrentdb://…`. */
+  /** `esdb://…`, `kurrentdb://…`, `kurrent://…` or `kdb://…`. */
   connectionString: string;
   /** Milliseconds for which a call is retried before it throws Unavailable. */
   timeoutMs?: number;
