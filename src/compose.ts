@@ -165,6 +165,7 @@ export function compose(
   const slack = createSlackApi({ ...config, resolver });
   const sendingDomains = createSendingDomains(config);
   const ids = systemIds;
+  const messageIds = createMessageIds(...keyRing.deriveKeys("message-ids"));
   const snapshots = { kept: postgresSnapshots(database), rules: ownRules(), log: logger };
   const states = createStates({ store, snapshots });
   const silent = {
@@ -181,7 +182,7 @@ export function compose(
     auditHeads: postgresHeads(database, headFiles(config.auditHeadDir)),
     reads: database.reads,
     projected: waitFor.projected,
-    headerReader: createHeaderReader(),
+    headerReader: createHeaderReader((id) => messageIds.open(id) !== undefined),
     parser: createMailParser(threads),
     costlyWork: createCostlyWork(threads),
     resolver,
@@ -190,7 +191,7 @@ export function compose(
     pictures,
     keyRing,
     payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
-    messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
+    messageIds,
     log: logger,
     mailRoom: createMemoryRoom(64 * 1024 * 1024),
     countLostMail: metrics.mailLost,

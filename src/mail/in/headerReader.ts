@@ -1,6 +1,7 @@
 import { createHash, webcrypto } from "node:crypto";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import { readMailStart, withDigest } from "./headers.ts";
+import type { IsOwnId } from "./messageIds.ts";
 
 export type HeaderReader = {
   /**
@@ -13,10 +14,13 @@ export type HeaderReader = {
 /** Bodies larger than this many bytes are hashed outside the main thread. */
 const largeBytes = 1024 * 1024;
 
-/** Reads headers synchronously on the main thread, which takes milliseconds. Only large bodies are hashed elsewhere. */
-export const createHeaderReader = (): HeaderReader => ({
+/**
+ * Reads headers synchronously on the main thread, which takes milliseconds. Only large bodies are hashed elsewhere. `isOwn` tells
+ * this service's Message-IDs.
+ */
+export const createHeaderReader = (isOwn: IsOwnId): HeaderReader => ({
   async read(raw, { rawSha256, envelopeFrom }) {
-    const start = readMailStart(raw, envelopeFrom);
+    const start = readMailStart(raw, envelopeFrom, isOwn);
     return withDigest(start, { rawSha256, digest: await digestOf(start.told, start.body) });
   },
 });

@@ -6,7 +6,7 @@ import { classify, classifyingFields } from "./classify.ts";
 import { forwardedFrom, forwardingFields } from "./forwarding.ts";
 import { readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
-import { boundedIds, derivedMessageId, namedIdsIn, ownMessageId, threadIdsOf } from "./messageIds.ts";
+import { boundedIds, derivedMessageId, type IsOwnId, namedIdsIn, ownMessageId, threadIdsOf } from "./messageIds.ts";
 import { decodeWords } from "./mime/encodedWords.ts";
 import { reactionFields, reactionForm } from "./reactions.ts";
 import { reportedRecipients } from "./reportedRecipients.ts";
@@ -46,11 +46,11 @@ export type MailStart = {
 /**
  * Reads a mail's header facts from any bytes: synchronous, bounded in time and size, never throws. Parsers may differ on broken mail;
  * threading, the sender and duplicate detection rest on this reading alone. `envelopeFrom` is "" for the null sender, which only machines
- * use.
+ * use. `isOwn` tells this service's Message-IDs, for clients that leave out the brackets.
  */
-export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
+export function readHeaders(raw: Buffer, envelopeFrom?: string, isOwn?: IsOwnId): MailHeaders {
   const rawSha256 = createHash("sha256").update(raw).digest("hex");
-  const start = readMailStart(raw, envelopeFrom);
+  const start = readMailStart(raw, envelopeFrom, isOwn);
   const digest = createHash("sha256").update(start.told).update(start.body).digest("hex");
   return withDigest(start, { rawSha256, digest });
 }
@@ -72,10 +72,10 @@ export const withDigest = (
  * Reads a mail's header and, from its body, what a delivery report says. Bounded by sizes, never by time: the same bytes give the same
  * result on a busy machine.
  */
-export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
+export function readMailStart(raw: Buffer, envelopeFrom?: string, isOwn?: IsOwnId): MailStart {
   const fields = readHeaderFields(raw, names);
-  const references = boundedIds(namedIdsIn(fields.first("references")));
-  const inReplyTo = namedIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
+  const references = boundedIds(namedIdsIn(fields.first("references"), isOwn));
+  const inReplyTo = namedIdsIn(fields.first("in-reply-to"), isOwn).at(-1) ?? null;
   const { classification, ...signs } = classify(fields, envelopeFrom);
   const complains = isComplaint(fields);
   const mayReport = classification === "bounce" || classification === "auto_reply" || signs.automaticIfOurs === true;
@@ -97,7 +97,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
     told: JSON.stringify(["date", "from", "subject"].map((name) => fields.all(name))),
     body: fields.body,
     headers: {
-      threadIds: threadIdsOf(fields),
+      threadIds: threadIdsOf(fields, isOwn),
       inReplyTo,
       references,
       from: sender(from.mailboxes[0]),

@@ -21,9 +21,26 @@ export function messageIdsIn(value: string): string[] {
 /** Matches what programs write in place of a missing id. */
 const placeholder = /^<\W?(?:null|undefined|nil|none|nan|empty|n\/a|objectobject)?\W?(?:@[^>]*)?>$/i;
 
-/** Returns the ids in a header's value that can name a mail: each has something on both sides of an @, and none is a placeholder. */
-export const namedIdsIn = (value: string): string[] =>
-  messageIdsIn(value).filter((id) => /^<.+@.+>$/.test(id) && !placeholder.test(id));
+/** True for a Message-ID of this service, by its MAC. */
+export type IsOwnId = (messageId: string) => boolean;
+const isNoneOwn: IsOwnId = () => false;
+
+/**
+ * Returns the ids in a header's value that can name a mail: each has something on both sides of an @, and none is a placeholder. If the
+ * value has no angle brackets at all, only ids of this service: other words with an @ may be addresses, which would join strangers' mails.
+ */
+export function namedIdsIn(value: string, isOwn: IsOwnId = isNoneOwn): string[] {
+  const ids = value.includes("<") ? messageIdsIn(value) : bareIdsIn(value).filter(isOwn);
+  return ids.filter((id) => /^<.+@.+>$/.test(id) && !placeholder.test(id));
+}
+
+/** Maximum number of words without brackets that are checked, the last ones: checking a MAC takes time. */
+const maxBareIds = 2 * maxIds;
+
+const bareIdsIn = (value: string): string[] => {
+  const words = value.split(/[\s,;"'()]+/).filter(isBare);
+  return [...new Set(words.slice(-maxBareIds).map(normalised))];
+};
 
 /** Returns a mail's own id: a `<…>`, or the whole value if a client left out the brackets. */
 export function ownMessageId(value: string): string | undefined {
@@ -46,9 +63,9 @@ export const boundedIds = (ids: string[]): string[] =>
  * Returns the ids that a mail names as its thread: all of References, or the last of In-Reply-To, where old clients put an address before
  * it.
  */
-export function threadIdsOf(fields: Pick<HeaderFields, "first">): string[] {
-  const references = boundedIds(namedIdsIn(fields.first("references")));
-  const ids = references.length > 0 ? references : namedIdsIn(fields.first("in-reply-to")).slice(-1);
+export function threadIdsOf(fields: Pick<HeaderFields, "first">, isOwn?: IsOwnId): string[] {
+  const references = boundedIds(namedIdsIn(fields.first("references"), isOwn));
+  const ids = references.length > 0 ? references : namedIdsIn(fields.first("in-reply-to"), isOwn).slice(-1);
   return [...ids, ...ids.flatMap(relayIdIn)];
 }
 

@@ -271,6 +271,48 @@ describe("placeholder and relay ids", () => {
     expect(idsOf("References: <nullable@x.example>")).to.deep.equal(["<nullable@x.example>"]);
   });
 
+  const isOwn = (id: string) => /^<[ab]+@ours\.example>$/.test(id);
+  const named = (...lines: string[]) => {
+    const { threadIds, references, inReplyTo } = readHeaders(mail(lines), undefined, isOwn);
+    return [threadIds, references, inReplyTo];
+  };
+
+  for (const [form, value] of Object.entries({
+    "with commas between": "first@x.example, aa@ours.example, ab@ours.example",
+    "with blanks between": "first@x.example aa@ours.example ab@ours.example",
+    "on several lines": "first@x.example\r\n aa@ours.example\r\n\tab@ours.example",
+    "with semicolons between": "aa@ours.example;ab@ours.example",
+    "in quotes": "\"aa@ours.example\" 'ab@ours.example'",
+    "in round brackets": "(aa@ours.example) (ab@ours.example)",
+    "among words": "Your message aa@ours.example of Monday, and ab@ours.example",
+  }))
+    it(`ids of this service without angle brackets are read, and no others: ${form}`, () => {
+      const own = ["<aa@ours.example>", "<ab@ours.example>"];
+      expect(named(`References: ${value}`)).to.deep.equal([own, own, null]);
+      expect(named(`In-Reply-To: ${value}`)).to.deep.equal([[own[1]], [], own[1]]);
+      expect(readHeaders(mail([`References: ${value}`, `In-Reply-To: ${value}`])).threadIds).to.deep.equal([]);
+    });
+
+  it("words without angle brackets are no ids in a field that has some, and addresses never are", () => {
+    expect(named("References: aa@ours.example <c@x.example>")).to.deep.equal([
+      ["<c@x.example>"],
+      ["<c@x.example>"],
+      null,
+    ]);
+    expect(named("In-Reply-To: Message of Monday from ada@customer.example")).to.deep.equal([[], [], null]);
+    expect(named("In-Reply-To: aa@ours.example", "References: m1@x.example")).to.deep.equal([
+      ...[["<aa@ours.example>"], [], "<aa@ours.example>"],
+    ]);
+  });
+
+  it("of a field full of words without angle brackets the last hundred are checked", () => {
+    let checked = 0;
+    const count = (id: string) => ++checked > 0 && isOwn(id);
+    const ids = ["aa@ours.example", ...Array.from({ length: 5_000 }, (_, n) => `${n}@x`), "ab@ours.example"];
+    const { references } = readHeaders(mail([`References: ${ids.join(" ")}`]), undefined, count);
+    expect([references, checked]).to.deep.equal([["<ab@ours.example>"], 200]);
+  });
+
   it("two mails whose Message-ID is a placeholder get different derived ids", () => {
     const [one, other] = ["a", "b"].map((text) => readHeaders(mail(["Message-ID: <null>"], text)));
     expect(one?.messageIdDerived).to.equal(true);
