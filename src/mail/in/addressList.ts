@@ -15,9 +15,21 @@ type AddressItem = { words: string[]; comments: string[]; angle: string | null }
 
 /**
  * Returns the mailboxes of an address field in order, members of groups included. Reads what people and machines write: names with commas
- * and without quotes, `<mailto:…>`, a bare address. Never takes an address out of a quoted or encoded name.
+ * and without quotes, `<mailto:…>`, a bare address. Never takes an address out of a quoted or encoded name, but out of a whole value that
+ * is encoded or quoted and ends in `<…>`: some programs write a field so.
  */
 export function readAddresses(value: string): Mailbox[] {
+  const mailboxes = mailboxesIn(value);
+  const whole = value.trim();
+  if (mailboxes.length > 0 || !wrapped.test(whole)) return mailboxes;
+  const inside = nameOf([whole], []);
+  return /<[^<>]*>$/.test(inside) ? mailboxesIn(inside) : [];
+}
+
+/** Matches a value that is one quoted string, or encoded words alone. */
+const wrapped = /^(?:"(?:[^"\\]|\\.)*"|(?:\s*=\?[^?\s]{1,100}\?[qb]\?[^?]*\?=)+)$/is;
+
+function mailboxesIn(value: string): Mailbox[] {
   const mailboxes: Mailbox[] = [];
   /** Words before commas that may be the first parts of a name, with their commas. */
   let open: string[] = [];

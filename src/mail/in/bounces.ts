@@ -6,9 +6,9 @@ import { decodeBase64 } from "./mime/transferEncodings.ts";
 const maxReportBytes = 256 * 1024;
 const maxReportedIds = 10;
 
-/** Matches a base64 part: its header, with the last line of that, and the lines below it. */
+/** Matches a base64 part: its header, with the blank line that ends it, and its content, whatever blanks are in it. */
 const base64Part =
-  /^(content-transfer-encoding:[ \t]{0,20}base64[^\n]{0,80}\n(?:[^\r\n][^\n]{0,998}\n){0,20}\r?\n)((?:[A-Za-z0-9+/=]{1,998}\r?\n)+)/gim;
+  /^(content-transfer-encoding:\s{0,20}"?base64\b[^\n]{0,80}\n(?:[^\r\n][^\n]{0,998}\n){0,20}\r?\n)\s{0,1000}([A-Za-z0-9+/=][A-Za-z0-9+/=\s]*)/gim;
 const tag = /<[/!a-z][^<>@]{0,300}>/gi;
 
 /**

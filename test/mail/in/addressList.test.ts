@@ -36,6 +36,22 @@ describe("readAddresses", () => {
     ],
     "an encoded name that is another address": ["=?utf-8?q?boss=40bank.example?=", []],
     "a quoted name alone that holds an address": ['"boss@bank.example"', []],
+    "one encoded word with name and address": ["=?utf-8?q?Anna_=3Canna=40x.example=3E?=", ["Anna <anna@x.example>"]],
+    "one encoded word in base64": ["=?UTF-8?B?w4VzYSA8YXNhQHguZXhhbXBsZT4=?=", ["Åsa <asa@x.example>"]],
+    "two encoded words with a name that has a comma": [
+      "=?iso-8859-1?q?Lund,_=C5sa?=\r\n =?iso-8859-1?q?_=3Casa=40x.example=3E?=",
+      ["Lund, Åsa <asa@x.example>"],
+    ],
+    "an encoded word in quotes": ['"=?utf-8?q?Anna_=3Canna=40x.example=3E?="', ["Anna <anna@x.example>"]],
+    "name and address in quotes": ['"Anna \\"A\\" Lund <anna@x.example>"', ["Anna A Lund <anna@x.example>"]],
+    "an encoded word that has an address, before another": [
+      "=?utf-8?q?Boss_=3Cboss=40bank.example=3E?= <mallory@evil.example>",
+      ["Boss <boss@bank.example> <mallory@evil.example>"],
+    ],
+    "an encoded word that has an address, and other words": [
+      "=?utf-8?q?Boss_=3Cboss=40bank.example=3E?= of the bank",
+      [],
+    ],
     "a quoted local part": ['Odd <"odd user"@customer.example>', ['Odd <"odd user"@customer.example>']],
     "one without brackets": ['"odd user"@customer.example', [' <"odd user"@customer.example>']],
     "an at sign in quotes": ['<"a@b"@customer.example>, c@x.example', [' <"a@b"@customer.example>', " <c@x.example>"]],

@@ -105,6 +105,55 @@ describe("the classification of mail", () => {
     expect(whole.reportedMessageIds).to.deep.equal(["<our-id@ours.example>"]);
   });
 
+  const inLines = (text: string, width: number) =>
+    Buffer.from(text)
+      .toString("base64")
+      .replace(new RegExp(`.{${width}}`, "g"), "$&\r\n");
+  const partForms: Record<string, [base64: (text: string) => string, field?: string]> = {
+    "in one long line": [(text) => inLines(text, 100_000)],
+    "in lines of over 998 characters": [(text) => inLines(text, 1_200)],
+    "below a second blank line": [(text) => `\r\n${inLines(text, 76)}`],
+    "with blanks at the ends of lines": [(text) => `${inLines(text, 76).replaceAll("\r\n", " \r\n")} `],
+    "with blanks before lines": [(text) => ` ${inLines(text, 76).replaceAll("\r\n", "\r\n ")}`],
+    "with blank lines between": [(text) => inLines(text, 76).replaceAll("\r\n", "\r\n\r\n")],
+    "encoded line by line": [
+      (text) => (text.match(/[\s\S]{1,50}/g) ?? []).map((piece) => inLines(piece, 76)).join("\r\n"),
+    ],
+    "named on a second line of the field": [(text) => inLines(text, 76), "Content-Transfer-Encoding:\r\n base64"],
+    "named in quotes": [(text) => inLines(text, 76), 'Content-Transfer-Encoding: "base64"'],
+    "named before other fields": [
+      (text) => inLines(text, 76),
+      "Content-Transfer-Encoding: BASE64\r\nContent-Description: Undelivered\r\n Message",
+    ],
+  };
+  for (const [form, [encoded, field = "Content-Transfer-Encoding: base64"]] of Object.entries(partForms)) {
+    it(`a report with parts in base64 is read: ${form}`, () => {
+      const long = `X-Long: ${"x".repeat(900)}\r\n`;
+      const header = `From: a@ours.example\r\n${long}Message-ID: <our-id@ours.example>\r\nReferences: <earlier@x.example>\r\n`;
+      const part = (type: string, text: string) =>
+        `--b\r\nContent-Type: ${type}\r\n${field}\r\n\r\n${encoded(text)}\r\n`;
+      const body = (action: string) =>
+        `${part("message/delivery-status", recipient(action))}${part("text/rfc822-headers", header)}--b--\r\n`;
+      const read = readHeaders(mail([from, report], body("failed")));
+      expect([read.classification, read.reportedMessageIds, read.reportedReferences]).to.deep.equal([
+        ...["bounce", ["<our-id@ours.example>"], ["<earlier@x.example>"]],
+      ]);
+      expect(kindOf([from, report], body("delayed"))).to.equal("auto_reply");
+    });
+  }
+
+  it("an X-Failed-Recipients that names nobody makes no bounce", () => {
+    for (const value of ["", " ", "\r\n\t"]) {
+      const field = `X-Failed-Recipients:${value}`;
+      expect(kindOf(["From: a@b.example", field], "Where is my order?"), value).to.equal("person");
+      expect(kindOf(["From: a@b.example", "List-Id: <l.b.example>", field]), value).to.equal("list");
+      expect(kindOf([from, report, field], recipient("failed")), value).to.equal("bounce");
+    }
+    expect(kindOf(["From: a@b.example", "X-Failed-Recipients:\r\n ann@x.example"], recipient("failed"))).to.equal(
+      "bounce",
+    );
+  });
+
   it("the reported Message-ID is found in a bounce of HTML alone, also from Exchange", () => {
     const html =
       "<html><body><p>Your message could not be delivered.</p><div>Message-ID: &lt;our-id@ours.example&gt;<br>Subject: x</div></body></html>";
