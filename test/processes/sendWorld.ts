@@ -208,6 +208,7 @@ export function openSendWorld(
           bodyText: raw.toString(),
           bodyHtml: null,
           extractedText: raw.toString(),
+          writers: [],
           attachments: [],
           unreadable: null,
           cut: null,

@@ -1,5 +1,6 @@
 import { readEvents, Unavailable } from "#src/eventStore/eventStore.ts";
 import { type ParsedMail, unreadableMail } from "#src/mail/in/parsedMail.ts";
+import { isSameName } from "#src/mail/in/quotes/writers.ts";
 import { BlobCorrupt } from "#src/platform/blobs/blobs.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
@@ -103,7 +104,13 @@ async function readStored(deps: Dependencies, event: MailReceivedEvent): Promise
   const raw = await rawOf(deps, event);
   if (!raw) return { event, parsed: unreadableMail("the stored mail is missing or damaged"), isLost: true };
   const { identityId, rawSha256 } = event.data;
-  return { event, parsed: await deps.parser.parse(raw, { turn: identityId, sha256: rawSha256 }) };
+  const about = { turn: identityId, sha256: rawSha256 };
+  const parsed = await deps.parser.parse(raw, about);
+  if (parsed.writers.length === 0) return { event, parsed };
+  // This mail answers one in the identity's name, if any of ours.
+  const { displayName: writer } = (await deps.identities.load(identityId)).state;
+  const isNamed = parsed.writers.some((name) => isSameName(name, writer));
+  return { event, parsed: isNamed ? await deps.parser.parse(raw, { ...about, writer }) : parsed };
 }
 
 /**

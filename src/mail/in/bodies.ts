@@ -4,20 +4,28 @@ import { encryptedNote } from "./mime/contents.ts";
 import { textOfPart } from "./mime/decodedPart.ts";
 import type { Part } from "./mime/partTree.ts";
 import { ownWords } from "./quotes/parts.ts";
+import { mostWriters, writersIn } from "./quotes/writers.ts";
 import { storable, storableLine } from "./storable.ts";
 import { textOfCalendar } from "./text/calendar.ts";
 import { unflowed } from "./text/flowed.ts";
 import { isBlankText, linesMissingIn, saysMoreThan } from "./text/words.ts";
 
 /** The text of a mail as it is displayed. */
-export type MailBodies = { text: string | null; html: string | null; extracted: string; notes: string[] };
+export type MailBodies = {
+  text: string | null;
+  html: string | null;
+  extracted: string;
+  writers: string[];
+  notes: string[];
+};
 
 /** A part of a mail's text, in one form or in several (multipart/alternative). */
 type BodyPiece = { plain: string[]; html: string[]; calendars: string[] };
 
 const maxHtmlChars = 1024 * 1024;
 
-export function bodiesOf(parts: readonly Part[]): MailBodies {
+/** `writer`: the name of the writer of the mail that this one answers, if it is known. */
+export function bodiesOf(parts: readonly Part[], writer?: string): MailBodies {
   const notes: string[] = [];
   const pieces = piecesOf(parts, notes);
   const texts = pieces.flatMap((piece) => textsOfPiece(piece, notes));
@@ -29,9 +37,10 @@ export function bodiesOf(parts: readonly Part[]): MailBodies {
     // Quotations are removed from each text separately, because a quotation that reaches the end of one text does not continue in the
     // next.
     extracted: texts
-      .map(ownWords)
+      .map((text) => ownWords(text, writer))
       .filter((text) => text !== "")
       .join("\n\n"),
+    writers: texts.flatMap(writersIn).slice(0, mostWriters),
     notes,
   };
 }

@@ -11,9 +11,10 @@ export type MailParser = {
   /**
    * Never fails because of a mail's content: `unreadable` then says why. Rejects with ThreadsAway if no thread can be started, or after
    * the pool was closed: then nothing is known about the mail. `turn`: the identity that the mail is for. `sha256`: hash of the mail's
-   * bytes; concurrent requests for the same bytes share one parse.
+   * bytes; concurrent requests for the same bytes share one parse. `writer`: the name of the writer of the mail that this one answers; it
+   * matters only if a parse without it returns this name.
    */
-  parse(raw: Buffer, about: { turn: string; sha256: string }): Promise<ParsedMail>;
+  parse(raw: Buffer, about: { turn: string; sha256: string; writer?: string }): Promise<ParsedMail>;
   /**
    * Compares a mail that came under a Message-ID of ours with what was sent (copies.ts); null also if that takes too long. Rejects as
    * `parse` does.
@@ -29,8 +30,11 @@ export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<
   const { maxHtmlBytes = 1024 * 1024, maxTextBytes = 1024 * 1024, maxAttachments = 100 } = limits;
   const recent = createParsedMailCache();
 
-  async function read(raw: Buffer, turn: string): Promise<ParsedMail> {
-    const job = { name: "parse", bytes: raw, limits: { maxHtmlBytes, maxTextBytes, maxAttachments } } as const;
+  async function read(
+    raw: Buffer,
+    { turn, writer }: { turn: string; writer?: string | undefined },
+  ): Promise<ParsedMail> {
+    const job = { name: "parse", bytes: raw, limits: { maxHtmlBytes, maxTextBytes, maxAttachments }, writer } as const;
     try {
       const mail = await pool.run<ParsedMail>(job, { turn });
       return { ...mail, attachments: mail.attachments.map(withBuffer) };
@@ -41,7 +45,8 @@ export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<
   }
 
   return {
-    parse: (raw, { turn, sha256 }) => recent.of(sha256, () => read(raw, turn)),
+    parse: (raw, { turn, sha256, writer }) =>
+      recent.of(writer === undefined ? sha256 : `${sha256} ${writer}`, () => read(raw, { turn, writer })),
     linesBesideOurs: ({ sent, came }, { turn }) => {
       const { bodyText, bodyHtml } = came;
       const job = { name: "copy", bytes: noBytes, compared: { sent, came: { bodyText, bodyHtml } } } as const;

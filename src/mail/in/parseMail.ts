@@ -19,17 +19,21 @@ import { storableLine } from "./storable.ts";
 /** Deepest HTML nesting: deeper HTML costs every later reader (sanitisers, browsers) too much. */
 const maxHtmlDepth = 512;
 
-/** Parses a mail. A mail that the parser refuses is returned as unreadable; the caller (readerPool.ts) bounds time and memory. */
-export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<ParsedMail> {
+/**
+ * Parses a mail. A mail that the parser refuses is returned as unreadable; the caller (readerPool.ts) bounds time and memory. `writer`: the
+ * name of the writer of the mail that this one answers, if it is known.
+ */
+export async function parseMail(raw: Buffer, limits: ParseLimits, writer?: string): Promise<ParsedMail> {
   try {
     const { bytes, cut } = cappedForParser(raw);
     const { texts, files, notes } = contentsOf(Buffer.from(bytes.buffer), limits);
-    const bodies = bodiesOf(texts);
-    const { attachments, said, ...shown } = fitting(bodies, limits);
+    const bodies = bodiesOf(texts, writer);
+    const { attachments, said, ...shown } = fitting(bodies, { ...limits, writer });
     const all = [...files, ...attachments];
     const cutNote = cut === null ? [] : [`The mail is too long to be read completely: ${cut}.`];
     return {
       ...runsInMail(shown, { raw, attachments: all, isCut: cut !== null }),
+      writers: bodies.writers,
       attachments: all,
       unreadable: null,
       cut,
@@ -44,10 +48,14 @@ export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<Parse
 const shownNotes = (notes: readonly string[]): string[] =>
   [...new Set(notes)].slice(0, maxNotes).map((note) => storableLine(note, maxNoteLength));
 
+type ReadingOptions = ParseLimits & { writer?: string | undefined };
 type Fitting = Pick<ParsedMail, "bodyText" | "bodyHtml" | "extractedText" | "attachments"> & { said: string[] };
 
 /** Returns the bodies within the limits. Bodies that do not fit are attached whole. */
-function fitting({ text, html, extracted }: MailBodies, { maxHtmlBytes, maxTextBytes }: ParseLimits): Fitting {
+function fitting(
+  { text, html, extracted }: MailBodies,
+  { maxHtmlBytes, maxTextBytes, writer }: ReadingOptions,
+): Fitting {
   const isTangled = html !== null && isDeeperThan(html, maxHtmlDepth);
   const htmlFits = html === null || (!isTangled && Buffer.byteLength(html) <= maxHtmlBytes);
   const textFits = text === null || Buffer.byteLength(text) <= maxTextBytes;
@@ -55,7 +63,7 @@ function fitting({ text, html, extracted }: MailBodies, { maxHtmlBytes, maxTextB
   return {
     bodyText,
     bodyHtml: htmlFits ? html : null,
-    extractedText: textFits ? extracted : ownWords(bodyText ?? ""),
+    extractedText: textFits ? extracted : ownWords(bodyText ?? "", writer),
     attachments: [
       ...(htmlFits ? [] : [bodyAttachment("body.html", "text/html", html)]),
       ...(textFits ? [] : [bodyAttachment("body.txt", "text/plain", text)]),

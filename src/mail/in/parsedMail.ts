@@ -11,6 +11,8 @@ export type ParsedMail = {
   bodyHtml: string | null;
   /** Text without quotations and without a contact signature (quotes/parts.ts): for display only. */
   extractedText: string;
+  /** Names that introduce a quotation alone ("Acme Support writes:"), which is the writer's own text unless the mail answers one by them. */
+  writers: string[];
   /** Include bodies too large to be shown, as `body.txt` and `body.html`. */
   attachments: ParsedAttachment[];
   /** Sentence saying why the mail could not be read; bodies and attachments are then empty. */
@@ -51,6 +53,7 @@ export const unreadableMail = (reason: string): ParsedMail => ({
   bodyText: null,
   bodyHtml: null,
   extractedText: "",
+  writers: [],
   attachments: [],
   unreadable: reason,
   cut: null,

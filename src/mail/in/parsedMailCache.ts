@@ -2,10 +2,10 @@ import { LRUCache } from "lru-cache";
 import { createSingleFlight } from "#src/platform/singleFlight.ts";
 import type { ParsedMail } from "./parsedMail.ts";
 
-/** Cache of parsed mails by the hash of their bytes: a mail to many recipients is parsed once. */
+/** Cache of parsed mails by the hash of their bytes and how they were read: a mail to many recipients is parsed once. */
 export type ParsedMailCache = {
-  /** Returns the cached or pending result for these bytes; otherwise calls `read`. */
-  of(sha256: string, read: () => Promise<ParsedMail>): Promise<ParsedMail>;
+  /** Returns the cached or pending result for these bytes, read in the same way; otherwise calls `read`. */
+  of(key: string, read: () => Promise<ParsedMail>): Promise<ParsedMail>;
 };
 
 /** Milliseconds a result is kept: the recipients of one mail are served right after each other. */
@@ -24,11 +24,11 @@ export function createParsedMailCache(): ParsedMailCache {
   });
 
   return {
-    of: async (sha256, read) =>
-      kept.get(sha256) ??
-      readings.run(sha256, async () => {
+    of: async (key, read) =>
+      kept.get(key) ??
+      readings.run(key, async () => {
         const mail = await read();
-        kept.set(sha256, mail);
+        kept.set(key, mail);
         return mail;
       }),
   };

@@ -12,7 +12,7 @@ import { type CostlyFunctionName, costlyFunctions } from "./costlyFunctions.ts";
 /** Task of a thread; `job` is its number in the pool. */
 export type ThreadTask = { job: number; bytes: Uint8Array } /** A work of works.ts. */ & (
   | { name: "work"; work: CostlyFunctionName; input: unknown }
-  | { name: "parse"; limits: ParseLimits }
+  | { name: "parse"; limits: ParseLimits; writer?: string | undefined }
   /** Compares a mail of ours that came back with what was sent. No bytes. */
   | { name: "copy"; compared: { sent: ComposedBodies; came: CopyBodies } }
   /** `isWhole`: `bytes` are the whole mail, so that an unsigned one need not be sent again. */
@@ -65,7 +65,7 @@ async function workOn(task: ThreadTask): Promise<() => unknown> {
     }
     case "parse": {
       const { parseMail } = await import("#src/mail/in/parseMail.ts");
-      return () => parseMail(bytes, task.limits);
+      return () => parseMail(bytes, task.limits, task.writer);
     }
     case "copy": {
       const { linesBesideOurs } = await import("#src/mail/in/copies.ts");

@@ -25,6 +25,7 @@ describe("approval links in a mail", () => {
         bodyText: token,
         bodyHtml: null,
         extractedText: token,
+        writers: [],
         attachments: [],
         unreadable: null,
         cut: null,

@@ -1,7 +1,7 @@
 import { type Attribute, readTokens } from "#src/html/reduce/tokens.ts";
 import { cutText } from "#streams/cutText.ts";
 import { isHidden, lookOf, type MailLook, plainLook } from "./looks.ts";
-import { isQuotation, type MailElement } from "./quotations.ts";
+import { beginsEarlierMail, isQuotation, type MailElement } from "./quotations.ts";
 import { createStyleSheet } from "./styleSheet.ts";
 import { createTextLines, type TextPosition } from "./textLines.ts";
 
@@ -134,10 +134,18 @@ export function readMailHtml(html: string): MailText {
       const first = Number.parseInt(attributes.get("start") ?? "1", 10) || 1;
       element.list = { isOrdered: name === "ol", next: first, depth: (list?.depth ?? 0) + 1 };
     } else if (name === "li") lines.mark(markerOf(list));
+    else if (beginsEarlierMail(element)) quoteRest();
     else if (isQuotation(element, { around: open, above: () => lines.last(3) })) {
       element.quotes = true;
       lines.quote(1);
     }
+  }
+
+  /** Quotes all that follows, unless it is inside a quotation already. */
+  function quoteRest(): void {
+    if (open.some(({ quotes }) => quotes)) return;
+    open[0]!.quotes = true;
+    lines.quote(1);
   }
 
   function closeElement(): void {

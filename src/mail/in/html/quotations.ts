@@ -14,6 +14,15 @@ type QuotationContext = {
 const reach = 20;
 
 /**
+ * True for the element with which Outlook's apps begin an earlier mail: the block of its header fields, or all of it. What follows is the
+ * earlier mail too, in elements without a mark. Another Outlook that quotes them adds `x_` to each name.
+ */
+export const beginsEarlierMail = ({ name, attributes }: MailElement): boolean =>
+  name === "div" &&
+  (/^(?:x_|m_-?\d{1,30})*divRplyFwdMsg$/.test(attributes.get("id") ?? "") ||
+    /(?:^|\s)(?:x_)*ms-outlook-mobile-reference-message(?:\s|$)/.test(attributes.get("class") ?? ""));
+
+/**
  * True for an element by which a mail program quotes an earlier mail. A blockquote without such a mark is the writer's own formatting.
  */
 export function isQuotation(element: MailElement, { around, above }: QuotationContext): boolean {
@@ -32,9 +41,7 @@ const isQuotingDivision = ({ attributes }: MailElement): boolean =>
   /^(?:yahoo_quoted|ydp\w{1,20}yahoo_quoted|mail-editor-reference-message-container)/.test(
     attributes.get("id") ?? "",
   ) ||
-  /(?:^|\s|ydp\w{1,20})(?:yahoo_quoted|ms-outlook-mobile-reference-message|zmail_extra)(?:\s|$)/.test(
-    attributes.get("class") ?? "",
-  ) ||
+  /(?:^|\s|ydp\w{1,20})(?:yahoo_quoted|zmail_extra)(?:\s|$)/.test(attributes.get("class") ?? "") ||
   /^(?:quote|messageReplySection)$/.test(attributes.get("name") ?? "");
 
 /**

@@ -1,3 +1,5 @@
+import { isSameName, writerIn } from "./writers.ts";
+
 /** Maximum number of characters of a line that introduces a quotation. */
 const maxLength = 300;
 /** Line length above which a mail program breaks lines. */
@@ -10,6 +12,10 @@ const year = /(?<!\p{Nd})\p{Nd}{4}(?!\p{Nd})/u;
 /** Matches the end of a sentence within a line, but not an abbreviation. */
 const sentenceEnd = /[!?。！？]\s*\p{L}|(?<!\p{L})(?:\p{Ll}{2,}|\p{Lu}\p{Ll}{4,})\.\s+\p{Lu}/u;
 
+/** Returns the addresses in a line, in lower case. */
+export const addressesIn = (line: string): string[] =>
+  (line.slice(0, maxLength).toLowerCase().match(new RegExp(address, "gu")) ?? []).map(String);
+
 export const namesAddress = (line: string): boolean => address.test(line.slice(0, maxLength));
 
 /** True for a line with a date and a time: in figures, so in any language. */
@@ -19,7 +25,7 @@ export function namesTime(line: string): boolean {
 }
 
 /** True for a line with a date, perhaps with a time. */
-function namesDate(line: string): boolean {
+export function namesDate(line: string): boolean {
   const count = line.match(digits)?.length ?? 0;
   return (year.test(line) && count >= 2) || (time.test(line) && count >= 3);
 }
@@ -32,10 +38,13 @@ export const isAttribution = (above: readonly string[]): boolean => linesOfAttri
 
 /**
  * Returns how many of the last lines are an attribution: 0 to 3. A line above belongs to it only if it was broken for length, begins a
- * paragraph, and names what is missing below; any other line is the writer's own text.
+ * paragraph, and names what is missing below; any other line is the writer's own text. `writer`: the name of the quoted mail's writer, if
+ * it is known; a line with that name alone is one too.
  */
-export function linesOfAttribution(above: readonly string[]): number {
+export function linesOfAttribution(above: readonly string[], writer?: string): number {
   const last = above.at(-1) ?? "";
+  const name = writer === undefined ? undefined : writerIn(last);
+  if (name !== undefined && isSameName(name, writer!)) return 1;
   if (last.length > maxLength || !/[:：][\s\p{Cf}]*$/u.test(last)) return 0;
   for (let count = 1; count <= 3 && count <= above.length; count += 1) {
     const part = above.slice(above.length - count);

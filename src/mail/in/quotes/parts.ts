@@ -1,5 +1,6 @@
-import { linesOfAttribution } from "./attribution.ts";
-import { endOfHeaderBlock, startWithRule } from "./headerBlock.ts";
+import { linesOfAttribution, namesAddress, namesDate } from "./attribution.ts";
+import { forwardLineOf } from "./forwardLines.ts";
+import { endOfForwarded, endOfHeaderBlock, startWithRule } from "./headerBlock.ts";
 import { startOfSignature } from "./signature.ts";
 
 /** `header`, `attribution`: lines that a mail program puts above a quoted mail. */
@@ -10,15 +11,16 @@ export type TextPart = { kind: PartKind; lines: string[] };
 
 /**
  * Separates a writer's own text from quotations, by marks of mail programs only, never by wording. Unmarked text is the writer's own.
- * Linear in the length of the text.
+ * Linear in the length of the text. `writer`: the name of the writer of the mail that this one answers, if it is known.
  */
-export function partsOf(text: string): TextPart[] {
+export function partsOf(text: string, writer?: string): TextPart[] {
   const lines = text.split(/\r?\n/);
   const kinds = lines.map((line): PartKind => (hasMark(line) ? "quoted" : "own"));
   unmarkEscaped(lines, kinds);
   joinQuotations(lines, kinds);
   markHeaderBlock(lines, kinds);
-  markAttributions(lines, kinds);
+  markSpacedQuotation(lines, kinds);
+  markAttributions(lines, kinds, writer);
   markSignature(lines, kinds);
   return grouped(lines, kinds);
 }
@@ -45,8 +47,8 @@ function joinQuotations(lines: readonly string[], kinds: PartKind[]): void {
 }
 
 /**
- * The first header block below own text begins an earlier mail, which extends to the end. If marked lines follow, only these are quoted:
- * the writer may have answered between or below them.
+ * The first header block below own text begins an earlier mail, which extends to the end, or to the line with which a program ends a
+ * forwarded mail. If marked lines follow, only these are quoted: the writer may have answered between or below them.
  */
 function markHeaderBlock(lines: readonly string[], kinds: PartKind[]): void {
   const firstOwn = lines.findIndex((line, at) => kinds[at] === "own" && !isBlank(line));
@@ -56,22 +58,43 @@ function markHeaderBlock(lines: readonly string[], kinds: PartKind[]): void {
     const end = endOfHeaderBlock(lines, at);
     if (end === undefined) continue;
     const start = startWithRule(lines, at);
-    if (start <= firstOwn) return;
+    const below = endOfForwarded(lines, { start, end });
+    const isBelow = below !== undefined && lines.some((line, n) => n >= below && kinds[n] === "own" && !isBlank(line));
+    if (start <= firstOwn && !isBelow) return;
     kinds.fill("header", start, end);
-    if (lastMark < end) kinds.fill("quoted", end);
+    if (below !== undefined || lastMark < end) kinds.fill("quoted", end, below);
+    return;
+  }
+}
+
+/** Matches the line above an earlier mail as Yahoo writes it: blanks before it, and blanks or the mail's first words after its colon. */
+const spaced = /^[ \u00a0]{2,}(\S.{0,298}?[:：])(?:[ \u00a0]{2,}|$)/u;
+
+/** Yahoo marks no line of the earlier mail, which extends to the end. Without blanks after the colon each of its lines begins with one. */
+function markSpacedQuotation(lines: readonly string[], kinds: PartKind[]): void {
+  const firstOwn = lines.findIndex((line, at) => kinds[at] === "own" && !isBlank(line));
+  const lastWithoutBlank = lines.findLastIndex((line) => /^\S/.test(line));
+  for (let at = firstOwn + 1; at > 0 && at < lines.length; at += 1) {
+    const line = lines[at] as string;
+    const [all = "", words = ""] = kinds[at] === "own" ? (spaced.exec(line) ?? []) : [];
+    if (words === "" || !namesAddress(words) || !namesDate(words)) continue;
+    if (!/\s$/.test(all) && at < lastWithoutBlank) continue;
+    kinds.fill("attribution", at, at + 1);
+    kinds.fill("quoted", at + 1);
     return;
   }
 }
 
 /** Checks the lines right above each quotation; one blank line may be between. */
-function markAttributions(lines: readonly string[], kinds: PartKind[]): void {
+function markAttributions(lines: readonly string[], kinds: PartKind[], writer: string | undefined): void {
   for (let at = 1; at < lines.length; at += 1) {
     if (kinds[at] !== "quoted" || kinds[at - 1] === "quoted") continue;
     let end = at;
     while (end > 0 && at - end < 2 && kinds[end - 1] === "own" && isBlank(lines[end - 1])) end -= 1;
     const start = Math.max(0, end - 4);
     const above = lines.slice(start, end).map((line, index) => (kinds[start + index] === "own" ? line : ""));
-    const count = linesOfAttribution(above);
+    const isEarlier = forwardLineOf(above.at(-1) ?? "") === "earlier";
+    const count = isEarlier ? 1 : linesOfAttribution(above, writer);
     if (count > 0) kinds.fill("attribution", startWithRule(lines, end - count), end);
   }
 }
@@ -98,8 +121,8 @@ function grouped(lines: readonly string[], kinds: readonly PartKind[]): TextPart
 }
 
 /** Returns the writer's new text: a mail without its quotations and signature. The whole mail if nothing else remains. */
-export function ownWords(text: string): string {
-  const own = partsOf(text)
+export function ownWords(text: string, writer?: string): string {
+  const own = partsOf(text, writer)
     .filter(({ kind }) => kind === "own")
     .map(({ lines }) => lines.join("\n").trim())
     .filter((part) => part !== "");

@@ -74,6 +74,18 @@ describe("readMailHtml", () => {
       '<p class=MsoNormal>Please cancel.</p><div style="border:none;border-top:solid #E1E1E1 1.0pt"><p class=MsoNormal><b>From:</b> Support &lt;s@x.example&gt;<br><b>Sent:</b> Monday, November 23, 2026 10:12<br><b>To:</b> Ada &lt;a@x.example&gt;<br><b>Subject:</b> Order</p></div><p class=MsoNormal>OLD</p>',
     "Outlook on the web":
       '<div>Please cancel.</div><div id="appendonsend"></div><hr><div id="divRplyFwdMsg"><font><b>Von:</b> Support &lt;s@x.example&gt;<br><b>Gesendet:</b> Montag, 23. November 2026 10:12<br><b>An:</b> Ada<br><b>Betreff:</b> Auftrag</font><div>&nbsp;</div></div><div>OLD</div>',
+    "Outlook on the web, with no blank line below the fields":
+      '<div>Please cancel.</div><hr><div id="divRplyFwdMsg"><b>From:</b> Support<br><b>Sent:</b> Monday, November 23, 2026 10:12:00 AM<br><b>To:</b> Ada<br><b>Subject:</b> Order</div><div>OLD</div>',
+    "Outlook for iOS":
+      '<div dir="ltr">Please cancel.</div><div id="ms-outlook-mobile-signature"></div><div id="id-6c97172e" class="ms-outlook-mobile-reference-message"><hr style="display:inline-block;width:98%" tabindex="-1"><div id="divRplyFwdMsg" dir="ltr"><b>From:</b> Support &lt;s@x.example&gt;<br><b>Sent:</b> Monday, November 23, 2026 10:12:00 AM<br><b>To:</b> Ada<br><b>Subject:</b> Order</div><br>OLD</div>',
+    "Outlook for phones, with the class on the fields alone":
+      '<div>Please cancel.</div><div style="border-style:solid none none"><div class="ms-outlook-mobile-reference-message"><b>Von: </b>Support<br><b>Gesendet: </b>Montag, 23. November 2026 10:12<br><b>Betreff: </b>Auftrag</div></div><div>OLD</div>',
+    "Outlook for phones, with the class on each part":
+      '<div>Please cancel.</div><div id="mail-editor-reference-message-container"><div class="ms-outlook-mobile-reference-message skipProofing"><b>From: </b>Support &lt;s@x.example&gt;<br><b>Date: </b>Monday, 23 November 2026 at 10:12<br><b>To: </b>Ada<br><b>Subject: </b>Order</div><div class="ms-outlook-mobile-reference-message skipProofing">OLD</div></div>',
+    "Outlook for Mac, which renames what it quotes":
+      '<div>Please cancel.</div><div class="x_ms-outlook-mobile-reference-message"><hr><div id="x_divRplyFwdMsg"><b>From:</b> Support<br><b>Sent:</b> Monday, November 23, 2026 10:12<br><b>Subject:</b> Order</div><div>OLD</div></div>',
+    "Thunderbird, forwarded":
+      '<p>Please cancel.</p><div class="moz-forward-container"><br>-------- Forwarded Message --------<table><tbody><tr><th>Subject: </th><td>Order</td></tr><tr><th>Date: </th><td>Mon, 23 Nov 2026 10:12:00 +0100</td></tr><tr><th>From: </th><td>Support <a href="mailto:s@x.example">&lt;s@x.example&gt;</a></td></tr></tbody></table><br><p>OLD</p></div>',
     Proton:
       '<div>Please cancel.</div><div class="protonmail_quote">On Monday, November 23rd, 2026 at 10:12, Support &lt;s@x.example&gt; wrote:<br><blockquote class="protonmail_quote" type="cite">OLD</blockquote></div>',
     GMX: '<div>Please cancel.</div><div name="quote"><div><b>Gesendet:</b> Montag, 23. November 2026<br><b>Von:</b> Support</div><div>OLD</div></div>',
@@ -86,6 +98,12 @@ describe("readMailHtml", () => {
       expect(ownWords(text(html))).to.equal("Please cancel.");
     });
   }
+
+  it("what is written below a quotation that has an Outlook's mail in it stays the writer's", () => {
+    const html =
+      '<div>Please cancel.</div><div class="gmail_quote"><div>On Mon, Nov 23, 2026 at 10:12 AM Support &lt;s@x.example&gt; wrote:</div><blockquote class="gmail_quote"><div>OLD</div><hr><div id="m_-12divRplyFwdMsg"><b>From:</b> Ada<br><b>Sent:</b> Sunday</div><div>OLDER</div></blockquote></div><div>Today, please.</div>';
+    expect(ownWords(text(html))).to.equal("Please cancel.\n\nToday, please.");
+  });
 
   for (const [name, html] of Object.entries({
     "a blockquote that nothing marks": "<p>My wish:</p><blockquote>cancel order 5</blockquote><p>Thanks</p>",

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ownWords, partsOf } from "#src/mail/in/quotes/parts.ts";
+import { writersIn } from "#src/mail/in/quotes/writers.ts";
 import { seeded } from "../../../../scripts/support/random.ts";
 import { corpus, hasCorpus } from "../mails.ts";
 
@@ -89,7 +90,161 @@ describe("ownWords", () => {
     }
   });
 
+  const day = "Sun, 29 Nov 2026 10:00:00 +0100";
+  const ada = "Ada Lund <ada@x.example>";
+  const fields = `From: ${ada}\nTo: ben@x.example\nSubject: My order`;
+  const received =
+    "Received: from mx.x.example (mx.x.example [192.0.2.1])\n\tby in.x.example with ESMTP id 4711;\n\tSun, 29 Nov 2026 10:00:05 +0100";
+  const rawHeader = `Return-Path: <ada@x.example>\n${received}\nDKIM-Signature: v=1; a=rsa-sha256; d=x.example;\n\tb=abc=\nDate: ${day}\n${fields}\nX-MS-Exchange-CrossTenant-OriginalArrivalTime: 1\nCc:`;
+
+  /** What mail programs put above a forwarded mail, as they are set up at first, and below it if they do. */
+  const forwards: Record<string, [above: string, below?: string]> = {
+    "mutt and neomutt": [
+      `----- Forwarded message from ${ada} -----\n\nDate: ${day}\n${fields}\nUser-Agent: Mutt/2.2.12`,
+      "----- End forwarded message -----",
+    ],
+    nmh: [`------- Forwarded Message\n\n${rawHeader}`, "\n------- End of Forwarded Message"],
+    "s-nail, below words": [`-------- Original Message --------\n${rawHeader}\nStatus: R`],
+    Thunderbird: [
+      `-------- Forwarded Message --------\nSubject: \tMy order\nDate: \t${day}\nFrom: \t${ada}\nTo: \tben@x.example\n`,
+    ],
+    "Thunderbird in German": [
+      `-------- Weitergeleitete Nachricht --------\nBetreff: \tAuftrag\nDatum: \t${day}\nVon: \t${ada}\nAn: \tben@x.example\n`,
+    ],
+    "Claws Mail": [`Begin forwarded message:\n\nDate: ${day}\n${fields}\n`],
+    "Claws Mail in French": [
+      `Début du message transféré :\n\nDate: ${day}\nDe: ${ada}\nÀ: ben@x.example\nSujet: Commande\n`,
+    ],
+    Alpine: [`---------- Forwarded message ----------\nDate: ${day}\n${fields}`],
+    "Emacs, with the day first": [
+      `-------------------- Start of forwarded message --------------------\nDate: ${day}\n${fields}`,
+      "-------------------- End of forwarded message --------------------",
+    ],
+    Roundcube: [
+      "-------- Original Message --------\nSubject: My order\nDate: 2026-11-29 10:00\nFrom: ada@x.example\nTo: ben@x.example",
+    ],
+    SquirrelMail: [
+      `---------------------------- Original Message ----------------------------\nSubject: My order\nFrom:    "Ada Lund" <ada@x.example>\nDate:    Sun, November 29, 2026 10:00\nTo:      ben@x.example\n${"-".repeat(74)}`,
+    ],
+    "Horde in German": [
+      `----- Weitergeleitete Nachricht von ${ada} -----\n   Datum: ${day}\n     Von: ${ada}\n Betreff: Auftrag\n      An: ben@x.example`,
+      "----- Ende der weitergeleiteten Nachricht -----",
+    ],
+    KMail: [
+      `----------  Forwarded Message  ----------\n\nSubject: My order\nDate: Sunday, 29 November 2026, 10:00:00\n${fields}`,
+    ],
+    "Pegasus Mail": [
+      `------- Forwarded message follows -------\nDate sent:      \t${day}\nFrom:           \t${ada}\nSubject:        \tMy order`,
+      "------- End of forwarded message -------",
+    ],
+    "Lotus Notes": [
+      `----- Forwarded by Ben/Acme on 29.11.2026 10:10 -----\n\nDate:\t29.11.2026 10:00\nFrom:\t${ada}\nCc:\t\nSubject:\tMy order`,
+    ],
+    "The Bat!": [
+      `${fields}\nDate: Sunday, November 29, 2026, 10:00:00\n\n===8<==============Original message text===============`,
+      "===8<===========End of original message text===========",
+    ],
+    "Apple's Mail, which marks the mail": [
+      `Begin forwarded message:\n\n> From: ${ada}\n> Date: 29 November 2026 at 10:00\n> To: ben@x.example\n> `,
+    ],
+  };
+  for (const [program, [above, below]] of Object.entries(forwards)) {
+    it(`ownWords separates the writer's words at a forwarded mail of ${program}`, () => {
+      const body = above.endsWith("> ")
+        ? "> Where is my order?"
+        : "Where is my order?\n\n-----\n\nIt was due on Friday.";
+      const mail = `${above}\n\n${body}\n`;
+      expect(ownWords(`${own}\n\n${mail}`)).to.equal(own);
+      if (below === undefined) return;
+      expect(ownWords(`${own}\n\n${mail}\n${below}\n`)).to.equal(own);
+      expect(ownWords(`${own}\n\n${mail}\n${below}\n\nAs soon as you can.\n`)).to.equal(
+        `${own}\n\nAs soon as you can.`,
+      );
+      if (startsWithRule.test(above)) expect(ownWords(`${mail}\n${below}\n\n${own}\n`)).to.equal(own);
+    });
+  }
+  const startsWithRule = /^-/;
+
+  it("ownWords keeps what was typed below a forwarded mail whose end nothing marks, and which is at the top", () => {
+    const text = `-------- Original Message --------\n${rawHeader}\n\nWhere is my order?\n${own}`;
+    expect(ownWords(text)).to.equal(text);
+  });
+
+  it("ownWords takes the last end of a forwarded mail, of the program that forwarded it", () => {
+    const inner = `----- Forwarded message from ${ada} -----\n\nDate: ${day}\n${fields}\n\nWhy?\n\n----- End forwarded message -----`;
+    const outer = `${own}\n\n----- Forwarded message from Ben <ben@x.example> -----\n\nDate: ${day}\n${fields}\n\n${inner}\n\nBen\n\n----- End forwarded message -----`;
+    expect(ownWords(`${outer}\n\nThanks.`)).to.equal(`${own}\n\nThanks.`);
+    expect(
+      ownWords(`${own}\n\n---------- Forwarded message ---------\nDate: ${day}\n${fields}\n\n${inner}\n\nBen`),
+    ).to.equal(own);
+  });
+
+  const spaced = "On Monday, November 23, 2026 at 10:12:00 AM GMT+1, Support <s@x.example> wrote:";
+  const yahoos: Record<string, string> = {
+    "Yahoo on the web": `${own}\n    ${spaced}  \n \n Shall we cancel your order?\n Support   `,
+    "Yahoo on the web, without the blanks at the ends of lines": `${own}\n\n    ${spaced}\n\n Shall we cancel your order?\n Support`,
+    "Yahoo on Android": `${own}\n \n  On Mon, Nov 23, 2026 at 10:12 AM, Support<s@x.example> wrote:   Hello Ada,\n\nshall we cancel your order?\n  `,
+    "Yahoo on Android, in German": `${own}\n \n  Am Mo., Nov. 23, 2026 um 10:12 schrieb Support<s@x.example>:   \nHallo Ada,\n\n> sollen wir?\nSupport`,
+  };
+  for (const [program, text] of Object.entries(yahoos))
+    it(`ownWords separates the writer's words from an earlier mail of ${program}`, () => {
+      expect(ownWords(text)).to.equal(own);
+    });
+
+  const named: [line: string, name: string][] = [
+    ["Acme Support writes:", "Acme Support"],
+    ["Acme  Support wrote:", "acme support"],
+    ['"Acme Support" writes:', "Acme Support"],
+    ["Acme Support a écrit :", "Acme Support"],
+    ["schrieb Acme Support:", "Acme Support"],
+    ["Приёмная пишет:", "Приёмная"],
+    ["サポートさんは書きました:", "サポート"],
+    ["Acme Ⓢupport wrote:", "Acme Support"],
+  ];
+  for (const [line, name] of named) {
+    it(`ownWords separates the writer's words at “${line}” if the mail answers one by ${name}`, () => {
+      expect(writersIn(`${own}\n\n${line}\n> ${old}`)).to.have.length(1);
+      expect(ownWords(`${own}\n\n${line}\n> ${old}\n`, name)).to.equal(own);
+      expect(ownWords(`${line}\n\n> ${old}\n\n${own}\n`, name)).to.equal(own);
+      expect(ownWords(`${own}\n\n${line}\n> ${old}\n`, "Somebody Else")).to.equal(`${own}\n\n${line}`);
+      expect(ownWords(`${own}\n\n${line}\n> ${old}\n`)).to.equal(`${own}\n\n${line}`);
+      // Not above a quotation, it is the writer's own sentence.
+      expect(ownWords(`${line}\n\n${own}\n\n> ${old}`, name)).to.equal(`${line}\n\n${own}`);
+    });
+  }
+
+  it("ownWords keeps the writer's own sentences above a quotation, also if they name whom the mail answers", () => {
+    for (const sentence of [
+      "My colleague wrote:",
+      "Acme Support promised me:",
+      "This is what Acme Support wrote:",
+      '"" writes:',
+      "Acme Support:",
+    ]) {
+      expect(ownWords(`${sentence}\n> ${old}\n\nRefund me.`, "Acme Support"), sentence).to.equal(
+        `${sentence}\n\nRefund me.`,
+      );
+    }
+  });
+
+  it("the names of writers are found above quotations only, at most three of them", () => {
+    expect(writersIn(`Ada wrote:\nit is broken.\n\nBen wrote:\r\n\r\n> why?\nBEN wrote:\n> so`)).to.deep.equal(["Ben"]);
+    const many = Array.from({ length: 9 }, (_, n) => `Writer ${n} wrote:\n> a\n`).join("\n");
+    expect(writersIn(many)).to.deep.equal(["Writer 0", "Writer 1", "Writer 2"]);
+  });
+
   const wholes: Record<string, string> = {
+    "a form below a rule, with an address twice":
+      "My form:\n\n-----------------\nName: Ada Lund\nEmail: ada@x.example\nConfirm email: ada@x.example\nDay: 23 November 2026 10:12\nWish: cancel\n\nThanks",
+    "a form below a line with words":
+      "My form:\n\n---- Order form ----\nDate: 23 November 2026 10:12\nEmail: ada@x.example\nWish: cancel\n\nThanks",
+    "a form below a sentence about a forwarded mail":
+      "Here is the forwarded message:\n\nDate: 23 November 2026 10:12\nEmail: ada@x.example\nWish: cancel\n\nThanks",
+    "fields without a time below a line about a forwarded mail":
+      "See:\n\n---- forwarded message ----\nName: Ada\nEmail: ada@x.example\nWish: cancel\n\nThanks",
+    "an indented list of what was said":
+      "My calls:\n\n  On 23 Nov 2026 at 10:12 s@x.example said: yes\n  On 24 Nov 2026 at 10:12 s@x.example said:\nno\n\nRefund me.",
+
     "a line below a field that had room for it":
       "Please book:\n\nFrom: ada@x.example\nas ever\nDate: 5 May 2026 10:12\nTo: Paris\n\nThanks",
     "a form without a time that goes on in further lines":
@@ -155,10 +310,21 @@ describe("ownWords", () => {
       "From: a@b.example\n",
       "On 1 May 2026:\n>\n",
       "a@b.c 1:22 ",
+      "---\n",
+      "---\nFrom: a@b.example\n",
+      "----- Forwarded message -----\nFrom: a@b.example\n",
+      "----- End forwarded message -----\n",
+      "Begin forwarded message:\n\n",
+      "  On 1 May 2026 10:12 a@b.c:\n",
+      "  On 1 May 2026 10:12 a@b.c:\n a\n",
+      "Ada wrote:\n> a\n",
+      "Ada wrote ",
+      "- ",
     ];
     for (const piece of pieces) {
       const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
       const began = process.cpuUsage();
+      writersIn(text);
       expect(
         partsOf(`a\n\n${text}`)
           .flatMap(({ lines }) => lines)
@@ -177,7 +343,8 @@ describe("ownWords", () => {
       lines.slice(at, at + 3).some((line) => /[:：]\s*$/.test(line))
     )
       return "an attribution";
-    if (lines.slice(0, at + 4).some(isFieldWithAddress)) return "a header block";
+    if (lines.slice(0, at + 12).some(isFieldWithAddress)) return "a header block";
+    if (/^Begin forwarded/.test(lines[at]!)) return "a forwarded mail";
     if (lines.slice(0, at + 1).some((line) => /^--\s?$/.test(line))) return "a signature";
     return undefined;
   }
