@@ -11,7 +11,7 @@ const noWords: Record<string, string> = {
   "billing interval": "one of a list",
   "webhooks url": "an address",
 };
-const ownForms = ["uuid", "email-address", "local-part", "date-or-time"];
+const ownForms = ["uuid", "email-address", "local-part", "date-time", "date-or-time"];
 
 /** Names a field by the noun that stores it, whichever request writes it: `POST /v1/emails/send` makes a draft, too. */
 export function nameOf(path: string, field: string): string {
