@@ -94,9 +94,9 @@ function linesOf(from: unknown, to: unknown): DiffLine[] | null {
 /** With more changed lines than this, comparing becomes too expensive, and the result would not help a reader. */
 const maxEditLength = 1_000;
 
-/** Returns every line of both texts in order: unchanged, removed and added. */
+/** Returns every line of both texts in order: unchanged, removed and added. Line breaks are compared only as far as a reader sees them. */
 export function lineDiff(from: string, to: string): DiffLine[] {
-  const parts = diffLines(from, to, { maxEditLength });
+  const parts = diffLines(from, to, { maxEditLength, ignoreNewlineAtEof: true, stripTrailingCr: true });
   if (!parts) return [...linesAs("removed", from), ...linesAs("added", to)];
   return parts.flatMap(({ value, added, removed }) => linesAs(added ? "added" : removed ? "removed" : "same", value));
 }

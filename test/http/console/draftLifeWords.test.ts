@@ -8,7 +8,7 @@ import type { LifeEvent } from "#src/commands/drafts/life/lifeEvents.ts";
 import { toPlainText } from "#src/commands/drafts/life/phrases.ts";
 import { html } from "#src/html/html.ts";
 import { sanitise } from "#src/html/sanitise.ts";
-import { letterSection } from "#src/http/console/drafts/letterView.ts";
+import { changesView, letterSection } from "#src/http/console/drafts/letterView.ts";
 import { draftPage, lifePage } from "#src/http/console/drafts/lifePage.ts";
 import { listPage } from "#src/http/console/drafts/listPage.ts";
 import { headOf, mimeView } from "#src/http/console/drafts/mimeView.ts";
@@ -66,6 +66,14 @@ async function wireDraft(events: readonly LifeEvent[]) {
 const told = (events: readonly LifeEvent[]) => toPlainText(explainDraft(foldLife(events)));
 
 describe("the words of a draft's history", () => {
+  it("the changes between two versions say that only line breaks differ, and not if they are not shown in full", () => {
+    const same = (text: string) => ({ change: "same", text }) as const;
+    const view = (from: string | null, to: string | null) =>
+      changesView({ changes: [{ field: "body_text", from, to, lines: [same("a"), same("b")] }], truncated: false }, 1);
+    expect(view("a\nb", "a\nb\n").markup).to.include("Only line breaks differ.").and.not.include("…");
+    expect(view(null, null).markup).to.include("…").and.not.include("Only line breaks differ.");
+  });
+
   it("the summary is the same from the API's history as from the log", async () => {
     for (const [name, [events, sentence]] of Object.entries(lives)) {
       expect(told(await overTheWire(events)), name).to.equal(sentence);

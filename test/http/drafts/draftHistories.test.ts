@@ -221,6 +221,30 @@ describe("http: draft histories", () => {
     expect(JSON.stringify(json.changes).length).to.be.within(200 * 1024, 257 * 1024);
   });
 
+  const shown = (from: string, to: string) =>
+    lineDiff(from, to).map(({ change, text }) => `${{ same: " ", removed: "-", added: "+" }[change]}${text}`);
+  const breaks: [what: string, from: string, to: string, lines: string[]][] = [
+    ["a line break at the end came", "a\nb", "a\nb\n", [" a", " b"]],
+    ["a line break at the end went", "a\nb\n", "a\nb", [" a", " b"]],
+    ["a blank line at the end came", "a\nb", "a\nb\n\n", [" a", " b", "+"]],
+    ["a line came below a text without a last line break", "a\nb", "a\nb\nc\n", [" a", " b", "+c"]],
+    ["the last line changed, and its line break came", "a\nb", "a\nc\n", [" a", "-b", "+c"]],
+    ["the first line went, and the last line break came", "x\nb", "b\n", ["-x", " b"]],
+    ["other line breaks", "a\r\nb\r\n", "a\nb", [" a", " b"]],
+  ];
+  for (const [what, from, to, lines] of breaks)
+    it(`a line that reads the same is neither removed nor added: ${what}`, () => {
+      expect(shown(from, to)).to.deep.equal(lines);
+    });
+
+  it("a version that differs in line breaks alone is listed as changed, and no line of it", async () => {
+    const draft = await submitted({ body_text: "one\ntwo" });
+    await draft.edit({ body_text: "one\ntwo\n" });
+    const { json } = await draft.ask("GET diff?from=1&to=2");
+    const lines = ["one", "two"].map((text) => ({ change: "same", text }));
+    expect(json.changes).to.deep.equal([{ field: "body_text", from: "one\ntwo", to: "one\ntwo\n", lines }]);
+  });
+
   it("the difference of two texts that have nothing in common shows all of both, without matching lines", () => {
     const text = (name: string) => Array.from({ length: 60_000 }, (_, n) => `${name}${n}`).join("\n");
     const lines = lineDiff(text("a"), text("b"));

@@ -73,9 +73,17 @@ export const changesView = ({ changes, truncated }: Comparison, before: number):
 ${changes.map(
   ({ field, from, to, lines }) => html`<p class="label">${labels[field] ?? field}</p>
 <div class="letter" dir="auto" lang="">${
-    lines === null ? html`${gone(inWords(from))}${come(inWords(to))}` : nearby(lines).map(lineView)
+    lines === null
+      ? html`${gone(inWords(from))}${come(inWords(to))}`
+      : isInBreaksAlone({ from, lines })
+        ? html`<div class="soft">Only line breaks differ.</div>`
+        : nearby(lines).map(lineView)
   }</div>`,
 )}</div>`;
+
+/** A change that is not shown in full has no values: of its lines only the first ones are the same. */
+const isInBreaksAlone = ({ from, lines }: { from: unknown; lines: readonly DiffLine[] }): boolean =>
+  from !== null && lines.every(({ change }) => change === "same");
 
 /** Unchanged lines shown before and after a change. */
 const around = 2;
