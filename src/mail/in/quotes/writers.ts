@@ -31,12 +31,15 @@ const spelled = (name: string): string =>
     .trim()
     .toLowerCase();
 
+/** Matches what has more than a name in it: an address, a day, a mark of a quotation. Such a line is an attribution whoever is named. */
+const moreThanName = /^\s*>|@|\p{Nd}.*\p{Nd}.*\p{Nd}/u;
+
 /** Returns the names in such lines right above quotations; one blank line may be between. */
 export function writersIn(text: string): string[] {
   const names: string[] = [];
   for (const [, line = ""] of text.matchAll(/^(.{1,140}[:：][ \t]*)\r?\n(?:[ \t]*\r?\n)?(?=[ \t]{0,3}>)/gm)) {
     const name = writerIn(line);
-    if (name === undefined || names.some((known) => isSameName(known, name))) continue;
+    if (name === undefined || moreThanName.test(name) || names.some((known) => isSameName(known, name))) continue;
     names.push(name);
     if (names.length === mostWriters) break;
   }

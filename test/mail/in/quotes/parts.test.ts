@@ -229,6 +229,8 @@ describe("ownWords", () => {
 
   it("the names of writers are found above quotations only, at most three of them", () => {
     expect(writersIn(`Ada wrote:\nit is broken.\n\nBen wrote:\r\n\r\n> why?\nBEN wrote:\n> so`)).to.deep.equal(["Ben"]);
+    for (const more of ["On Mon, Nov 23, 2026 Ada", "Ada <ada@x.example>", "> Ada"])
+      expect(writersIn(`${more} wrote:\n> why?`), more).to.deep.equal([]);
     const many = Array.from({ length: 9 }, (_, n) => `Writer ${n} wrote:\n> a\n`).join("\n");
     expect(writersIn(many)).to.deep.equal(["Writer 0", "Writer 1", "Writer 2"]);
   });
