@@ -13,6 +13,13 @@ const own: Zone[] = [
   { what: "our SPF mechanism behind ?all", spf: "v=spf1 ?all {mechanism}", expect: "failed" },
   { what: "an SPF prefix that is too long", spf: "v=spf1 ip6:2001:db8::/129 {mechanism} ~all", expect: "failed" },
   { what: "SPF in mixed letters", spf: "V=spf1 {MECHANISM} -All", expect: "verified" },
+  { what: "an SPF record with a NUL", spf: "v=spf1 a\u0000b {mechanism} ~all", expect: "failed" },
+  {
+    what: "an SPF record with a sign that turns the text round",
+    spf: "v=spf1 \ufffd\u202e {mechanism} ~all",
+    expect: "failed",
+  },
+  { what: "a DKIM record with a NUL", dkim: ["v=DKIM1; k=r\u0000sa; p=x"], expect: "failed" },
   { what: "an MX of the same preference", mx: [{ exchange: "old.example", priority: 10 }], expect: "failed" },
   { what: "a worse MX", mx: [{ exchange: "backup.example", priority: 11 }], expect: "verified" },
   { what: "a DKIM key for tests", dkim: ["{key}; t=y"], expect: "failed" },

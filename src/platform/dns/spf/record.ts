@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
+import { quoted } from "../quoted.ts";
 
 /** A mechanism of an SPF record, in lower case. `value`: its name or address, "" if it has none. `prefixes`: such as "/24//64", or "". */
 export type SpfMechanism = {
@@ -16,15 +17,18 @@ export type SpfRecord = { mechanisms: SpfMechanism[]; redirect: string | undefin
 /** Returns those of a name's TXT records that are SPF records (RFC 7208, 4.5). */
 export const spfRecordsIn = (texts: readonly string[]): string[] => texts.filter((text) => /^v=spf1( |$)/i.test(text));
 
+/** Maximum number of characters of a record. An answer with a longer one does not fit into UDP, and not all receivers get it by TCP. */
+const maxRecordLength = 8_192;
 /** Maximum number of characters of a term that is evaluated. Longer names do not exist. */
 const maxTermLength = 300;
 
 /** Reads an SPF record. A fault of any term (RFC 7208, 12) makes receivers refuse the whole record; it is returned in words. */
 export function readSpfRecord(text: string): SpfRecord | { fault: string } {
+  if (text.length > maxRecordLength) return { fault: `an SPF record of ${text.length} characters is too long` };
   const record: SpfRecord = { mechanisms: [], redirect: undefined };
   const once = new Set<string>();
   for (const term of text.toLowerCase().split(" ").slice(1)) {
-    const wrong = { fault: `“${term.slice(0, 60)}” is not valid in an SPF record` };
+    const wrong = { fault: `${quoted([term.slice(0, 60)])} is not valid in an SPF record` };
     const [, modifier, value = ""] = /^([a-z][a-z0-9._-]*)=(.*)$/s.exec(term) ?? [];
     if (modifier === "redirect" || modifier === "exp") {
       if (once.has(modifier) || !isDomainSpec(value)) return wrong;
