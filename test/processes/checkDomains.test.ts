@@ -6,6 +6,7 @@ import { deskOf } from "#test/support/desk.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { checkHoursLater, loseDomain } from "#test/support/failingChecks.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { publishZone, zonesOverHttp } from "../platform/dns/zonesOverHttp.ts";
 
 describe("checking domains", () => {
   let dns: DnsServer;
@@ -63,6 +64,21 @@ describe("checking domains", () => {
     expect(done.dns_records.map((record: any) => record.status)).to.deep.equal(Array(5).fill("verified"));
     expect((await eventsOf(domain.id)).filter((type) => type === "DomainVerified")).to.have.length(1);
   });
+
+  for (const zone of zonesOverHttp)
+    it(`a domain's status with ${zone.what}: ${zone.expect} [d7 records]`, async () => {
+      const domain = await add(name(), workspace, null);
+      const about = publishZone(dns, zone, domain);
+      const { verification_attempts: before } = await read(domain.id);
+      const checked = await readUntil(domain.id, ({ verification_attempts: attempts }) => {
+        service.clock.advance(1_000);
+        // One check may have begun before the zone was complete.
+        return attempts >= (before ?? 0) + 2;
+      });
+      expect(checked[about], JSON.stringify(checked.dns_records)).to.equal(zone.expect);
+      expect(checked.status).to.equal(zone.expect === "verified" ? "verified" : "pending");
+      await workspace.ask(`DELETE /v1/domains/${domain.id}`);
+    });
 
   it("a verified domain is lost after three failed checks in a row that are hours apart, not before [3 domain status] [d7 lost]", async () => {
     const domain = await verified();
