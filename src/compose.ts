@@ -151,10 +151,8 @@ export function compose(
     createMailAuthenticator({ resolver, clock, pool: threads }),
     config.devProvenDomains,
   );
-  const provider = watchProvider(createProvider(config, database), {
-    monotonic: () => clock.monotonic(),
-    log: logger,
-  });
+  const monotonic = () => clock.monotonic();
+  const provider = watchProvider(createProvider(config, database), { monotonic, log: logger });
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {
     deliveries: createPostgresDeliveries(database, (tx, queues) => setImmediateTimers(tx, queues.map(deliveryTimer))),

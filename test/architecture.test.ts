@@ -11,7 +11,7 @@ const nothing = /^$/;
 const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
 const streamContracts =
-  /^streams\/(event|upcast|blobs|auditFields|auditFieldsByCategory|(\w+\/(events|content|warnings|mailKinds|roles)))\.ts$/;
+  /^streams\/(event|upcast|blobs|auditFields|auditFieldsByCategory|(\w+\/(events|content|recipients|warnings|mailKinds|roles)))\.ts$/;
 /** Pure functions beside a stream's events that a process may call. No decider is among them. */
 const streamRules =
   /^streams\/(decider|draft\/(draft|notification|outcome|undo)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;

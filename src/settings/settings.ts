@@ -3,15 +3,14 @@ import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { crashPoints } from "../platform/crashPoints.ts";
 import { auditSettings } from "./auditSettings.ts";
 import { billingSettings } from "./billingSettings.ts";
+import { domainSettings } from "./domainSettings.ts";
 import { mailInSettings, port } from "./mailInSettings.ts";
 import { rateSettings } from "./rateSettings.ts";
 import { retentionSettings } from "./retentionSettings.ts";
 import { sendGridSettings } from "./sendGridSettings.ts";
 import {
-  Address,
   AnswerLimits,
   Directory,
-  DnsServer,
   DomainName,
   EventStoreUrl,
   expectedOf,
@@ -128,35 +127,7 @@ export const settings = Type.Object({
   ...sendGridSettings,
   ...auditSettings,
   ...mailInSettings,
-  INBOUND_MX_HOST: HostName({
-    default: "localhost",
-    description: "The host that the MX records of your domains have to name.",
-  }),
-  SPF_INCLUDE: Type.Optional(
-    DomainName({
-      otherwise: "mail leaves from the host of INBOUND_MX_HOST",
-      description: "The domain whose SPF record lists the servers that mail leaves from.",
-    }),
-  ),
-  SPF_ADDRESSES: Type.Optional(
-    ListOf(Address(), {
-      otherwise: "the first of each block that the SPF record of a domain has to permit, at most 32",
-      description:
-        "The addresses that mail leaves from, as receivers see them: the SPF record of a domain is right if all of them pass.",
-    }),
-  ),
-  DNS_SERVERS: Type.Optional(
-    ListOf(DnsServer(), {
-      otherwise: "the system's",
-      description: "The DNS servers that domains and senders are looked up with.",
-    }),
-  ),
-  SANDBOX_DOMAIN: Type.Optional(
-    DomainName({
-      otherwise: "agents.localhost; in production none",
-      description: "A domain on which every workspace may create identities without DNS records.",
-    }),
-  ),
+  ...domainSettings,
   APPROVALS_FROM: Type.Optional(
     MailAddress({
       otherwise: "approvals@countersign.localhost; in production approvals@ and the host of PUBLIC_URL",
