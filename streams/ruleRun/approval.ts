@@ -1,6 +1,6 @@
 import { isForgeableField } from "../rule/content.ts";
 import type { RuleResult } from "./events.ts";
-import { type Exchange, grantBases, isGrant, isManual, type RuleWalk } from "./grants.ts";
+import { type Exchange, grantBases, isGrant, isManual, mayAnswerBeGranted, type RuleWalk } from "./grants.ts";
 import { planRun, tookEffect, type WalkedRule } from "./plan.ts";
 import { maySetStatus, possibleTurns, type RuleTurn } from "./uncertainty.ts";
 
@@ -40,7 +40,10 @@ export function decideApproval(question: ApprovalQuestion): ApprovalDecision {
   const bases = grantBases(walks, proven);
   const overlooked = switchOn && !proven ? overlookedManuals(walks) : [[], []];
   const decision: ApprovalDecision = {
-    by: switchOn && !humanRequired && approvalsRequired === 1 ? [{ kind: "switch" }] : [],
+    by:
+      switchOn && !humanRequired && approvalsRequired === 1 && mayAnswerBeGranted(exchange.mail)
+        ? [{ kind: "switch" }]
+        : [],
     manual: null,
     refused: [],
   };

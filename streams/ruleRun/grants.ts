@@ -1,3 +1,4 @@
+import { type MailKind, mailEffects } from "../inbox/mailKinds.ts";
 import { isChangeableField, isForgeableField, isStrangersText } from "../rule/content.ts";
 import { concernsField, type Facts, hasUnansweredSearch } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings } from "../rule/events.ts";
@@ -16,6 +17,8 @@ export type Covered = (typeof coverable)[number];
 
 /** The message a draft is based on, as far as grants need it. Addresses as in the message. */
 export type AnsweredMail = {
+  /** Whose mail it is; null if it is not known. */
+  kind: MailKind | null;
   /** `list`: a mailing list forwarded it, which proves no sender. */
   proof: "proven" | "unproven" | "list";
   from: string | null;
@@ -100,6 +103,7 @@ function turnsOfAll(walks: readonly RuleWalk<RuleInWalk>[], isUnsure: (field: st
 export function whyGrantFails({ needsProof, fromAlone, unanswered }: Basis, exchange: Exchange): string | null {
   if (unanswered) return notEvaluated;
   const { mail, recipients } = exchange;
+  if (!mayAnswerBeGranted(mail)) return ungrantable;
   if (needsProof && mail?.proof !== "proven") return unproven(mail);
   if (recipients === null) return null;
   const everybody = [...recipients.to, ...recipients.cc, ...recipients.bcc];
@@ -124,6 +128,13 @@ export function whyGrantFails({ needsProof, fromAlone, unanswered }: Basis, exch
     `a condition on what the sender wrote cannot approve a reply to ${added}, who neither sent nor received the message`,
   );
 }
+
+/** True unless the draft answers mail whose answers only a person or a key approves: a program's, an altered copy, or filed by hand. */
+export const mayAnswerBeGranted = (mail: Pick<AnsweredMail, "kind"> | null): boolean =>
+  mail === null || mail.kind === null || mailEffects[mail.kind].mayBeGranted;
+
+const ungrantable =
+  "person_required: a program wrote the message, or it was not certain whose it is, so no rule and no setting approves its answer";
 
 /** Stored reason of a rule that does nothing, and an evaluation that grants nothing, because its conditions on the text took too long. */
 export const notEvaluated = "not_evaluated: searching the message's text for the rules' conditions took too long";

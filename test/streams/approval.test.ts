@@ -3,6 +3,7 @@ import { fold } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
+import { type MailKind, mailEffects } from "#streams/inbox/mailKinds.ts";
 import type { Facts } from "#streams/rule/evaluate.ts";
 import type { Group, RuleAction } from "#streams/rule/events.ts";
 import { type ApprovalQuestion, decideApproval, grantedIn, stillGranted } from "#streams/ruleRun/approval.ts";
@@ -40,6 +41,7 @@ type Said = {
   cc?: string[];
   bcc?: string[];
   listed?: string[];
+  kind?: MailKind;
   switchOn?: boolean;
   humanRequired?: boolean;
 };
@@ -49,7 +51,13 @@ const question = ({ received = [], created = [], proof = "proven", ...said }: Sa
   created: { rules: created, facts },
   exchange: {
     mail: {
-      ...{ proof, from: ann, to: ["support@agents.localhost", "bob@customer.example"], cc: ["carol@x.example"] },
+      ...{
+        kind: said.kind ?? "customer",
+        proof,
+        from: ann,
+        to: ["support@agents.localhost", "bob@customer.example"],
+        cc: ["carol@x.example"],
+      },
       ...{ replyTo: ["sales@customer.example"], covers: said.covers ?? [] },
     },
     recipients: { to: said.to ?? [ann], cc: said.cc ?? [], bcc: said.bcc ?? [] },
@@ -166,6 +174,14 @@ describe("the decision whether a draft is sent without a person [d14 grants]", (
     }
     expect(decide([rule("s", status)], [rule("a", [skip], waiting)], elsewhere)).to.equal(true);
     expect(decide([rule("s", status, order)], [rule("a", [skip], trusted)], elsewhere)).to.equal(true);
+  });
+
+  it("no rule and no switch grants an answer to mail of a kind whose answers a person approves", () => {
+    const kinds = Object.keys(mailEffects) as MailKind[];
+    const granted = kinds.filter((kind) => by({ kind, created: [rule("r", [skip])], switchOn: true }).length > 0);
+    expect(granted).to.have.members(["customer", "colleague", "automatic_reply", "report"]);
+    const { refused } = decideApproval(question({ kind: "program", received: [rule("r", [auto])] }));
+    expect(refused.map(({ reason }) => reason.split(":")[0])).to.deep.equal(["person_required"]);
   });
 
   it("rules grant nothing if the message's text was not searched in time, and a possibly matching manual rule counts", () => {

@@ -20,7 +20,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
   ]);
   const ann = "ann@customer.example";
   const mailOf = (proof: AnsweredMail["proof"]): AnsweredMail => ({
-    ...{ proof, from: ann, to: ["support@agents.localhost"], cc: [], replyTo: [], covers: [] },
+    ...{ kind: "customer", proof, from: ann, to: ["support@agents.localhost"], cc: [], replyTo: [], covers: [] },
   });
   const at = ({ proven = false, ...different }: Partial<Circumstances> & { proven?: boolean } = {}): Circumstances => ({
     ...({ trigger: "draft.created", facts, humanRequired: false } as const),

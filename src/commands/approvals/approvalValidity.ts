@@ -24,7 +24,7 @@ import {
 } from "../rules/ruleFacts.ts";
 import { receivedRunId, rulesInScope } from "../rules/ruleRuns.ts";
 import { type WorkingRule, workingRules } from "../rules/workingRules.ts";
-import { type FiledMail, MailNotFound, mailAnsweredBy } from "../threads/answeredMail.ts";
+import { type FiledMail, MailNotFound, mailAnsweredBy, wasFiledByHand } from "../threads/answeredMail.ts";
 import { requiresHuman } from "./humanApproval.ts";
 import { lapsedVoters } from "./voters.ts";
 
@@ -103,7 +103,7 @@ export async function reevaluateRules(
   const [created, received] = [rules("draft.created"), rules("email.received")];
   const humanRequired = await requiresHuman(deps, identity);
   const { approvalsRequired } = identity;
-  const switchOn = submittedBySwitch && identity.autoApproveReplies;
+  const switchOn = submittedBySwitch && identity.autoApproveReplies && !(await answersFiledByHand(deps, draft));
   if (created.length === 0 && received.length === 0) {
     return { decision: decideApproval({ ...nothingSaid, humanRequired, approvalsRequired, switchOn }), runs };
   }
@@ -120,6 +120,10 @@ export async function reevaluateRules(
   });
   return { decision, runs };
 }
+
+/** A message may be filed by hand after the draft that answers it was approved automatically. */
+const answersFiledByHand = async (deps: Dependencies, { threadId, basedOnMessageId: messageId }: Draft) =>
+  messageId !== null && (await wasFiledByHand(deps, { threadId, messageId }));
 
 const noWalk: RuleWalk<WalkedRule> = { rules: [], facts: new Map() };
 const noExchange: Exchange = { mail: null, recipients: null, coveredRecipients: [] };

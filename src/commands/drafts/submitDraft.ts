@@ -6,6 +6,7 @@ import { invalidRequest, notFound } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { requireOtherRecipients, requireUsableRecipients } from "#streams/draft/recipients.ts";
 import { newerHumanMessage } from "#streams/draft/staleness.ts";
+import { mayBeGranted } from "#streams/inbox/mailKinds.ts";
 import type { MessagePlace } from "#streams/thread/events.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
@@ -17,7 +18,7 @@ import { derivedId, newId } from "../ids.ts";
 import { canNoRuleApply } from "../rules/ruleRuns.ts";
 import { waitForSubmission } from "../sends/barrier.ts";
 import { requireSenderAllowed } from "../sends/sendChecks.ts";
-import { type FiledMail, readFiledMail } from "../threads/answeredMail.ts";
+import { type FiledMail, readFiledMail, wasFiledByHand } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { composeLetter, type SubmittedAttachment, type WrittenLetter } from "./composeLetter.ts";
@@ -65,7 +66,11 @@ export async function submitDraft(
   ]);
   await requireAssistantActive(deps, identity);
   const autoApproved =
-    identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
+    identity.autoApproveReplies &&
+    identity.approvalsRequired === 1 &&
+    mayBeGranted(message) &&
+    !(await requiresHuman(deps, identity)) &&
+    !(await wasFiledByHand(deps, message));
   if (autoApproved) await requireSenderAllowed(deps, { workspaceId, identityId }, "approved by a setting");
   const to = replyTo({ mail: message, identity });
   const recipients = { to, cc: request.cc, bcc: request.bcc };

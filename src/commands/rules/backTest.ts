@@ -84,10 +84,10 @@ async function lookUp(
 function asShown(deps: Dependencies, message: MessageRow): TestedMessage {
   const { workspace_id: workspaceId, identity_id: identityId, thread_id: threadId, id: messageId } = message;
   const { to_emails: to, cc_emails: cc, reply_to: replyTo, body_blob: bodyBlob } = message;
-  const { classification, subject, authentication } = message;
+  const { classification, kind, subject, authentication } = message;
   const body = { text: message.body_text, html: null, extracted: "" };
   return {
-    ...{ workspaceId, identityId, threadId, messageId, classification, subject, authentication },
+    ...{ workspaceId, identityId, threadId, messageId, classification, kind, subject, authentication },
     ...{ from: message.from_email || null, to, cc, replyTo, text: () => textOfMail(deps, { body, bodyBlob }) },
   };
 }

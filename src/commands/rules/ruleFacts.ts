@@ -1,5 +1,6 @@
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import { kindOf, type MailKind } from "#streams/inbox/mailKinds.ts";
 import { type Field, fieldsOf } from "#streams/rule/content.ts";
 import { collectSearches, type Facts } from "#streams/rule/evaluate.ts";
 import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
@@ -10,7 +11,7 @@ import { requiresHuman } from "../approvals/humanApproval.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
-import { type FiledMail, findAuthentication, textOfMail } from "../threads/answeredMail.ts";
+import { type FiledMail, findAuthentication, textOfMail, wasFiledByHand } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 
 /** Subject of a trigger event and the facts that rules may use. */
@@ -34,6 +35,7 @@ export type TestedMessage = {
   threadId: string;
   messageId: string;
   classification: string | null;
+  kind: MailKind | null;
   from: string | null;
   to: readonly string[];
   cc: readonly string[];
@@ -48,7 +50,8 @@ export type TestedMessage = {
 export async function toTestedMessage(deps: Dependencies, mail: FiledMail): Promise<TestedMessage> {
   const { said } = await findAuthentication(deps, mail);
   const authentication = said?.data.authentication ?? null;
-  return { ...mail, from: mail.from?.address || null, authentication, text: () => textOfMail(deps, mail) };
+  const kind = (await wasFiledByHand(deps, mail)) ? "filed_by_hand" : kindOf(mail);
+  return { ...mail, kind, from: mail.from?.address || null, authentication, text: () => textOfMail(deps, mail) };
 }
 
 /** Returns true if the sender is proven: DMARC passed with alignment. */
@@ -59,10 +62,10 @@ const isProof = (authentication: Authentication | null): boolean =>
  * Converts a message to the form that grants are judged by. A message of a mailing list proves no sender, even if its authentication
  * passed.
  */
-function answeredMail({ authentication, classification, from, to, cc, replyTo }: TestedMessage): AnsweredMail {
+function answeredMail({ authentication, classification, kind, from, to, cc, replyTo }: TestedMessage): AnsweredMail {
   const proven = isProof(authentication) ? "proven" : "unproven";
   const proof = classification === "list" ? "list" : proven;
-  return { proof, from, to, cc, replyTo, covers: authentication?.covers ?? [] };
+  return { kind, proof, from, to, cc, replyTo, covers: authentication?.covers ?? [] };
 }
 
 export async function messageInput(deps: Dependencies, message: TestedMessage): Promise<RuleInput> {

@@ -9,6 +9,7 @@ import {
   type ThreadEvent,
   threadStream,
 } from "#streams/thread/events.ts";
+import { byHandMark } from "#streams/thread/filing.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** The mail that is being answered, read from the log, so its content is exactly what was filed. */
@@ -71,6 +72,19 @@ export async function findAuthentication(
     id = state.mergedInto;
   }
   return { said: null, isAwaited };
+}
+
+/** Returns true if a person filed the message as mail of its sender, on its thread or on one into which that was merged. */
+export async function wasFiledByHand(
+  { threads }: Pick<Dependencies, "threads">,
+  { threadId, messageId }: Pick<FiledMail, "threadId" | "messageId">,
+): Promise<boolean> {
+  for (let id: string | null = threadId; id !== null; ) {
+    const { state } = await threads.load(id);
+    if (state.doneOnce.includes(byHandMark({ messageId }))) return true;
+    id = state.mergedInto;
+  }
+  return false;
 }
 
 /** Returns the whole text part of a mail; null if it has none, or its content was deleted. */

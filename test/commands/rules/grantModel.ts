@@ -18,6 +18,7 @@ export type ModelWorld = {
   created: ModelWalk;
   mail: {
     kind: "forged" | "proven" | "list";
+    whose: "customer" | "program";
     from: string;
     to: string[];
     cc: string[];
@@ -127,6 +128,7 @@ export const unsureConditions = (world: ModelWorld): number =>
 
 /** Returns the ids of the rules, and `switch`, that let the draft be sent without a person; none if a person is asked. */
 export function whoLetsItGo(world: ModelWorld): string[] {
+  if (world.mail?.whose === "program") return [];
   const isOurs = inScope(world);
   const received = { ...world.received, rules: world.received.rules.filter(isOurs) };
   const created = { ...world.created, rules: world.created.rules.filter(isOurs) };

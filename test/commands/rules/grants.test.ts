@@ -99,6 +99,7 @@ const somebody = fc.constantFrom(ann, ...others);
 const some = (maxLength: number) => fc.uniqueArray(somebody, { maxLength });
 const mail = fc.record({
   kind: fc.constantFrom("forged" as const, "proven" as const, "proven" as const, "list" as const),
+  whose: fc.integer({ min: 0, max: 9 }).map((n) => (n === 0 ? ("program" as const) : ("customer" as const))),
   from: fc.constant(ann),
   to: some(1).map((more) => ["support@agents.localhost", ...more]),
   cc: some(1),
@@ -139,7 +140,10 @@ function decided(world: ModelWorld): string[] {
   const { by } = decideApproval({
     received: asked(world.received),
     created: asked(world.created),
-    exchange: { mail: answered && { ...answered, proof: proof[answered.kind] }, recipients, coveredRecipients },
+    exchange: {
+      mail: answered && { ...answered, kind: answered.whose, proof: proof[answered.kind] },
+      ...{ recipients, coveredRecipients },
+    },
     humanRequired,
     switchOn,
   });
