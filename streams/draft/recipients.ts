@@ -83,11 +83,15 @@ export function requireOtherRecipients(
     const own = content[field].find(
       (address) => withoutTag(folded(address)) === emailAddress || folded(address) === emailAddress,
     );
-    if (own !== undefined)
-      throw invalidRequest(
-        field === "to" ? toField : field,
-        `${own} is the identity's own address: a mail to it would come back as received mail, so name other recipients`,
-      );
+    if (own === undefined) continue;
+    const why = `${own} is the identity's own address, and a mail to it would come back as received mail`;
+    const isDerived = field === "to" && toField !== "to";
+    throw invalidRequest(
+      field === "to" ? toField : field,
+      isDerived
+        ? `an answer goes to its sender: ${why}; write to a person as new mail`
+        : `${why}: name other recipients`,
+    );
   }
 }
 

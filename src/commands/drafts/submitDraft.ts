@@ -18,7 +18,7 @@ import { derivedId, newId } from "../ids.ts";
 import { canNoRuleApply } from "../rules/ruleRuns.ts";
 import { waitForSubmission } from "../sends/barrier.ts";
 import { requireSenderAllowed } from "../sends/sendChecks.ts";
-import { type FiledMail, readFiledMail, wasFiledByHand } from "../threads/answeredMail.ts";
+import { type FiledMail, readFiledMail } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 import { changeDraft } from "./changeDraft.ts";
 import { composeLetter, type SubmittedAttachment, type WrittenLetter } from "./composeLetter.ts";
@@ -69,8 +69,7 @@ export async function submitDraft(
     identity.autoApproveReplies &&
     identity.approvalsRequired === 1 &&
     mayBeGranted(message) &&
-    !(await requiresHuman(deps, identity)) &&
-    !(await wasFiledByHand(deps, message));
+    !(await requiresHuman(deps, identity));
   if (autoApproved) await requireSenderAllowed(deps, { workspaceId, identityId }, "approved by a setting");
   const to = replyTo({ mail: message, identity });
   const recipients = { to, cc: request.cc, bcc: request.bcc };

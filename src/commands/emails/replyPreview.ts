@@ -17,7 +17,7 @@ export type ReplyPreview = {
 
 /** Returns the recipients that `replyEmail` would derive; undefined if the workspace has no such inbound message. */
 export async function replyPreview(
-  deps: Pick<Dependencies, "reads" | "identities" | "store">,
+  deps: Pick<Dependencies, "reads" | "identities" | "store" | "threads">,
   { workspaceId, messageId }: { workspaceId: string; messageId: string },
 ): Promise<ReplyPreview | undefined> {
   const place = await positionOfMessage(deps.reads, workspaceId, messageId);

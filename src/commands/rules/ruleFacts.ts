@@ -11,7 +11,7 @@ import { requiresHuman } from "../approvals/humanApproval.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
-import { type FiledMail, findAuthentication, textOfMail, wasFiledByHand } from "../threads/answeredMail.ts";
+import { type FiledMail, findAuthentication, textOfMail } from "../threads/answeredMail.ts";
 import { loadThread } from "../threads/threads.ts";
 
 /** Subject of a trigger event and the facts that rules may use. */
@@ -50,8 +50,7 @@ export type TestedMessage = {
 export async function toTestedMessage(deps: Dependencies, mail: FiledMail): Promise<TestedMessage> {
   const { said } = await findAuthentication(deps, mail);
   const authentication = said?.data.authentication ?? null;
-  const kind = (await wasFiledByHand(deps, mail)) ? "filed_by_hand" : kindOf(mail);
-  return { ...mail, kind, from: mail.from?.address || null, authentication, text: () => textOfMail(deps, mail) };
+  return { ...mail, kind: kindOf(mail), from: mail.from?.address || null, authentication, text: () => textOfMail(deps, mail) };
 }
 
 /** Returns true if the sender is proven: DMARC passed with alignment. */

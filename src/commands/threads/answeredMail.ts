@@ -1,6 +1,7 @@
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Recorded } from "#streams/event.ts";
+import { isWord } from "#streams/inbox/mailKinds.ts";
 import { awaitsAuthentication } from "#streams/thread/authentication.ts";
 import {
   type InboundMessage,
@@ -19,20 +20,25 @@ export type FiledMail = InboundMessage & { workspaceId: string; threadId: string
 export type AuthenticationState = { said: Recorded<AuthenticatedEvent> | null; isAwaited: boolean };
 export type AuthenticatedEvent = Extract<ThreadEvent, { type: "MessageAuthenticated" }>;
 
+type Ports = Pick<Dependencies, "store" | "threads">;
 type MessageRef = { workspaceId: string; messageId: string };
 
-/** Returns the mail at this place in the log; undefined if the place holds another mail, or another workspace's. */
+/**
+ * Returns the mail at this place in the log; undefined if the place holds another mail, or another workspace's. What a person filed as a
+ * message since is of that kind.
+ */
 export async function readFiledMail(
-  { store }: Pick<Dependencies, "store">,
+  { store, threads }: Ports,
   place: MessagePlace,
   { workspaceId, messageId }: MessageRef,
 ): Promise<FiledMail | undefined> {
   const only = { from: place.revision, count: 1 };
   const [event] = await readEvents<ThreadEvent>(store, threadStream(place.threadId), only);
   if (event?.type !== "MessageReceived" || event.data.messageId !== messageId) return undefined;
-  return event.metadata.workspaceId === workspaceId
-    ? { ...event.data, workspaceId, threadId: place.threadId }
-    : undefined;
+  if (event.metadata.workspaceId !== workspaceId) return undefined;
+  const mail = { ...event.data, workspaceId, threadId: place.threadId };
+  if (isWord(mail) || !(await wasFiledByHand({ threads }, mail))) return mail;
+  return { ...mail, classification: "person", kind: "filed_by_hand" };
 }
 
 /**
@@ -40,7 +46,7 @@ export async function readFiledMail(
  * depend on the mail are then left to a person.
  */
 export async function mailAnsweredBy(
-  deps: Pick<Dependencies, "store">,
+  deps: Ports,
   { workspaceId, basedOnMessageId: messageId, answers }: Pick<Draft, "workspaceId" | "basedOnMessageId" | "answers">,
 ): Promise<FiledMail | null> {
   if (messageId === null) return null;
