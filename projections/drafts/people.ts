@@ -2,6 +2,7 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Recorded } from "#streams/event.ts";
 import { json, type ProjectorTx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 import { type Table, upsertRows } from "../rows.ts";
 import { senderTerms } from "../search/queries.ts";
 import { beginningOf, foldText } from "../search/words.ts";
@@ -60,6 +61,21 @@ const longestName = 200;
 function beginnings(nameOrAddress: string): string[] {
   const folded = beginningOf(foldText(nameOrAddress).trim(), longestName);
   return [...folded.matchAll(/(?<=^|[\s@])[^\s@]/g)].map(({ index }) => folded.slice(index));
+}
+
+/** Returns the subjects of an identity's mails to an address that were sent in this time. Mail whose content is in a blob is left out. */
+export async function subjectsSentTo(
+  reads: Reads,
+  workspaceId: string,
+  { identityId, address, since, until }: { identityId: string; address: string; since: Date; until: Date },
+): Promise<string[]> {
+  const { rows } = await reads.of(workspaceId).query<{ subject: string }>(
+    `select content ->> 'subject' as subject from drafts
+     where workspace_id = $1 and identity_id = $2 and sent_at between $3 and $4 and content is not null
+       and id = any(array(select draft_id from draft_people where workspace_id = $1 and person = $5))`,
+    [workspaceId, identityId, since, until, beginningOf(foldText(address), longestName)],
+  );
+  return rows.map(({ subject }) => subject);
 }
 
 /**

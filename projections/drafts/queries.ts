@@ -13,6 +13,7 @@ export {
 } from "./answers.ts";
 export type { GivenApproval } from "./approvals.ts";
 export { type DraftFilter, listDrafts } from "./draftList.ts";
+export { subjectsSentTo } from "./people.ts";
 export type { ReadDraft } from "./readDraft.ts";
 export {
   type QueueFilter,

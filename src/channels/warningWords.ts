@@ -21,6 +21,7 @@ export const warningWords: Record<WarningKind, string> = {
   risky_file: "risky file",
   forms_differ: "HTML and plain text differ",
   unseen_characters: "invisible characters",
+  absence_notice: "may be an absence notice",
   edited_often: "changed many times",
   message_note: "note about the message",
 };

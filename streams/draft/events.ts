@@ -86,8 +86,6 @@ export type DraftEvent =
           approvedAtOnce?: true;
           /** For a reply to a machine: its recipients' addresses, in lower case. */
           machineAddresses?: string[];
-          /** Set if the answered message looks like an automatic answer, but nothing proves it. */
-          looksAutomatic?: true;
           /** Warnings about this version, found when it was made; absent in events from before these were stored. */
           warnings?: VersionWarning[];
         }

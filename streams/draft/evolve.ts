@@ -138,12 +138,13 @@ type DataOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type 
 
 function submitted(draft: Draft, data: DataOf<"DraftSubmitted">): Draft {
   const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = data;
-  const { basedOnNumber, basedOnReceivedAt = null, answers, machineAddresses = [], looksAutomatic = false } = data;
+  const { basedOnNumber, basedOnReceivedAt = null, answers, machineAddresses = [], warnings = [] } = data;
   const { messageId, contentSha256, rationale } = data;
   const facts: DraftOrigin = {
     ...draft,
     ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, basedOnReceivedAt, answers },
-    ...{ machineAddresses, looksAutomatic, messageId, contentSha256, rationale, autoApproved },
+    ...{ machineAddresses, messageId, contentSha256, rationale, autoApproved },
+    looksAutomatic: warnings.includes("absence_notice"),
     stored: { content, contentBlob },
     making: pickOrigin(data),
     exists: true,

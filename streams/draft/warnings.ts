@@ -22,6 +22,7 @@ export const warningWeights = {
   risky_file: "heavy",
   forms_differ: "heavy",
   unseen_characters: "heavy",
+  absence_notice: "light",
   edited_often: "light",
   message_note: "light",
 } as const;

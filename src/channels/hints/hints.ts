@@ -15,7 +15,7 @@ export type HintInput = { subject: string; newText: string; text: string | null;
 /** The kinds of warnings that are hints. */
 export type HintKind = Extract<
   WarningKind,
-  "addresses_agent" | "hidden_words" | "asks_for_secrets" | "changes_payment"
+  "addresses_agent" | "hidden_words" | "asks_for_secrets" | "changes_payment" | "absence_notice"
 >;
 export type Hint = { kind: HintKind; sentence: string };
 

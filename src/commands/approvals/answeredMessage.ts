@@ -7,6 +7,7 @@ import { type Hint, hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { absenceHint } from "./absenceNotice.ts";
 
 type Given = { message: MessageRow; identity: Pick<Identity, "signatureText"> };
 
@@ -19,7 +20,8 @@ export async function messageWithHints(deps: Dependencies, given: Given): Promis
   const body = await bodyOf(deps, message);
   const shown = await shownMessage(deps, given, body);
   const read = { subject: message.subject, newText: shown.newText, text: body.text, html: body.html };
-  return { shown, notes: message.notes.map(noteOn), hints: hintsAbout(read) };
+  const hints = [...hintsAbout(read), ...(await absenceHint(deps, message, body.text))];
+  return { shown, notes: message.notes.map(noteOn), hints };
 }
 
 /** Builds a received message for display. */

@@ -50,7 +50,13 @@ export type TestedMessage = {
 export async function toTestedMessage(deps: Dependencies, mail: FiledMail): Promise<TestedMessage> {
   const { said } = await findAuthentication(deps, mail);
   const authentication = said?.data.authentication ?? null;
-  return { ...mail, kind: kindOf(mail), from: mail.from?.address || null, authentication, text: () => textOfMail(deps, mail) };
+  return {
+    ...mail,
+    kind: kindOf(mail),
+    from: mail.from?.address || null,
+    authentication,
+    text: () => textOfMail(deps, mail),
+  };
 }
 
 /** Returns true if the sender is proven: DMARC passed with alignment. */

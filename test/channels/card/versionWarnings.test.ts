@@ -29,6 +29,7 @@ const causes: Record<Exclude<VersionWarning, "not_examined">, ApprovalView> = {
   risky_file: { ...ordinary, attachments: [{ ...file, warning: "It can run code." }] },
   forms_differ: withContent({ body_html: "<p>We pay.</p>", body_text: "We do not pay." }),
   unseen_characters: withContent({ subject: "Invoice \u202e" }),
+  absence_notice: { ...ordinary, hints: [{ kind: "absence_notice", sentence: "It looks like an absence notice." }] },
   message_note: { ...ordinary, warnings: [{ kind: "message_note", sentence: "A part could not be read." }] },
 };
 
