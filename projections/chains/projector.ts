@@ -29,10 +29,9 @@ export const chains: Projection<FilingEvent | DeliveryEvent> = {
       .filter((event) => event.type === "FilingDecided")
       .map((event) => ({ ...event.data, identityId: idOf(event.stream) }));
     addThreads(tx, decisions);
-    addIds(tx, decisions);
+    addIds(tx, events);
     addMessages(tx, decisions);
     await addMerges(tx, decisions);
-    addLearned(tx, events);
     moveProgress(
       tx,
       events.filter((event) => event.type !== "DeliveryMessageIdLearned"),
@@ -53,38 +52,11 @@ function addThreads(tx: ProjectorTx, decisions: readonly Decision[]): void {
   );
 }
 
-function addIds(tx: ProjectorTx, decisions: readonly Decision[]): void {
-  const rows = decisions.flatMap(({ identityId, threadId, chainIds }) =>
-    chainIds.map((id) => ({ identity_id: identityId, rfc_message_id: id, thread_id: threadId })),
-  );
-  insertIds(tx, rows);
-}
-
-function addLearned(tx: ProjectorTx, events: readonly Recorded<FilingEvent | DeliveryEvent>[]): void {
-  const rows = events
-    .filter((event) => event.type === "DeliveryMessageIdLearned")
-    .map(({ stream, data: { identityId, rfcMessageId, threadId } }) => ({
-      identity_id: identityId,
-      rfc_message_id: rfcMessageId,
-      thread_id: threadId,
-      attempt_id: idOf(stream),
-    }));
-  insertIds(tx, rows);
-  if (rows.length === 0) return;
-  // A mail may have named the id before its relay did.
-  tx.write(
-    `update chain_ids set attempt_id = learned.attempt_id
-     from json_to_recordset($1::json) as learned (identity_id uuid, rfc_message_id text, attempt_id uuid)
-     where chain_ids.identity_id = learned.identity_id and chain_ids.rfc_message_id = learned.rfc_message_id
-       and chain_ids.attempt_id is null`,
-    [jsonRows(rows)],
-  );
-}
-
 type IdRow = { identity_id: string; rfc_message_id: string; thread_id: string; attempt_id?: string };
 
-function insertIds(tx: ProjectorTx, ids: readonly IdRow[]): void {
-  const rows = ids.filter(({ rfc_message_id }) => rfc_message_id.length <= longestIndexedId);
+/** Adds the ids in the order of the log: the first event that names an id decides to which thread it leads. */
+function addIds(tx: ProjectorTx, events: readonly Recorded<FilingEvent | DeliveryEvent>[]): void {
+  const rows = events.flatMap(idsIn).filter(({ rfc_message_id }) => rfc_message_id.length <= longestIndexedId);
   if (rows.length === 0) return;
   // A Message-ID stays with the thread on which it was first seen; merges lead from that thread to the survivor.
   tx.write(
@@ -92,6 +64,27 @@ function insertIds(tx: ProjectorTx, ids: readonly IdRow[]): void {
      on conflict do nothing`,
     [jsonRows(rows)],
   );
+  const learned = rows.filter(({ attempt_id }) => attempt_id !== undefined);
+  if (learned.length === 0) return;
+  // A mail may have named the id before its relay did.
+  tx.write(
+    `update chain_ids set attempt_id = learned.attempt_id, sent_on = nullif(learned.thread_id, chain_ids.thread_id)
+     from json_populate_recordset(null::chain_ids, $1::json) as learned
+     where chain_ids.identity_id = learned.identity_id and chain_ids.rfc_message_id = learned.rfc_message_id
+       and chain_ids.attempt_id is null`,
+    [jsonRows(learned)],
+  );
+}
+
+function idsIn(event: Recorded<FilingEvent | DeliveryEvent>): IdRow[] {
+  if (event.type === "FilingDecided") {
+    const { chainIds, threadId } = event.data;
+    return chainIds.map((id) => ({ identity_id: idOf(event.stream), rfc_message_id: id, thread_id: threadId }));
+  }
+  if (event.type !== "DeliveryMessageIdLearned") return [];
+  const { identityId, rfcMessageId, threadId } = event.data;
+  const attempt = { thread_id: threadId, attempt_id: idOf(event.stream) };
+  return [{ identity_id: identityId, rfc_message_id: rfcMessageId, ...attempt }];
 }
 
 function addMessages(tx: ProjectorTx, decisions: readonly Decision[]): void {

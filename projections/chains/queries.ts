@@ -7,6 +7,8 @@ export type KnownChains = {
   threadOf: Map<string, string>;
   /** Thread → the filing number that opened it. */
   openedNumber: Map<string, number>;
+  /** Message-ID → the thread on which a mail of ours was sent under it, for ids that a mail named before a relay did. */
+  sentOn: Map<string, string>;
   /** Message-ID → the attempt that sent a mail of ours under it, for ids that a relay gave. */
   attemptOf: Map<string, string>;
 };
@@ -22,26 +24,36 @@ export async function chainsOf(
     thread_id: string | null;
     opened_number: number | null;
     attempt_id: string | null;
+    sent_on: string | null;
+    sent_on_opened: number | null;
     revision: number | null;
   }>(
-    `select c.rfc_message_id, c.attempt_id, coalesce(g.survivor_id, c.thread_id) as thread_id, t.opened_number, p.revision
+    `select c.rfc_message_id, c.attempt_id, coalesce(g.survivor_id, c.thread_id) as thread_id, t.opened_number,
+       coalesce(sent_g.survivor_id, c.sent_on) as sent_on, sent_t.opened_number as sent_on_opened, p.revision
      from (select (select revision from chain_progress where identity_id = $1) as revision) p
      left join chain_ids c on c.identity_id = $1 and c.rfc_message_id = any($2::text[])
      left join chain_merged m on m.thread_id = c.thread_id
      left join chain_groups g on g.group_id = m.group_id
-     left join chain_threads t on t.thread_id = coalesce(g.survivor_id, c.thread_id)`,
+     left join chain_threads t on t.thread_id = coalesce(g.survivor_id, c.thread_id)
+     left join chain_merged sent_m on sent_m.thread_id = c.sent_on
+     left join chain_groups sent_g on sent_g.group_id = sent_m.group_id
+     left join chain_threads sent_t on sent_t.thread_id = coalesce(sent_g.survivor_id, c.sent_on)`,
     [identityId, rfcMessageIds],
   );
   const threadOf = new Map<string, string>();
   const openedNumber = new Map<string, number>();
   const attemptOf = new Map<string, string>();
+  const sentOn = new Map<string, string>();
   for (const row of rows) {
     if (row.rfc_message_id === null || row.thread_id === null) continue;
     threadOf.set(row.rfc_message_id, row.thread_id);
     openedNumber.set(row.thread_id, row.opened_number ?? 0);
     if (row.attempt_id !== null) attemptOf.set(row.rfc_message_id, row.attempt_id);
+    if (row.sent_on === null) continue;
+    sentOn.set(row.rfc_message_id, row.sent_on);
+    openedNumber.set(row.sent_on, row.sent_on_opened ?? 0);
   }
-  return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber, attemptOf };
+  return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber, attemptOf, sentOn };
 }
 
 /** Returns the survivor of each thread, and the filing number that opened the survivor; 0 if a mail of ours did. */

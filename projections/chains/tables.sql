@@ -4,6 +4,8 @@ create table chain_ids (
   thread_id uuid not null,
   -- Set if a mail of ours was sent under this id: its attempt.
   attempt_id uuid,
+  -- Set if a mail named this id before it was known to be our mail's: the thread that our mail was sent on.
+  sent_on uuid,
   primary key (identity_id, rfc_message_id)
 );
 create table chain_messages (

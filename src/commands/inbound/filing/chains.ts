@@ -19,6 +19,8 @@ export type Chains = {
   learnedUpTo: number;
   threadOf: Map<string, string>;
   openedNumber: Map<string, number>;
+  /** Thread of a mail of ours by the Message-ID that a relay gave it, if another mail named that id before the relay. */
+  sentOn: Map<string, string>;
   /** Attempt by the Message-ID that a relay gave to a mail of ours. */
   attemptOf: Map<string, string>;
   mergedInto: Map<string, string>;
@@ -33,6 +35,7 @@ export const createChains = (): Chains => ({
   threadOf: new Map(),
   openedNumber: new Map(),
   attemptOf: new Map(),
+  sentOn: new Map(),
   mergedInto: new Map(),
   messages: new Map(),
   characters: 0,
@@ -68,6 +71,7 @@ export async function loadDecisions(deps: Dependencies, chains: Chains, asked: C
   for (const [id, threadId] of index.threadOf) lead(chains, id, threadId);
   for (const [threadId, number] of index.openedNumber) chains.openedNumber.set(threadId, number);
   for (const [id, attemptId] of index.attemptOf) chains.attemptOf.set(id, attemptId);
+  for (const [id, threadId] of index.sentOn) chains.sentOn.set(id, threadId);
   const unseen = filingEvents(deps, identityId, chains.learnedUpTo + 1);
   // The following reads of the index are at least as new as `index`; decisions missing from `index` are read from the stream.
   const [messages, survivors, first] = await Promise.all([

@@ -180,8 +180,8 @@ function threadsOf(
   for (const id of ids) {
     const known = chains.threadOf.get(id);
     const origin = known === undefined ? ownMail(deps, identityId, [id]) : undefined;
-    const threadId = known ?? origin?.threadId;
-    if (threadId !== undefined) found.add(survivingThread(chains, threadId));
+    for (const threadId of [known ?? origin?.threadId, chains.sentOn.get(id)])
+      if (threadId !== undefined) found.add(survivingThread(chains, threadId));
   }
   const opened = (threadId: string) => chains.openedNumber.get(threadId) ?? 0;
   return [...found].sort((a, b) => opened(a) - opened(b) || (a < b ? -1 : 1));
