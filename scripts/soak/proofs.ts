@@ -11,6 +11,7 @@ import { queued } from "./queued.ts";
 import { races } from "./races.ts";
 import { requests } from "./requests.ts";
 import { search } from "./search.ts";
+import { servers } from "./servers.ts";
 import { strangers } from "./strangers.ts";
 
 /** Every long proof, in the order in which they run. */
@@ -27,5 +28,6 @@ export const proofs: readonly Proof[] = [
   queued,
   neighbours,
   strangers,
+  servers,
   histories,
 ];
