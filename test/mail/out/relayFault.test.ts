@@ -214,7 +214,7 @@ describe("the reason why a relay cannot be used", () => {
   for (const [what, open, urlOf, says, lasts] of rows) {
     it(`${what} is named with what helps`, async () => {
       const isSilent = /does not greet|not ready/.test(says.source);
-      const provider = createSmtpProvider(urlOf(await open()), { readyMs: isSilent ? 500 : 20_000 });
+      const provider = createSmtpProvider(urlOf(await open()), { readyMs: isSilent ? 1_500 : 20_000 });
       const error = await provider.connect({ comesBack: true }).catch((caught) => caught);
       await provider.close();
       expect(error).to.be.instanceOf(NotConnected);

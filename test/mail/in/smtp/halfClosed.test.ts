@@ -223,7 +223,7 @@ describe("a client that ends its sending direction", () => {
   });
 
   it("is disconnected in a bounded time when it reads no replies, or began TLS", async () => {
-    await start({ tls: certificate, idleMs: 200 });
+    await start({ tls: certificate, idleMs: 1_500 });
     const deaf = await greeted("");
     deaf.socket.pause();
     deaf.socket.end("NOOP\r\n".repeat(100_000));
