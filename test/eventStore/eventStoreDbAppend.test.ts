@@ -189,6 +189,8 @@ describe("EventStoreDB adapter: connection strings", () => {
         (url: string) => url.replace("esdb:", `${scheme}+discover:`),
       ]),
     ),
+    "with options": (url) =>
+      `${url}&nodePreference=leader&keep_alive_interval=10000&connectionName=mine&defaultDeadline=9000`,
     "with an option's name in capitals": (url) => url.replace("tls=", "TLS="),
   };
   for (const [name, form] of Object.entries(forms)) {
@@ -221,6 +223,8 @@ describe("EventStoreDB adapter: connection strings", () => {
     ["kdb://user:secret@host?TLS=TRUE", /needs TLS to be true or false, in small letters/],
     ["esdb://user:secret@host?tls=true&tls_verify_cert=False", /needs tls_verify_cert to be true or false/],
     ["esdb://user:secret@host?throwOnAppendFailure=0", /needs throwOnAppendFailure to be true or false/],
+    ["esdb://user:secret@host?tls=true&rootCa=/x", /option that the client does not know, rootCa/],
+    ["esdb://user:secret@host?tls=true&tlsVerifyCert=false", /tlsVerifyCert=false.*tlsCAFile/],
     ["kurrent://host:2113", /needs user:password@ or tls=false/],
   ];
   for (const [url, says] of faults) {

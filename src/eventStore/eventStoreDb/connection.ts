@@ -10,7 +10,7 @@ const credentials = /^[^:]+:\/\/[^:@/]+:[^@]+@/;
  * with `+discover`); throws a StartError without secrets.
  */
 export function connect(connectionString: string): EventStoreDBClient {
-  const url = connectionString.trim().replace(schemes, "esdb$1://");
+  const url = connectionString.trim().replace(/\/+$/, "").replace(schemes, "esdb$1://");
   const fault = faultIn(url);
   if (fault !== undefined) throw new StartError(`The event store's URL ${fault}: set EVENT_STORE_URL accordingly.`);
   try {
@@ -24,10 +24,18 @@ export function connect(connectionString: string): EventStoreDBClient {
   }
 }
 
-/** Options that are true or false. The client reads their names in any case, without `_` and `-`, but their values as they are. */
+/** Options that are true or false. The client reads names of options in any case, without `_` and `-`, but values as they are. */
 const switches = ["tls", "tlsverifycert", "throwonappendfailure"];
+const options = [
+  ...switches,
+  ...["nodepreference", "connectionname", "defaultdeadline", "tlscafile", "usercertfile", "userkeyfile"],
+  ...["maxdiscoverattempts", "discoveryinterval", "gossiptimeout", "keepaliveinterval", "keepalivetimeout"],
+];
 
-/** Finds what the client would refuse without naming it, or connect to without a password. */
+/**
+ * Finds what the client would refuse without naming it, connect to without a password, or ignore with a warning on the terminal that
+ * repeats the password.
+ */
 function faultIn(url: string): string | undefined {
   const [hosts = "", query = ""] = url
     .replace(credentials, "//")
@@ -40,6 +48,11 @@ function faultIn(url: string): string | undefined {
   }));
   const wrong = given.find(({ option, value }) => switches.includes(option) && value !== "true" && value !== "false");
   if (wrong) return `needs ${wrong.name} to be true or false, in small letters`;
+  const unknown = given.find(({ option }) => !options.includes(option));
+  if (unknown)
+    return `has an option that the client does not know${/^\w{1,30}$/.test(unknown.name) ? `, ${unknown.name}` : ""}`;
+  if (given.some(({ option, value }) => option === "tlsverifycert" && value === "false"))
+    return "has tlsVerifyCert=false, which the client cannot do: give the authority's certificate by tlsCAFile";
   const isInsecure = given.some(({ option, value }) => option === "tls" && value === "false");
   return credentials.test(url) || isInsecure ? undefined : "needs user:password@ or tls=false";
 }
