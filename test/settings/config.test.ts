@@ -9,6 +9,7 @@ import { createKeyRing, newRingKey } from "#src/platform/secrets/keyRing.ts";
 import { StartError } from "#src/platform/startError.ts";
 import { commandSettings } from "#src/settings/commandSettings.ts";
 import { loadConfig } from "#src/settings/config.ts";
+import { answerLimits } from "#src/settings/settingKinds.ts";
 import { settingDescriptions } from "#src/settings/settings.ts";
 
 const ring = newRingKey("k1");
@@ -106,6 +107,17 @@ describe("the configuration", () => {
     expect(taken("off").serviceMailPerHour).to.equal("off");
     for (const wrong of ["20", "1,2,3", "1,2,3,4,5", "0,2,3,4", "1,2,3,off", "on"])
       expect(refusal({ SERVICE_MAIL_PER_HOUR: wrong }), wrong).to.contain("SERVICE_MAIL_PER_HOUR is wrong");
+  });
+
+  it("the limits of answers to one address are numbers of answers and seconds, or none at all", () => {
+    const taken = (AUTO_ANSWERS_PER_ADDRESS: string) => loadConfig({ SECRETS_KEYS: ring, AUTO_ANSWERS_PER_ADDRESS });
+    expect(answerLimits(taken("2/60, 5/3600").autoAnswersPerAddress)).to.deep.equal([
+      { count: 2, seconds: 60 },
+      { count: 5, seconds: 3600 },
+    ]);
+    expect(taken("off").autoAnswersPerAddress).to.equal("off");
+    for (const wrong of ["10", "10/", "/3600", "0/3600", "10/0", "1/2/3", "on", "10/3600,off"])
+      expect(refusal({ AUTO_ANSWERS_PER_ADDRESS: wrong }), wrong).to.contain("AUTO_ANSWERS_PER_ADDRESS is wrong");
   });
 
   it("settings have defaults that follow from other settings", () => {
