@@ -17,7 +17,7 @@ import { makeTables, project } from "#test/support/projecting.ts";
 export type PastQuestion = { line: string; params: Record<string, string>; at: Date };
 
 /** Read models from which the routes with `at` answer. */
-const replayed = ["workspaces", "identities", "rules", "domains", "members", "threads", "messages", "drafts"];
+const replayed = ["workspaces", "identities", "rules", "domains", "members", "chains", "threads", "messages", "drafts"];
 const models = projections.filter(({ name }) => replayed.includes(name)) as Projection[];
 /** Events projected at once. */
 const batchSize = 500;

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
 import { type AnsweredAddressEvent, answeredAddressStream } from "./events.ts";
 import { type AnsweredAddress, type AnswerLimit, requireBelow, withAnswer } from "./looping.ts";
 
@@ -25,7 +26,10 @@ function decide({ answer, limits }: AnsweredAddressCommand, address: AnsweredAdd
 export const answeredAddressDecider: Decider<AnsweredAddress, AnsweredAddressCommand, AnsweredAddressEvent> = {
   category: "answeredAddress",
   initial: { answers: [] },
-  evolve: (address, { data }) => withAnswer(address, data),
+  evolve(address, event) {
+    if (event.type === "AddressAnswered") return withAnswer(address, event.data);
+    return unreachable(event as never);
+  },
   decide,
 };
 

@@ -48,6 +48,7 @@ describe("identities over HTTP", () => {
         ...asked,
         workspace_id: tenant.workspaceId,
         email_address: `${asked.local_part}@${sandboxDomain}`,
+        aliases: [],
         assistant_id: null,
         reply_to_email: null,
         signature_text: null,

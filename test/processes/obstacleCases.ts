@@ -48,7 +48,9 @@ const checked =
     const { domains } = world.elsewhere();
     const { attempts } = (await domains.load(domainId)).state;
     const records = Object.fromEntries(domainRecords.map((record) => [record, { status: found, reason: null }]));
-    const check = { attempt: attempts + 1, at: world.clock.now().toISOString(), records, heldBack: null } as never;
+    // Failing checks count if there are hours between them.
+    const at = new Date(world.clock.now().getTime() + attempts * 7 * 3_600_000).toISOString();
+    const check = { attempt: attempts + 1, at, records, heldBack: null } as never;
     await domains.handle(domainId, { type: "RecordCheck", check }, cause);
   };
 const takeSlot =

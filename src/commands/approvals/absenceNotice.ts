@@ -7,7 +7,7 @@ import type { Dependencies } from "../dependencies.ts";
 const atOnceMs = 60_000;
 
 /** Characters of a subject that an absence notice has to repeat, at least: shorter ones stand in any mail. */
-const shortestSubject = 4;
+const shortestSubject = 12;
 
 /**
  * Returns a hint if the message may be an absence notice that has no sign of one, as vacation(1) writes them: it answers nothing, came within

@@ -124,7 +124,12 @@ describe("the event feed [d11 feed]", () => {
     const actor = { kind: "api_key", id: "0199aaaa-0000-7000-8000-00000000000a", name: "agent" };
     expect(of("draft.rejected")).to.deep.equal({ ...draft, version: 2, reason: "the price is wrong", actor });
     expect(of("draft.stale")).to.deep.equal({ ...draft, new_message_id: messageId });
-    expect(of("email.delivered")).to.deep.equal({ ...draft, message_id: messageId, evidence: "the provider says so" });
+    expect(of("email.delivered")).to.deep.equal({
+      ...draft,
+      message_id: messageId,
+      evidence: "the provider says so",
+      recipients: [],
+    });
     expect(of("email.received")).to.include({ thread_id: threadId, identity_id: identityId, message_id: messageId });
     expect(of("thread.merged")).to.deep.equal({
       thread_id: threadId,
