@@ -1,45 +1,89 @@
 import type { ComposedBodies } from "../out/bodies.ts";
 import { readMailHtml } from "./html/mailText.ts";
 import type { ParsedMail } from "./parsedMail.ts";
-
-/** Lines of a mail beside the text that it carries, without those that a delimiter line parts from it. */
-export type BesideLines = { above: string[]; below: string[] };
+import { type BesideLines, isRule, squeezed } from "./text/besideLines.ts";
+import { linesMissingIn, saysMoreThan } from "./text/words.ts";
 
 /** Both forms of a mail that came. */
 export type CopyBodies = Pick<ParsedMail, "bodyText" | "bodyHtml">;
-
-/** Line above a footer that programs add: the usual `-- `, or a rule. */
-const delimiter = /^(?:--|[-_*=]{4,})$/;
 
 /** HTML that is read, at most, in characters. */
 const maxHtml = 1024 * 1024;
 
 /**
- * Compares a mail that came under a Message-ID of ours with the mail that was sent under it: returns what else it says, in either of its
- * forms; null if a form does not contain the whole text that was sent. Line ends, white space and the fonts of a form do not count.
+ * Compares a mail that came under a Message-ID of ours with the mail that was sent under it: returns what else each of its forms says; null
+ * if a form does not contain the whole text that was sent. Line ends, white space and the fonts of a form do not count.
  */
-export function linesBesideOurs({ sent, came }: { sent: ComposedBodies; came: CopyBodies }): BesideLines | null {
-  const ours = [sent.text, ...(sent.html === null ? [] : [textOf(sent.html)])];
-  const forms = [came.bodyText, came.bodyHtml === null ? null : textOf(came.bodyHtml)].filter((form) => form !== null);
-  if (forms.length === 0) return null;
-  const known = new Set(ours.flatMap((text) => text.split("\n").map(squeezed)));
-  const found: BesideLines = { above: [], below: [] };
-  for (const form of forms) {
-    const place = ours.map((text) => beside(form, text)).find((each) => each !== null);
-    if (!place) return null;
-    const isOther = (line: string): boolean => squeezed(line) !== "" && !known.has(squeezed(line));
-    found.above.push(...place.above.filter(isOther));
-    const end = place.below.findIndex((line) => delimiter.test(squeezed(line)));
-    const [shown, parted] = end < 0 ? [place.below, []] : [place.below.slice(0, end), place.below.slice(end)];
-    found.below.push(...shown.filter(isOther));
-    // The second form may have the same footer without a rule.
-    for (const line of parted) known.add(squeezed(line));
-  }
-  return { above: [...new Set(found.above)], below: [...new Set(found.below)] };
+export function linesBesideOurs({ sent, came }: { sent: ComposedBodies; came: CopyBodies }): BesideLines[] | null {
+  const { text, html } = sent;
+  const htmlText = html === null ? null : readMailHtml(html).text;
+  const ofHtml = html === null || htmlText === null ? [] : [ruledTextOf(html), htmlText];
+  const isBoth = htmlText !== null && came.bodyHtml !== null;
+  const inText = (form: string): Place[] => {
+    const place = beside(form, text);
+    const ofText = place && isBoth ? withoutHtml(place, { text, htmlText }) : place;
+    return [ofText, ...ofHtml.map((ours) => beside(form, ours))];
+  };
+  const inHtml = (form: string): Place[] => [...ofHtml, text].map((ours) => beside(ruledTextOf(form), ours));
+  const forms = [
+    ...(came.bodyText === null ? [] : [closest(inText(came.bodyText))]),
+    ...(came.bodyHtml === null ? [] : [closest(inHtml(came.bodyHtml))]),
+  ];
+  const found = forms.filter((place) => place !== undefined);
+  return found.length < forms.length || forms.length === 0 ? null : withoutFooters(found);
 }
 
-const textOf = (html: string): string =>
+/** Returns the text of HTML, with a rule where the HTML draws one. */
+const ruledTextOf = (html: string): string =>
   readMailHtml(html.slice(0, maxHtml).replace(/<hr\b[^<>]{0,200}>/gi, "<div>----</div>")).text;
+
+/** What a form says beside one of our texts; null if it does not contain that. */
+type Place = BesideLines | null;
+
+/** Returns the place with the fewest other words; undefined if there is none. */
+const closest = (places: readonly Place[]): BesideLines | undefined =>
+  places.filter((place) => place !== null).sort((a, b) => sizeOf(a) - sizeOf(b))[0];
+
+const sizeOf = ({ above, below }: BesideLines): number => above.join("").length + below.join("").length;
+
+/**
+ * Removes what the reader of a mail takes from the HTML and adds below the plain text (bodies.ts): the whole text of the HTML, or the lines
+ * that the plain text lacks, each once.
+ */
+function withoutHtml(
+  { above, below }: BesideLines,
+  { text, htmlText }: { text: string; htmlText: string },
+): BesideLines {
+  if (saysMoreThan(htmlText, text)) {
+    const rest = beside(below.join("\n"), htmlText);
+    return rest ? { above, below: [...rest.above, ...rest.below] } : { above, below };
+  }
+  const added = linesMissingIn(text, htmlText).map(squeezed);
+  return { above, below: below.filter((line) => !takeOut(added, squeezed(line))) };
+}
+
+/** Removes one such line from the list; false if it has none. */
+function takeOut(lines: string[], line: string): boolean {
+  const at = lines.indexOf(line);
+  if (at >= 0) lines.splice(at, 1);
+  return at >= 0;
+}
+
+/** Removes blank lines and footers below a rule. One form may show the footer of the other without its rule. */
+function withoutFooters(places: readonly BesideLines[]): BesideLines[] {
+  const isSaid = (line: string): boolean => squeezed(line) !== "";
+  const parted = places.map(({ below }) => {
+    const rule = below.findIndex(isRule);
+    return rule < 0 ? [] : below.slice(rule);
+  });
+  const footers = new Set(parted.flat().map(squeezed));
+  return places.map(({ above, below }, index) => ({
+    above: above.filter(isSaid),
+    below: below
+      .slice(0, below.length - parted[index]!.length)
+      .filter((line) => isSaid(line) && !footers.has(squeezed(line))),
+  }));
+}
 
 /** Splits a text into the lines above and below another one that it contains; null if it does not. */
 function beside(text: string, contained: string): BesideLines | null {
@@ -61,10 +105,3 @@ function beside(text: string, contained: string): BesideLines | null {
     below: lines.filter((_, index) => endOf(index) > to),
   };
 }
-
-/** The characters of a line that are seen. Mail stores write ">From" for "From". */
-const squeezed = (line: string): string =>
-  line
-    .normalize("NFC")
-    .replace(/[\s\p{Cf}\u2800]+/gu, "")
-    .replace(/^>+(?=From)/, "");

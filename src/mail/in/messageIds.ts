@@ -69,8 +69,8 @@ export function threadIdsOf(fields: Pick<HeaderFields, "first">, isOwn?: IsOwnId
   return [...ids, ...ids.flatMap(relayIdIn)];
 }
 
-/** A relay that replaces our Message-ID may return only the part before the @: then the id has no host. */
-const relayIdIn = (id: string): string[] => {
+/** A relay that replaces our Message-ID may have told only the part before the @: returns that id, which has no host, or nothing. */
+export const relayIdIn = (id: string): string[] => {
   const bare = /^<([^@>]+)@(?:[a-z0-9-]+\.)?amazonses\.com>$/i.exec(id)?.[1];
   return bare === undefined ? [] : [`<${bare}>`];
 };

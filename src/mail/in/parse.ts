@@ -1,9 +1,10 @@
 import { TaskFault } from "#src/platform/threadPool/faults.ts";
 import type { ThreadPool } from "#src/platform/threadPool/threadPool.ts";
 import type { ComposedBodies } from "../out/bodies.ts";
-import type { BesideLines, CopyBodies } from "./copies.ts";
+import type { CopyBodies } from "./copies.ts";
 import { type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
 import { createParsedMailCache } from "./parsedMailCache.ts";
+import type { BesideLines } from "./text/besideLines.ts";
 
 export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
 
@@ -22,7 +23,7 @@ export type MailParser = {
   linesBesideOurs(
     compared: { sent: ComposedBodies; came: CopyBodies },
     about: { turn: string },
-  ): Promise<BesideLines | null>;
+  ): Promise<BesideLines[] | null>;
 };
 
 /** Parses mail in the threads of a pool, which limits time and memory. */
@@ -50,7 +51,7 @@ export function createMailParser(pool: Pick<ThreadPool, "run">, limits: Partial<
     linesBesideOurs: ({ sent, came }, { turn }) => {
       const { bodyText, bodyHtml } = came;
       const job = { name: "copy", bytes: noBytes, compared: { sent, came: { bodyText, bodyHtml } } } as const;
-      return pool.run<BesideLines | null>(job, { turn }).catch((error: unknown) => {
+      return pool.run<BesideLines[] | null>(job, { turn }).catch((error: unknown) => {
         if (error instanceof TaskFault) return null;
         throw error;
       });

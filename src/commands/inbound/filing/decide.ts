@@ -9,7 +9,7 @@ import { freshStates } from "../../states/loader.ts";
 import { markHeld } from "../heldMail.ts";
 import type { MailReceivedEvent, ReadMail } from "../readMail.ts";
 import { type Chains, learnDecisions, loadDecisions, survivingThread } from "./chains.ts";
-import { judgeMail, type MailJudgement } from "./judgeMail.ts";
+import { idsToJudge, judgeMail, type MailJudgement } from "./judgeMail.ts";
 
 /** Maximum size in bytes of one append's decisions as JSON: well below what a store accepts with metadata (eventStore.ts). */
 const maxDecisionBytes = 500_000;
@@ -45,7 +45,7 @@ async function decideInOrder(
   { identityId, lastNumber, mails, chains }: FilingPage,
 ): Promise<FilingDecision[]> {
   const headersOf = mails.map(({ data: { headers } }) => headers);
-  const ids = [...new Set(headersOf.flatMap((each) => [each.messageId, ...namedIds(deps, identityId, each)]))];
+  const ids = [...new Set(headersOf.flatMap((each) => [...namedIds(deps, identityId, each), ...idsToJudge(each)]))];
   const own = ids.map((id) => ownMail(deps, identityId, [id])?.threadId).filter((id) => id !== undefined);
   const asked = headersOf.map(({ messageId, contentDigest }) => ({ rfcMessageId: messageId, contentDigest }));
   await loadDecisions(deps, chains, { identityId, ids, own: [...new Set(own)], mails: asked });

@@ -1,46 +1,38 @@
-import type { BesideLines } from "#src/mail/in/copies.ts";
+import { areAlsoIn, type BesideLines } from "#src/mail/in/text/besideLines.ts";
 import { domainOfAddress } from "#src/platform/dns/names.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { type MailReceivedEvent, readMail, readReceived, withMemoryFor } from "../readMail.ts";
 
-/** Lines that are looked for in earlier mail, at most: a forwarder adds a few. */
+/** Lines of a form that are looked for in earlier mail, at most: a forwarder adds a few. */
 const maxLines = 20;
 /** Mails before this one among which the forwarder's are sought, and how many of those are read. */
 const lookedThrough = 100;
 const maxRead = 5;
 
 /**
- * True if the forwarder of a mail put each of these lines into another mail too, at the same end: in its first or last paragraph, beside
- * other words and in the name of another sender. So the lines are the forwarder's and nobody's word about this mail.
+ * True if the forwarder of a mail put the lines beside each of its forms into another mail too, at the same end, beside other words and in
+ * the name of another sender. So the lines are the forwarder's and nobody's word about this mail.
  */
-export async function linesSeenBefore(
+export async function areForwarders(
   deps: Dependencies,
   mail: MailReceivedEvent,
-  { above, below }: BesideLines,
+  forms: readonly BesideLines[],
 ): Promise<boolean> {
-  if (above.length + below.length === 0) return true;
-  if (above.length + below.length > maxLines) return false;
-  const seen = { above: new Set<string>(), below: new Set<string>() };
+  let above = forms.filter((lines) => lines.above.length > 0);
+  let below = forms.filter((lines) => lines.below.length > 0);
+  const isOver = (): boolean => above.length + below.length === 0;
+  if (isOver()) return true;
+  if (forms.some((lines) => lines.above.length + lines.below.length > maxLines)) return false;
   for (const other of await earlierOfForwarder(deps, mail)) {
     const { parsed } = await withMemoryFor(deps, [other], () => readMail(deps, other));
-    const paragraphs = (parsed.bodyText ?? "")
-      .split(/\n[ \t]*\r?\n/)
-      .map(linesOf)
-      .filter((lines) => lines.length > 0);
-    if (paragraphs.length < 2) continue;
-    for (const line of paragraphs[0]!) seen.above.add(line);
-    for (const line of paragraphs.at(-1)!) seen.below.add(line);
+    const text = parsed.bodyText ?? "";
+    above = above.filter((lines) => !areAlsoIn(text, lines).above);
+    below = below.filter((lines) => !areAlsoIn(text, lines).below);
+    if (isOver()) return true;
   }
-  return above.every((line) => seen.above.has(bare(line))) && below.every((line) => seen.below.has(bare(line)));
+  return false;
 }
-
-const bare = (line: string): string => line.replace(/\s+/g, " ").trim();
-const linesOf = (paragraph: string): string[] =>
-  paragraph
-    .split("\n")
-    .map(bare)
-    .filter((line) => line !== "");
 
 /**
  * Returns earlier mail of other senders that came the same way, the newest first. Mail under our own Message-IDs does not count: words that

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import { relayIdIn } from "#src/mail/in/messageIds.ts";
 import { reactionIn } from "#src/mail/in/reactions.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import { filesOf } from "#src/mail/out/render.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
 import type { Classification, MailHeaders } from "#streams/inbox/events.ts";
 import type { MailKind } from "#streams/inbox/mailKinds.ts";
 import type { Dependencies } from "../../dependencies.ts";
@@ -9,7 +11,8 @@ import { loadContent } from "../../drafts/draftContents.ts";
 import { type MailReceivedEvent, type ReadMail, readMail, withMemoryFor } from "../readMail.ts";
 import { ownerOfAddress } from "../recipients.ts";
 import type { Chains } from "./chains.ts";
-import { linesSeenBefore } from "./forwarders.ts";
+import { isInfrastructure } from "./failures.ts";
+import { areForwarders } from "./forwarders.ts";
 
 /** A mail of this workspace's that was handed over: its message, its identity, and the draft with its content. */
 export type OwnMail = { messageId: string; identityId: string; threadId: string; draftId: string };
@@ -29,6 +32,14 @@ export type MailJudgement = {
 /** A received mail and what is known of Message-IDs (chains.ts). */
 type Judged = { mail: MailReceivedEvent; chains: Chains };
 
+/** The id of the mail that a mail may react to. */
+const reactedTo = ({ mayReact, inReplyTo, references }: MailHeaders): string | undefined =>
+  mayReact && (inReplyTo ?? references.at(-1));
+
+/** The Message-IDs by which a mail is judged, in the forms in which a relay may have told them. */
+export const idsToJudge = (headers: MailHeaders): string[] =>
+  [headers.messageId, reactedTo(headers)].flatMap((id) => (id === undefined ? [] : [id, ...relayIdIn(id)]));
+
 /**
  * Decides whose mail a received mail is (src/mailKinds.md), by its headers, by the Message-IDs of our own mail, and for a mail that may be
  * our own or a reaction also by its text. In doubt it is its sender's. Throws Unavailable while the mail cannot be read.
@@ -37,7 +48,11 @@ export async function judgeMail(deps: Dependencies, judged: Judged): Promise<Mai
   const { headers, identityId } = judged.mail.data;
   const copied = await ownMail(deps, judged, headers.messageId);
   if (copied) return judgeCopy(deps, judged, copied);
-  const answered = headers.mayReact && headers.inReplyTo ? await ownMail(deps, judged, headers.inReplyTo) : undefined;
+  const renamed = await renamedByRelay(deps, judged);
+  if (renamed && (await hasOurWords(deps, judged, renamed)))
+    return { kind: "own_copy", classification: "person", ours: renamed };
+  const id = reactedTo(headers);
+  const answered = id === undefined ? undefined : await ownMail(deps, judged, id);
   if (answered?.identityId === identityId) {
     const { parsed } = await readNow(deps, judged);
     const emoji = reactionIn(parsed, headers);
@@ -88,13 +103,23 @@ async function judgeCopy(deps: Dependencies, judged: Judged, ours: OwnMail): Pro
 async function hasOurWords(deps: Dependencies, judged: Judged, { draftId }: OwnMail): Promise<boolean> {
   const { parsed } = await readNow(deps, judged);
   if (parsed.unreadable !== null || parsed.cut !== null) return false;
-  const { state: draft } = await deps.drafts.load(draftId);
-  const content = await loadContent(deps.blobs, draft.stored);
-  const sent = new Set(filesOf(content));
-  if (parsed.attachments.some(({ bytes }) => !sent.has(sha256Of(bytes)))) return false;
+  const content = await contentOf(deps, draftId);
+  const sent = new Set(content ? filesOf(content) : []);
+  if (!content || parsed.attachments.some(({ bytes }) => !sent.has(sha256Of(bytes)))) return false;
   const turn = judged.mail.data.identityId;
   const beside = await deps.parser.linesBesideOurs({ sent: composeBodies(content), came: parsed }, { turn });
-  return beside !== null && (await linesSeenBefore(deps, judged.mail, beside));
+  return beside !== null && (await areForwarders(deps, judged.mail, beside));
+}
+
+/** Returns what was sent; undefined if its stored bytes are missing or damaged, for which no received mail may wait. */
+async function contentOf(deps: Dependencies, draftId: string): Promise<DraftContent | undefined> {
+  const { state: draft } = await deps.drafts.load(draftId);
+  try {
+    return await loadContent(deps.blobs, draft.stored);
+  } catch (error) {
+    if (isInfrastructure(error)) throw error;
+    return undefined;
+  }
 }
 
 const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
@@ -114,15 +139,37 @@ async function ownMail(
 ): Promise<OwnMail | undefined> {
   const { identityId, workspaceId } = mail.data;
   const origin = deps.messageIds.open(rfcMessageId);
-  const attemptId = origin?.attemptId ?? chains.attemptOf.get(rfcMessageId);
+  const told = [rfcMessageId, ...relayIdIn(rfcMessageId)].map((id) => chains.attemptOf.get(id));
+  const attemptId = origin?.attemptId ?? told.find((id) => id !== undefined);
   if (attemptId === undefined) return undefined;
   const { state: delivery } = await deps.deliveries.load(attemptId);
   if (delivery.started === null) return undefined;
   const { draftId, threadId } = delivery.started;
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.workspaceId !== workspaceId) return undefined;
-  if (origin === undefined && draft.identityId !== identityId) return undefined;
+  const isOwn = draft.identityId === identityId;
+  if (!isOwn && (origin === undefined || !(await isStillThere(deps, draft.identityId)))) return undefined;
   return { messageId: draft.messageId, identityId: draft.identityId, threadId, draftId };
+}
+
+/** True if mail still reaches the identity: it was not deleted, and its domain is the workspace's. */
+async function isStillThere(deps: Dependencies, identityId: string): Promise<boolean> {
+  const { state: identity } = await deps.identities.load(identityId);
+  return (await ownerOfAddress(deps, identity.emailAddress))?.identityId === identityId;
+}
+
+/**
+ * Returns the mail of this identity that a received mail may be a copy of, although a relay gave it another Message-ID and did not tell. A
+ * mail of ours names its own id as its last reference (mail/out/render.ts), which it does not answer.
+ */
+async function renamedByRelay(deps: Dependencies, judged: Judged): Promise<OwnMail | undefined> {
+  const { headers, identityId } = judged.mail.data;
+  const id = headers.references.at(-1);
+  if (id === undefined || id === headers.inReplyTo || deps.messageIds.open(id) === undefined) return undefined;
+  const { state: identity } = await deps.identities.load(identityId);
+  if (headers.from?.address.toLowerCase() !== identity.emailAddress) return undefined;
+  const ours = await ownMail(deps, judged, id);
+  return ours?.identityId === identityId ? ours : undefined;
 }
 
 /** True if every one of these addresses is an identity's of this workspace. */
