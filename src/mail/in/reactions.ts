@@ -1,6 +1,8 @@
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { HeaderFields } from "./headerFields.ts";
+import { readMailHtml } from "./html/mailText.ts";
 import type { ParsedMail } from "./parsedMail.ts";
+import { ownWords } from "./quotes/parts.ts";
 
 /** Gmail's part, which names the sign as JSON. */
 const signType = "text/vnd.google.email-reaction+json";
@@ -15,35 +17,55 @@ export const reactionFields: readonly string[] = [
   "content-type",
   "content-disposition",
   "in-reply-to",
+  "references",
   ...exchangeFields,
 ];
 
 /** Size in bytes of a mail with a reaction, at most. A mail is read before its filing only up to it. */
 const maxBytes = 16 * 1024;
 
+/** Outlook's signs, by the alternative text of their pictures. */
+const outlookSigns = new Map(
+  Object.entries({ like: "👍", heart: "❤️", celebrate: "🎉", laugh: "😆", surprised: "😮", sad: "😢" }),
+);
+const outlookNames = [...outlookSigns.keys()].join("|");
+const outlookSign = new RegExp(`\\[(?:${outlookNames})\\]|\\balt=(?:3d)?["']?(?:${outlookNames})\\b`, "i");
+
 /** Returns the form of a reaction that a small mail may have, because it answers a mail; undefined if none. Its text shows whether it is one. */
 export function reactionForm(fields: HeaderFields, size: number): MailHeaders["mayReact"] {
-  if (size > maxBytes || fields.first("in-reply-to") === "") return undefined;
+  if (size > maxBytes || (fields.first("in-reply-to") === "" && fields.first("references") === "")) return undefined;
   const body = fields.body.toString("latin1");
   if (isSign(fields.first("content-type")) || body.toLowerCase().includes(signType)) return "gmail";
   if (/^reaction\b/i.test(fields.first("content-disposition")) || signPart.test(body)) return "disposition";
-  return exchangeFields.some((name) => fields.count(name) > 0) ? "exchange" : undefined;
+  return exchangeFields.some((name) => fields.count(name) > 0) || outlookSign.test(body) ? "exchange" : undefined;
 }
 
 const isSign = (contentType: string): boolean => contentType.toLowerCase().trimStart().startsWith(signType);
 
-/** Returns the sign of a mail that is a reaction of this form and nothing else; null for any other mail. In doubt it is a mail. */
+/**
+ * Returns the sign of a mail that is a reaction of this form and nothing else, in its text and in its HTML; null for any other mail. In
+ * doubt it is a mail.
+ */
 export function reactionIn(
-  mail: Pick<ParsedMail, "extractedText" | "attachments" | "unreadable">,
+  mail: Pick<ParsedMail, "extractedText" | "bodyHtml" | "attachments" | "unreadable">,
   { mayReact: form, from }: Pick<MailHeaders, "mayReact" | "from">,
 ): string | null {
-  if (mail.unreadable !== null) return null;
+  if (mail.unreadable !== null || form === undefined) return null;
   const files = mail.attachments.filter(({ contentType }) => !isSign(contentType));
   // Outlook encloses the picture of its sign.
   if (files.some(({ contentType, contentId }) => contentId === null || !/^image\//i.test(contentType))) return null;
-  const lines = linesOf(mail.extractedText);
-  const marked = mail.attachments.find(({ contentType }) => isSign(contentType));
-  if (form === "gmail") return marked ? ofGmail(marked.bytes, { lines, from }) : null;
+  const part = mail.attachments.find(({ contentType }) => isSign(contentType))?.bytes;
+  const html = mail.bodyHtml === null ? [] : [ownWords(readMailHtml(mail.bodyHtml).text)];
+  const signs = [mail.extractedText, ...html].map((text) => signIn(linesOf(text), { form, from, part }));
+  return new Set(signs).size === 1 ? signs[0]! : null;
+}
+
+/** `part`: the bytes of Gmail's part. */
+type Reacting = Pick<MailHeaders, "from"> & { form: MailHeaders["mayReact"]; part: Buffer | undefined };
+
+/** Returns the sign in one form of a mail; null if its lines say anything else. */
+function signIn(lines: readonly string[], { form, from, part }: Reacting): string | null {
+  if (form === "gmail") return part === undefined ? null : ofGmail(part, { lines, from });
   return form === "exchange" ? ofOutlook(lines, from) : ofDisposition(lines);
 }
 
@@ -53,12 +75,10 @@ type Sentence = { lines: readonly string[]; from: MailHeaders["from"] };
 function ofGmail(part: Buffer, { lines, from }: Sentence): string | null {
   const emoji = emojiIn(part);
   if (emoji === null) return null;
-  const words = [...new Set(lines)].filter(
-    (line) => line !== emoji && line !== part.toString().replace(/\s+/g, " ").trim(),
-  );
-  if (words.length === 0) return emoji;
-  const [sentence] = words;
-  return words.length === 1 && afterName(sentence!, from) !== null && /\bgmail\b/i.test(sentence!) ? emoji : null;
+  const json = part.toString().replace(/\s+/g, " ").trim();
+  const words = lines.filter((line) => line !== json && plain(line) !== plain(emoji));
+  const isSaid = (line: string): boolean => afterName(line, from) !== null && /\bgmail\b/i.test(line);
+  return words.every(isSaid) ? emoji : null;
 }
 
 function emojiIn(part: Buffer): string | null {
@@ -70,17 +90,12 @@ function emojiIn(part: Buffer): string | null {
   }
 }
 
-/** Outlook's signs, by the alternative text of their pictures. */
-const outlookSigns = new Map(
-  Object.entries({ like: "👍", heart: "❤️", celebrate: "🎉", laugh: "😆", surprised: "😮", sad: "😢" }),
-);
-
 /** Outlook's form: a picture and a sentence with the sender's name, in the sender's language, which ends with a colon. */
 function ofOutlook(lines: readonly string[], from: MailHeaders["from"]): string | null {
-  const [, sign, sentence] = /^\[(?:image: ?)?([a-z]+)\] ?(.*)$/i.exec(lines.join(" ")) ?? [];
+  const [, sign, sentence] = /^\[(?:image: ?)?([a-z]+)\] ?(.*)[:：]$/i.exec(lines.join(" ")) ?? [];
   const emoji = outlookSigns.get(sign?.toLowerCase() ?? "");
   if (emoji === undefined || lines.length > 2) return null;
-  return afterName(sentence!, from) !== null && sentence!.endsWith(":") ? emoji : null;
+  return afterName(sentence!, from) === null ? null : emoji;
 }
 
 /** Form of RFC 9078: nothing but the sign. */
@@ -90,21 +105,25 @@ function ofDisposition(lines: readonly string[]): string | null {
 }
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+/** True for one sign, also of a later Unicode version than this program's. */
 const isEmoji = (text: string): boolean =>
   text.length <= 64 &&
   [...segmenter.segment(text)].length === 1 &&
-  /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u.test(text);
+  /\p{Extended_Pictographic}|\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u.test(text);
 
-const maxAfterName = 60;
+/** A sign without the selector of its looks, which programs leave out. */
+const plain = (sign: string): string => sign.replaceAll("\ufe0f", "");
 
-/** Returns what follows the sender's name at the beginning of a sentence; null if it begins otherwise or is too long. */
+/** Matches what follows a name in the sentence of a program, in any language: a few words that are one sentence. */
+const fewWords = /^[^.,;:!?¡¿…。、，；：！？()]{0,60}[.。]?$/u;
+
+/** Returns what follows the sender's name at the beginning of a sentence; null if it begins otherwise, is long, or is more than one sentence. */
 function afterName(sentence: string, from: MailHeaders["from"]): string | null {
   if (from === null) return null;
   const name = from.name || from.address.slice(0, from.address.lastIndexOf("@"));
   const known = [name, ...name.split(/[\s,"']+/)].filter((part) => part !== "");
-  const begun = known.find((part) => sentence.toLowerCase().startsWith(part.toLowerCase()));
-  const rest = begun === undefined ? undefined : sentence.slice(begun.length);
-  return rest !== undefined && rest.length <= maxAfterName ? rest : null;
+  const begun = known.filter((part) => sentence.toLowerCase().startsWith(part.toLowerCase()));
+  return begun.map((part) => sentence.slice(part.length)).find((rest) => fewWords.test(rest)) ?? null;
 }
 
 /** Returns the lines with words, without the links that programs write beside their words. */
