@@ -25,7 +25,8 @@ export type EntryToFile = { workspaceId: string; entry: ReceivedRow };
  */
 export async function fileByHand(deps: Dependencies, given: EntryToFile, cause: Cause): Promise<{ position: number }> {
   const { disposition } = given.entry;
-  if (disposition === "own_copy" || disposition === "reaction") return fileMail(deps, given, cause);
+  if (disposition === "own_copy" || disposition === "reaction" || (await wasFiledBefore(deps, given, cause)))
+    return fileMail(deps, given, cause);
   if (disposition === "threaded") return makeWord(deps, given, cause);
   throw notFileable(`a mail with the disposition ${disposition} cannot be filed as a message`);
 }
@@ -38,12 +39,19 @@ async function makeWord(deps: Dependencies, { workspaceId, entry }: EntryToFile,
   const received = await positionOfMessage(deps.reads, workspaceId, messageId);
   const mail = received && (await readFiledMail(deps, received, { workspaceId, messageId }));
   if (!received || !mail) throw new Rejected("not_found", "no such message");
-  if (isWord(mail)) throw notFileable("this mail is already a message that counts as its sender's");
+  const isDone = cause.repeated === true && mail.kind === "filed_by_hand";
+  if (isWord(mail) && !isDone) throw notFileable("this mail is already a message that counts as its sender's");
   const { number, identityId } = mail;
   const command = { type: "FileByHand", message: { messageId, number, identityId, received } } as const;
   const { changed, position } = await commandThread(deps, { threadId: received.threadId, command }, cause);
-  if (!changed) throw again();
+  if (!changed && !cause.repeated) throw again();
   return { position };
+}
+
+/** True if an earlier run of this call decided already that the mail is filed, and was interrupted then. */
+async function wasFiledBefore(deps: Dependencies, { entry }: EntryToFile, { repeated }: Cause): Promise<boolean> {
+  if (!repeated || entry.disposition !== "threaded") return false;
+  return (await deps.filings.load(entry.identity_id as string)).state.filedByHand.includes(entry.id);
 }
 
 async function fileMail(deps: Dependencies, { workspaceId, entry }: EntryToFile, cause: Cause) {
@@ -56,12 +64,14 @@ async function fileMail(deps: Dependencies, { workspaceId, entry }: EntryToFile,
     const mail = await readMail(deps, event);
     for (;;) {
       const { state: filing } = await deps.filings.load(identityId);
-      if (filing.filedByHand.includes(deliveryId) && !cause.repeated) throw again();
+      const isDone = filing.filedByHand.includes(deliveryId);
+      if (isDone && !cause.repeated) throw again();
       if (filing.pending.length > 0) {
         await fileInbox(deps, identityId, cause);
         continue;
       }
       const { threadId } = await loadThread(deps, entry.thread_id as string);
+      if (isDone) return { position: (await deps.threads.load(threadId)).position };
       const decision = decisionOf(mail, { number: filing.lastNumber + 1, threadId });
       const decided = await deps.filings.handle(identityId, { type: "DecideByHand", decision }, cause);
       // Another mail was filed meanwhile: the next turn takes the next number.
