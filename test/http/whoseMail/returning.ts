@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type InProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, until } from "#test/support/inProcess.ts";
 import type { StoryMail, StoryTenant } from "#test/support/story/story.ts";
 
 /** Returns the mail of a draft as it left, as text. */
@@ -39,6 +39,46 @@ export function returning(
   const head = [...headers, ...kept, ...added, "Content-Transfer-Encoding: 8bit"].join("\r\n");
   return `${head}\r\n\r\n${text(plain)}`;
 }
+
+type NewBody = {
+  type: string;
+  encoding?: string;
+  body: string;
+  headers?: readonly string[];
+  without?: readonly string[];
+};
+
+/** Makes a mail with the header of one that left and another body, as a gateway does that writes mail anew. */
+export function rewritten(raw: string, { type, encoding = "8bit", body, headers = [], without = [] }: NewBody): string {
+  const changed = ["Content-", "MIME-Version:", ...without.map((name) => `${name}:`)].map((name) => name.toLowerCase());
+  const fields = raw.slice(0, raw.indexOf("\r\n\r\n")).split(/\r\n(?![ \t])/);
+  const kept = fields.filter((field) => !changed.some((name) => field.toLowerCase().startsWith(name)));
+  const ofBody = ["MIME-Version: 1.0", `Content-Type: ${type}`, `Content-Transfer-Encoding: ${encoding}`];
+  return [...headers, ...kept, ...ofBody, "", body.replace(/\r?\n/g, "\r\n")].join("\r\n");
+}
+
+/** A part of a multipart whose boundary is “b”. */
+export const part = (type: string, body: string, ...headers: string[]): string =>
+  ["--b", `Content-Type: ${type}`, ...headers, "", body, ""].join("\r\n");
+export const multipart = (kind: string, ...parts: string[]): { type: string; body: string } => ({
+  type: `multipart/${kind}; boundary="b"`,
+  body: [...parts, "--b--", ""].join("\r\n"),
+});
+
+/** Delivers a mail; returns its entry in the ledger, and its message, if it is one. `to`: by default the tenant's identity. */
+export async function filing(
+  { service, tenant }: { service: InProcess; tenant: StoryTenant },
+  raw: string,
+  { to = tenant.identity, from }: { to?: Identity; from?: string } = {},
+): Promise<{ entry: any; message: any }> {
+  await service.deliver(to.address, raw, from === undefined ? {} : { from });
+  const [entry] = (await tenant.ask(`GET /v1/inbound?limit=1&identity_id=${to.id}`)).json.data;
+  const isMessage = entry.disposition === "threaded";
+  return { entry, message: isMessage ? await messageWithId(service, tenant, entry.message_id) : undefined };
+}
+
+/** The Message-ID of a mail as text, without brackets. */
+export const idOf = (raw: string): string => /^Message-ID:\s*<([^>]+)>/im.exec(raw)![1] as string;
 
 /** Returns the kinds of the published events about a thread's received mail, oldest first. */
 export async function eventsAbout(tenant: StoryTenant, { threadId }: Pick<StoryMail, "threadId">): Promise<string[]> {
