@@ -174,7 +174,6 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
       expect((await waiting.read()).newer_message_id, how).to.equal(message.id);
     }
     expect(await tenant.thread(asked)).to.include({ needs_review: true });
-    await service.caughtUp();
     expect(await eventsAbout(tenant, asked)).to.have.length(before + Object.keys(words).length);
   });
 

@@ -65,7 +65,9 @@ export const multipart = (kind: string, ...parts: string[]): { type: string; bod
   body: [...parts, "--b--", ""].join("\r\n"),
 });
 
-/** Delivers a mail; returns its entry in the ledger, and its message, if it is one. `to`: by default the tenant's identity. */
+/**
+ * Delivers a mail; returns its entry in the ledger, and its message, if it is one, after its sender was authenticated. `to`: by default the tenant's identity.
+ */
 export async function filing(
   { service, tenant }: { service: InProcess; tenant: StoryTenant },
   raw: string,
@@ -74,7 +76,7 @@ export async function filing(
   await service.deliver(to.address, raw, from === undefined ? {} : { from });
   const [entry] = (await tenant.ask(`GET /v1/inbound?limit=1&identity_id=${to.id}`)).json.data;
   const isMessage = entry.disposition === "threaded";
-  return { entry, message: isMessage ? await messageWithId(service, tenant, entry.message_id) : undefined };
+  return { entry, message: isMessage ? await authenticated(service, tenant, entry.message_id) : undefined };
 }
 
 /** The Message-ID of a mail as text, without brackets. */

@@ -164,7 +164,7 @@ function decideFiling(
     messageId: deps.ids.uuid(),
     ...kindToStore(kind, classification),
     ...(classification !== headers.classification && { classification }),
-    ...(ours && ours.identityId !== identityId && { sentBy: ours.identityId }),
+    ...(ours && kind !== "altered_copy" && { sentBy: ours.identityId }),
     reviewReason: judgement.reviewReason ?? reviewReason(headers, found),
     ...(headers.isComplaint && { isComplaint: headers.isComplaint }),
   };
