@@ -48,7 +48,7 @@ const sizeOf = ({ above, below }: BesideLines): number => above.join("").length 
 
 /**
  * Removes what the reader of a mail takes from the HTML and adds below the plain text (bodies.ts): the whole text of the HTML, or the lines
- * that the plain text lacks, each once.
+ * that the plain text lacks.
  */
 function withoutHtml(
   { above, below }: BesideLines,
@@ -58,15 +58,8 @@ function withoutHtml(
     const rest = beside(below.join("\n"), htmlText);
     return rest ? { above, below: [...rest.above, ...rest.below] } : { above, below };
   }
-  const added = linesMissingIn(text, htmlText).map(squeezed);
-  return { above, below: below.filter((line) => !takeOut(added, squeezed(line))) };
-}
-
-/** Removes one such line from the list; false if it has none. */
-function takeOut(lines: string[], line: string): boolean {
-  const at = lines.indexOf(line);
-  if (at >= 0) lines.splice(at, 1);
-  return at >= 0;
+  const added = new Set(linesMissingIn(text, htmlText).map(squeezed));
+  return { above, below: below.filter((line) => !added.has(squeezed(line))) };
 }
 
 /** Removes blank lines and footers below a rule. One form may show the footer of the other without its rule. */

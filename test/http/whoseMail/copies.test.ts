@@ -177,6 +177,23 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
     expect(await eventsAbout(tenant, asked)).to.have.length(before + Object.keys(words).length);
   });
 
+  it("lines are the forwarder's only if another sender's mail that is not ours came the same way", async () => {
+    const under = (line: string, from = "Carla <carla@customer.example>") =>
+      rewritten(sent, { type: plain, body: `${line}\n${text}`, headers: [`From: ${from}`], without: ["From"] });
+    const forwarded = (line: string, from: string, envelope: string) =>
+      tenant.mail({ from, text: `${line}\nWhere is it?`, envelope: { from: envelope } });
+    await forwarded("Good morning,", "Carla <carla@customer.example>", "bounces@corp.example");
+    expect((await back(under("Good morning,"))).message?.kind, "the same sender").to.equal("altered_copy");
+    await forwarded("Good day,", "Bob <bob@customer.example>", "bob@customer.example");
+    expect((await back(under("Good day,"))).message?.kind, "another way").to.equal("altered_copy");
+    expect((await back(under("Please send it today.", "Dan <dan@customer.example>"))).message?.kind).to.equal(
+      "altered_copy",
+    );
+    expect((await back(under("Please send it today."))).message?.kind, "under our id").to.equal("altered_copy");
+    await forwarded("[EXTERNAL]", "Bob <bob@customer.example>", "srs0=ab=customer.example=bob@corp.example");
+    expect((await back(under("[EXTERNAL]"))).entry.disposition, "the same domain").to.equal("own_copy");
+  });
+
   it("a mail under an id that only looks like ours is a customer's", async () => {
     const other = await openTenant(service);
     const foreign = await other.draft(await other.mail(), { body_text: text });
