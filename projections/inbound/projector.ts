@@ -8,6 +8,7 @@ import { isFirstMergePart } from "../merges.ts";
 import type { Projection, ProjectorTx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 import { countChanges } from "./counts.ts";
+import { writePutAside } from "./putAsideRows.ts";
 
 const columns = [
   "id",
@@ -68,7 +69,7 @@ const dispositions = {
 /** Ledger of all received mail: one row per delivery, whatever its outcome. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 9,
+  version: 10,
   tables: ["inbound", "inbound_counts"],
   hasLateIndexes: true,
   handles: [
@@ -81,6 +82,8 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
     "QuarantinedMailExpired",
     "MessageHeld",
     "MessageReceived",
+    "MessageFiledByHand",
+    "ReactionReceived",
     "MessageSent",
     "ThreadStatusChanged",
     "ThreadAbsorbed",
@@ -135,6 +138,7 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEven
     });
     if (expired.size > 0) tx.write(expiredSql, [jsonRows([...expired.values()])]);
     if (filed.size > 0) tx.write(filedSql, [jsonRows([...filed.values()])]);
+    writePutAside(tx, events);
     noteAnswers(tx, events);
   },
 };

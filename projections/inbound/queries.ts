@@ -3,6 +3,14 @@ import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { countsOfIdentity } from "./counts.ts";
 
+export {
+  type FiledBy,
+  handOvers,
+  listPutAside,
+  type PutAsideRow,
+  putAsideById,
+} from "./putAside.ts";
+
 /** A delivery in the inbound ledger, in the contract's names. */
 export type InboundRow = {
   id: string;

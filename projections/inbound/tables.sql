@@ -24,9 +24,16 @@ create table inbound (
   -- True if a mail was sent on its thread, or the thread was closed, after it arrived there.
   answered boolean not null default false,
   -- Days after which its content was removed.
-  expired_after_days int
+  expired_after_days int,
+  -- Kind of a mail that is nobody's word, or hand_over; kept if a person files it as a message.
+  put_aside text,
+  -- Of a reaction: its sign and its sender.
+  reaction json,
+  -- The person or key that filed it as a message, and when.
+  filed_by json
 );
 create index on inbound (thread_id) where not answered;
+create index on inbound (message_id) where put_aside is not null;
 create table inbound_counts (
   workspace_id uuid not null,
   -- Zeros for mail to an address of no identity.

@@ -10,6 +10,7 @@ import type { ReportedRecipients } from "./recipients.ts";
 export type { StoredAttachment } from "./attachments.ts";
 export { type HeldRow, heldById, heldOfThread, newerHeld } from "./heldRows.ts";
 export { numberInThread } from "./numberInThread.ts";
+export { claimsToBeColleagues, isColleagues, type WhoseMail, whoseMail } from "./whoseMail.ts";
 
 /** A message as stored. A body too large for an event is in a blob (`body_blob`, `content_blob`): http reads it from there. */
 export type MessageRow = {

@@ -12,6 +12,9 @@ export type Disposition =
   | "held_identity_disabled"
   | "quarantined";
 
+/** Review reason of a colleague's mail that is addressed to identities of the workspace alone. Stored: it never changes. */
+export const handOverReason = "another address of the workspace handed it over";
+
 /**
  * Decision where a received mail belongs. Recorded before it is carried out, so that every run carries out the same one. `number` rises by
  * one with each decision of an identity; a thread refuses numbers not above its newest.

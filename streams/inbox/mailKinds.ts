@@ -20,6 +20,9 @@ export type MailKind =
   /** A sign that somebody put on a mail of ours. It is no message of its own. */
   | "reaction";
 
+/** Why a mail that is nobody's word is listed aside: its kind; `hand_over` is a colleague's mail that asks for a review. */
+export type PutAside = Exclude<MailKind, "customer" | "program" | "altered_copy" | "filed_by_hand"> | "hand_over";
+
 export type MailEffects = {
   /** It triggers email.received: rules, webhooks and agents. */
   fires: boolean;

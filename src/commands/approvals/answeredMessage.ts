@@ -1,8 +1,9 @@
-import { type MessageRow, textsBefore } from "#projections/messages/queries.ts";
+import { claimsToBeColleagues, type MessageRow, textsBefore, whoseMail } from "#projections/messages/queries.ts";
 import type { AnsweredMessage, OwnWarning } from "#src/channels/approvalView.ts";
 import { receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import { earlierText } from "#src/channels/card/earlierTexts.ts";
 import { foldQuotations, quotesAnything } from "#src/channels/card/quotes.ts";
+import { unprovenColleague, whoseMailInWords } from "#src/channels/card/whoseMail.ts";
 import { type Hint, hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
@@ -20,8 +21,15 @@ export async function messageWithHints(deps: Dependencies, given: Given): Promis
   const body = await bodyOf(deps, message);
   const shown = await shownMessage(deps, given, body);
   const read = { subject: message.subject, newText: shown.newText, text: body.text, html: body.html };
+  const notes = [...(await whoseInWords(deps, message)), ...message.notes];
   const hints = [...hintsAbout(read), ...(await absenceHint(deps, message, body.text))];
-  return { shown, notes: message.notes.map(noteOn), hints };
+  return { shown, notes: notes.map(noteOn), hints };
+}
+
+async function whoseInWords({ reads }: Dependencies, message: MessageRow): Promise<string[]> {
+  const whose = (await whoseMail(reads, message.workspace_id, [message.id])).get(message.id);
+  const words = whose ? whoseMailInWords(whose) : [];
+  return claimsToBeColleagues(message) ? [unprovenColleague, ...words] : words;
 }
 
 /** Builds a received message for display. */

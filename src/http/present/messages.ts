@@ -1,6 +1,12 @@
 import type { Static } from "typebox";
 import { attachmentsOf } from "#projections/messages/attachments.ts";
-import type { MessageRow, StoredAttachment } from "#projections/messages/queries.ts";
+import {
+  claimsToBeColleagues,
+  isColleagues,
+  type MessageRow,
+  type StoredAttachment,
+} from "#projections/messages/queries.ts";
+import { unprovenColleague } from "#src/channels/card/whoseMail.ts";
 import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import type { Blobs } from "#src/platform/blobs/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -40,7 +46,7 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
     recipients: recipientsOf(whole),
     from_blocked_contact: whole.from_blocked_contact,
     approval_link_removed: whole.approval_links === "removed",
-    notes: [...claimsToBeOurs(whole), ...whole.notes],
+    notes: claimsToBeColleagues(whole) ? [unprovenColleague, ...whole.notes] : whole.notes,
     draft_id: whole.draft_id,
     attachments: await Promise.all(whole.attachments.map((attachment) => presentAttachment(blobs, attachment))),
     received_at: timestampOrNull(whole.received_at),
@@ -60,20 +66,11 @@ function recipientsOf(row: MessageRow): WireMessage["recipients"] {
   });
 }
 
-/** Mail of the workspace itself: its own, a colleague's by its Message-ID, or one of a proven sender with an address of the workspace. */
 const originOf = (row: MessageRow): WireMessage["origin"] =>
-  row.direction === "outbound" || row.sent_by !== null || (row.from_workspace && row.authentication?.aligned === true)
-    ? "own_workspace"
-    : "external";
+  row.direction === "outbound" || isColleagues(row) ? "own_workspace" : "external";
 
 export const presentMessages = (blobs: Blobs, rows: readonly MessageRow[]): Promise<WireMessage[]> =>
   Promise.all(rows.map((row) => presentMessage(blobs, row)));
-
-/** Says so if an unproven sender uses an address of the workspace. */
-const claimsToBeOurs = (row: MessageRow): string[] =>
-  row.from_workspace && row.sent_by === null && row.authentication?.aligned === false
-    ? ["The sender's address is an address of this workspace, but nothing proves that the mail was sent from here."]
-    : [];
 
 /** The authentication results without ARC, which is recorded but never used as proof. */
 const shownAuthentication = (known: MessageRow["authentication"]): WireMessage["authentication"] =>

@@ -77,3 +77,12 @@ export async function sendOne(service: InProcess, tenant: Tenant): Promise<strin
   await service.caughtUp();
   return id;
 }
+
+/** Delivers an automatic reply, and returns its entry in the ledger. A hostile tenant's has payloads. */
+export async function putOneAside(service: InProcess, tenant: Tenant | HostileTenant): Promise<string> {
+  const { ask, ids } = tenant;
+  const { email_address: to } = (await ask(`GET /v1/identities/${ids.identities}`)).json;
+  const { write } = "told" in tenant ? tenant.told : writing(tenant);
+  await service.deliver(to, `X-Autoreply: yes\r\n${strangersMail(write, "a mail put aside", { to })}`);
+  return (await ask("GET /v1/inbound?limit=1")).json.data[0].id;
+}

@@ -115,6 +115,7 @@ const rightsTo: Record<string, string[] | null> = {
   delivery: ["write:drafts", "write:emails"],
   quota: ["write:drafts", "write:emails"],
   thread: ["write:drafts", "write:emails"],
+  filing: ["write:drafts"],
   slots: ["write:keys", "write:identities", "write:rules", "write:webhooks", "write:domains"],
 };
 

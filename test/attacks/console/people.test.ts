@@ -20,7 +20,7 @@ import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { realDocument } from "#test/support/realRoutes.ts";
 import { rotated } from "#test/support/rotated.ts";
 import { askingAs, personOf, roles } from "./askAs.ts";
-import { attachOne, type HostileTenant, makeHostileTenant, sendOne } from "./hostileTenant.ts";
+import { attachOne, type HostileTenant, makeHostileTenant, putOneAside, sendOne } from "./hostileTenant.ts";
 import { cookieFaults, headerFaults, pageFaults } from "./pageFaults.ts";
 import { mayCause, pathOfPage } from "./pages.ts";
 import { cellsOf, holeIn, nothing, type RoutesWorld } from "./routes.ts";
@@ -60,6 +60,7 @@ describe("people × routes × foreign ids", () => {
       each.ids.sessions = (await deskOf(service, each.workspaceId)).sessionId;
       each.ids["sent drafts"] = await sendOne(service, each);
       each.ids["drafts with files"] = await attachOne(each);
+      each.ids.aside = await putOneAside(service, each);
       const test = await each.ask(`POST /v1/identities/${each.ids.identities}/test-notification`, {
         json: { channel: "primary" },
       });
@@ -104,7 +105,7 @@ describe("people × routes × foreign ids", () => {
     expect(written.rows).to.deep.equal([]);
   });
 
-  it("auditors change nothing, approvers only drafts, conversations and their own settings, and only owners change keys and billing", () => {
+  it("auditors change nothing, approvers only drafts, threads, mail put aside and their own settings, and only owners change keys and billing", () => {
     const open = (role: (typeof roles)[number]) =>
       world.routes
         .filter(({ scope }) => scope !== null && personOf("", role).scopes.includes(scope))

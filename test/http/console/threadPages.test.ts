@@ -128,7 +128,9 @@ function threadOf(
       newestWord: {
         messageId: messageIds[2],
         at: "2026-11-20T10:00:00.000Z",
-        classification: "person",
+        kind: "customer",
+        isBounce: false,
+        isHandedOver: false,
         fromBlockedContact: false,
         held: null,
       },

@@ -10,7 +10,9 @@ import {
 const word: NewestMessage = {
   messageId: "m2",
   at: "2026-11-20T10:00:00.000Z",
-  classification: "person",
+  kind: "customer",
+  isBounce: false,
+  isHandedOver: false,
   fromBlockedContact: false,
   held: null,
 };
@@ -133,9 +135,14 @@ describe("the reason why a conversation was not answered", () => {
   it("an automatic mail or a blocked sender is the reason, unless there is a draft all the same", () => {
     const of = (change: Partial<NewestMessage>, drafts: DraftFacts[] = []) =>
       said(whyUnanswered({ ...facts, newestWord: { ...word, ...change }, drafts }));
-    expect(of({ classification: "auto_reply" })).to.contain("automatic reply");
-    expect(of({ classification: "bounce" })).to.contain("could not be delivered");
-    expect(of({ classification: "list" })).to.equal("No draft has been written since this message.");
+    expect(of({ kind: "automatic_reply" })).to.contain("is an automatic reply");
+    expect(of({ kind: "report", isBounce: true })).to.contain("could not be delivered");
+    expect(of({ kind: "report" })).to.contain("such as a delay or a receipt");
+    expect(of({ kind: "colleague" })).to.contain("from a colleague, another address of this workspace");
+    expect(of({ kind: "colleague", isHandedOver: true })).to.contain("A colleague handed this conversation over.");
+    for (const kind of ["customer", "program", "altered_copy", "filed_by_hand"] as const)
+      expect(of({ kind }), kind).to.equal("No draft has been written since this message.");
+    expect(of({ kind: "colleague" }, [draft])).to.contain("waiting for a decision");
     expect(of({ fromBlockedContact: true })).to.contain("sender is blocked");
     expect(of({ fromBlockedContact: true }, [draft])).to.contain("waiting for a decision");
   });

@@ -4,6 +4,7 @@ import { reactionIn } from "#src/mail/in/reactions.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import { filesOf } from "#src/mail/out/render.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
+import { handOverReason } from "#streams/filing/events.ts";
 import type { Classification, MailHeaders } from "#streams/inbox/events.ts";
 import type { MailKind } from "#streams/inbox/mailKinds.ts";
 import type { Dependencies } from "../../dependencies.ts";
@@ -92,7 +93,7 @@ async function judgeCopy(deps: Dependencies, judged: Judged, ours: OwnMail): Pro
     kind: "colleague",
     classification: headers.classification === "list" ? "list" : "person",
     ours,
-    ...(isHandedOver && { reviewReason: "another address of the workspace handed it over" }),
+    ...(isHandedOver && { reviewReason: handOverReason }),
   };
 }
 

@@ -15,6 +15,7 @@ export const notices = {
   request_withdrawn: "The request is withdrawn. The draft waits for a decision again.",
   assigned: "Saved. Your colleagues see who has taken the draft.",
   asked_again: "The approvers are notified again.",
+  filedAsMessage: "Filed: it is a message of its conversation now.",
   paused: "Sending is paused. Nothing is sent until it is resumed.",
   resumed: "Sending is resumed. Waiting mail is sent now.",
   // Identities and domains.

@@ -1,4 +1,5 @@
 import { draftById, reviewQueue, waitingByIdentity } from "#projections/drafts/queries.ts";
+import { handOvers } from "#projections/inbound/queries.ts";
 import { numberInThread } from "#projections/messages/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
 import { sendObstacle } from "#src/commands/approvals/sendObstacle.ts";
@@ -11,6 +12,7 @@ import type { ConsoleDependencies } from "../dependencies.ts";
 import { type ConsoleAnswer, shown } from "../framework/page.ts";
 import type { PageContext } from "../framework/pageContext.ts";
 import { type DecidedDraft, decidedNotice } from "./decidedNotice.ts";
+import { handOverSection, mostHandOvers } from "./handOverSection.ts";
 import { keysHelp } from "./keysHelp.ts";
 import { type Pause, pauseIn, pauseSwitch } from "./pause.ts";
 import { queueFilter } from "./queueFilter.ts";
@@ -40,12 +42,13 @@ export async function reviewPage(
   const now = deps.clock.now();
   const chosenOf = async (draftId: string | undefined) =>
     draftId === undefined ? undefined : chosenDraft(deps, context, { draftId, since: notDone?.since });
-  const [waiting, identities, named, decided, pause] = await Promise.all([
+  const [waiting, identities, named, decided, pause, handedOver] = await Promise.all([
     reviewQueue(deps.reads, workspaceId, { ...queryOf(place, { now, userId }), limit: listed }),
     waitingByIdentity(deps.reads, workspaceId),
     chosenOf(place.draft),
     place.decided === undefined ? undefined : decidedDraft(deps, context, place.decided),
     pauseOf(context),
+    handOvers(deps.reads, workspaceId, { count: mostHandOvers + 1 }),
   ]);
   const queue = { drafts: waiting.data, total: waiting.total, from: waiting.from, identities };
   // After a decision, the next draft may have been decided by another member meanwhile: show the first one that waits.
@@ -62,9 +65,11 @@ export async function reviewPage(
     wide: true,
     main: html`<div class="review-head"><h1>Review</h1>${pauseSwitch(context, pause, "/review")}</div>
 ${decidedNotice(context, decided, place)}
+${handOverSection(context, handedOver)}
 <div class="review"><div id="list" class="list-view"><p class="back"><a class="press" href="#chosen">Back to the draft</a></p>
 ${queueFilter(queue, place)}
-${queueSection({ queue, place, current, now, userId, refresh })}</div>
+${queueSection({ queue, place, current, now, userId, refresh })}
+<p class="meta"><a class="press" href="/review/aside">Mail put aside</a></p></div>
 ${chosen ? selectedDraftSection(context, chosen, { place, neighbours, notDone }) : nothingWaits(queue, place, { isNew })}</div>
 ${keysHelp()}`,
   });

@@ -30,7 +30,7 @@ type QueueView = {
 export const queueSection = (
   shown: QueueView,
 ): Markup => html`<section id="queue" class="queue" aria-labelledby="queue-title"
- hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#decided,#${shown.current === undefined ? "chosen" : "standing"}">
+ hx-get="${shown.refresh}" hx-trigger="live:drafts from:body, live:threads from:body" hx-select="#queue" hx-target="this" hx-swap="outerHTML" hx-select-oob="#decided,#handed-over,#${shown.current === undefined ? "chosen" : "standing"}">
 <h2 id="queue-title" data-announce>${titleOf(shown.queue.total)}</h2>
 ${shown.queue.total > 1 && html`<p class="meta"><a class="press" href="${sheetPath(shown.place)}">Review several on one sheet</a></p>`}
 ${shown.queue.drafts.length > 0 && html`<ol class="waiting">${shown.queue.drafts.map((draft) => item(draft, shown))}</ol>`}

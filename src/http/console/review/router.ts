@@ -16,6 +16,7 @@ import {
   shown,
 } from "../framework/page.ts";
 import type { PageContext } from "../framework/pageContext.ts";
+import { asidePages } from "./aside/router.ts";
 import { decide, queryAfterDecision, sentenceOf, versionOf } from "./decide.ts";
 import { changesOf, editMain, type TypedBodies } from "./edit.ts";
 import { reviewPage } from "./page.ts";
@@ -45,6 +46,7 @@ export const reviewPages = (deps: ConsoleDependencies): ConsoleRoute[] => [
   consolePage("GET /review/:id/attachments/:n", (context) => attachment(deps, context)),
   consoleForm("POST /review/:id/looking", (context) => looking(deps, context)),
   ...sheetPages(deps),
+  ...asidePages(deps),
   consoleForm("POST /review/pause", (context) => pause(deps, context, true)),
   consoleForm("POST /review/resume", (context) => pause(deps, context, false)),
 ];

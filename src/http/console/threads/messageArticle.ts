@@ -4,8 +4,9 @@ import { frame } from "#src/html/page.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
+import { lostRecipients, reactionsPart, recipientsPart, signsOf } from "./afterSending.ts";
 import type { MessageExcerpt, MessageView } from "./messageView.ts";
-import { badge, classWords, deliveryWords, person, shortPerson, type ThreadReader } from "./threadWords.ts";
+import { badge, deliveryWords, namesOfKind, person, shortPerson, type ThreadReader } from "./threadWords.ts";
 
 /**
  * `addressFor`: returns the URL of this page with one more option, scrolled to that message. `isFixed`: the message cannot change any
@@ -26,10 +27,13 @@ export function messageArticle(view: MessageView, options: ArticleOptions): Mark
 <summary><h3>${shortPerson(from_name, from_email)} <span class="time">${when(reader, timeOf(message))}</span></h3>${marks(view)}<span class="line"><bdi lang="">${shortLine(written.text, 140)}</bdi></span></summary>
 ${head(message)}
 ${proofLine(view)}
+${whoseLine(view, reader)}
+${recipientsPart(message.recipients, reader)}
 ${message.approval_link_removed && html`<p class="caution">It contained approval links. They were closed, and are not shown here.</p>`}
 ${message.notes.map((note) => html`<p class="caution">${visibleLine(note)}</p>`)}
 ${body(view, options)}
 ${files(view)}
+${reactionsPart(message.reactions, reader)}
 <p class="meta ways">${htmlLink(view, options)}${message.draft_id !== null && html`<a class="press" href="/drafts/${message.draft_id}">Why was this sent?</a> `}<a class="press" href="/messages/${id}/source">Source</a> <a class="press" href="/messages/${id}/raw" download>Download</a></p>
 </details></li>
 `;
@@ -40,10 +44,10 @@ export const timeOf = ({ received_at, sent_at, created_at }: WireMessage): strin
   received_at ?? sent_at ?? created_at;
 
 function marks({ message, proof }: MessageView): Markup {
-  const { classification, delivery_status, from_blocked_contact, attachments } = message;
-  const kind = classification && classWords[classification];
+  const { delivery_status, from_blocked_contact, attachments, recipients, reactions } = message;
   const failed = delivery_status === "bounced" || delivery_status === "failed" || delivery_status === "complained";
-  return html`${kind && badge(kind)}${from_blocked_contact && badge("Blocked sender", "notice")}${proof?.verified === false && badge("Sender not verified", "notice")}${delivery_status && badge(deliveryWords[delivery_status], failed ? "notice" : "plain")}${attachments.length > 0 && badge(counted(attachments.length, "attachment"))}`;
+  const ofSome = failed ? null : lostRecipients(recipients);
+  return html`${namesOfKind(message).map((name) => badge(name))}${from_blocked_contact && badge("Blocked sender", "notice")}${proof?.verified === false && badge("Sender not verified", "notice")}${delivery_status && badge(deliveryWords[delivery_status], failed ? "notice" : "plain")}${ofSome && badge(ofSome, "notice")}${reactions.length > 0 && badge(signsOf(reactions))}${attachments.length > 0 && badge(counted(attachments.length, "attachment"))}`;
 }
 
 function head(message: WireMessage): Markup {
@@ -69,6 +73,11 @@ function proofLine({ proof, message }: MessageView): Markup | false {
   // Only the first sentence: which further header fields the signature covers is not relevant here.
   return html`<p class="${proof.verified === false ? "caution" : "meta"}">${proof.sentences[0]}${blocked}</p>`;
 }
+
+/** Says whose mail it is, if it is not simply a customer's, and when somebody filed it by hand. */
+const whoseLine = ({ whose }: MessageView, reader: ThreadReader): Markup | false =>
+  whose.words.length > 0 &&
+  html`<p class="meta">${whose.words.join(" ")}${whose.filedAt !== null && html` ${when(reader, whose.filedAt)}`}</p>`;
 
 function body({ message, written, quoted, asHtml }: MessageView, options: ArticleOptions): Markup {
   if (asHtml !== null && "html" in asHtml) {

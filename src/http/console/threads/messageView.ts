@@ -1,8 +1,10 @@
+import type { WhoseMail } from "#projections/messages/queries.ts";
 import { receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
 import { type Attachment, attachmentsShown } from "#src/channels/card/attachments.ts";
 import { type EarlierText, earlierText } from "#src/channels/card/earlierTexts.ts";
 import { foldQuotations, foldQuote } from "#src/channels/card/quotes.ts";
 import { proofOf, type SenderProof } from "#src/channels/card/senderProof.ts";
+import { whoseMailInWords } from "#src/channels/card/whoseMail.ts";
 import type { Sanitised } from "#src/html/sanitise.ts";
 import { visible } from "#src/html/visible.ts";
 import { cutText } from "#streams/cutText.ts";
@@ -21,6 +23,8 @@ export type MessageView = {
   quoted: MessageExcerpt;
   /** Authentication of a received message; null for a sent one. */
   proof: SenderProof | null;
+  /** Whose mail it is, in sentences; none for a customer's and for ours. `filedAt`: ISO time at which it was filed by hand, or null. */
+  whose: { words: string[]; filedAt: string | null };
   attachments: (Attachment & { id: string })[];
   /** The message's HTML, if requested. */
   asHtml: Sanitised | null;
@@ -39,15 +43,28 @@ export type MessageViewOptions = {
 /** Characters shown of a long message, because a page has many messages. */
 const shownCharacters = 20_000;
 
-/** Messages of a page, oldest first; quotations in sent replies are folded if the quoted message is among them. */
-export function messageViews(messages: readonly WireMessage[], wishes: MessageViewOptions): MessageView[] {
+/**
+ * Messages of a page, oldest first; quotations in sent replies are folded if the quoted message is among them. `whose`: whose mail the
+ * received ones are, by their ids.
+ */
+export function messageViews(
+  messages: readonly WireMessage[],
+  wishes: MessageViewOptions,
+  whose: ReadonlyMap<string, WhoseMail> = new Map(),
+): MessageView[] {
   const answered = new Map(messages.map((message) => [message.rfc_message_id, message]));
   const texts = messages.map(({ body_text }) => earlierText(body_text ?? ""));
   return messages.map((message, index) => {
     const earlier = texts.slice(0, index).reverse();
-    return messageView(message, { wishes, answered: answered.get(message.in_reply_to), earlier });
+    const view = messageView(message, { wishes, answered: answered.get(message.in_reply_to), earlier });
+    return { ...view, whose: whoseShown(whose.get(message.id)) };
   });
 }
+
+const whoseShown = (whose: WhoseMail | undefined): MessageView["whose"] => ({
+  words: whose ? whoseMailInWords(whose) : [],
+  filedAt: whose?.filed_by?.at ?? null,
+});
 
 function messageView(
   message: WireMessage,
@@ -56,7 +73,7 @@ function messageView(
     answered,
     earlier,
   }: { wishes: MessageViewOptions; answered: WireMessage | undefined; earlier: readonly EarlierText[] },
-): MessageView {
+): Omit<MessageView, "whose"> {
   const { id, direction, authentication } = message;
   const asHtml = wishes.html?.id === id ? wishes.html : null;
   const { written, quoted } = direction === "inbound" ? received(message, earlier) : sent(message, answered);

@@ -3,6 +3,7 @@ import { button, choice, errorAt, form } from "#src/html/forms.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
+import { isWord } from "#streams/inbox/mailKinds.ts";
 import type { WireThread } from "../../present/threads.ts";
 import type { PageContext } from "../framework/pageContext.ts";
 import { type PageLinks, pages } from "../framework/pageLinks.ts";
@@ -124,7 +125,8 @@ function item(entry: TimelineEntry, { addressFor }: ThreadView, reader: PageRead
   switch (entry.kind) {
     case "message": {
       const { isOpen, message } = entry.view;
-      const isFixed = !isOpen && message.direction === "inbound" && message.authentication !== null;
+      // A message that is nobody's word may be filed by hand.
+      const isFixed = !isOpen && message.direction === "inbound" && message.authentication !== null && isWord(message);
       return messageArticle(entry.view, { reader, addressFor, isFixed });
     }
     case "draft":
@@ -134,8 +136,8 @@ function item(entry: TimelineEntry, { addressFor }: ThreadView, reader: PageRead
   }
 }
 
-const whySection = ({ sentence, link }: UnansweredReason, reader: ThreadReader): Markup =>
-  html`<div class="card why" id="why"><p><strong>Not answered yet:</strong> ${sentence.map((part) => (typeof part === "string" ? part : when(reader, part.at)))}${link && html` <a class="press" href="${link.href}">${link.label}</a>`}</p></div>`;
+const whySection = ({ sentence, link, asksNothing }: UnansweredReason, reader: ThreadReader): Markup =>
+  html`<div class="card why" id="why"><p><strong>${asksNothing ? "Not answered:" : "Not answered yet:"}</strong> ${sentence.map((part) => (typeof part === "string" ? part : when(reader, part.at)))}${link && html` <a class="press" href="${link.href}">${link.label}</a>`}</p></div>`;
 
 /** The title of the browser window. */
 export const threadTitle = ({ thread: { subject } }: Pick<ThreadView, "thread">): string =>

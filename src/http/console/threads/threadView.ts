@@ -6,6 +6,8 @@ import {
   heldOfThread,
   lastMessagesOfThread,
   listMessages,
+  type WhoseMail,
+  whoseMail,
 } from "#projections/messages/queries.ts";
 import { neighbouringThreads } from "#projections/threads/queries.ts";
 import { replyPreview } from "#src/commands/emails/replyPreview.ts";
@@ -61,7 +63,7 @@ export async function threadView(
   const { survivor } = found;
   const shown = messages.data.reverse();
   const isNewestPage = cursor === null;
-  const [drafts, until, wishes, [identity], held, last, around] = await Promise.all([
+  const [drafts, until, wishes, [identity], held, last, around, whose] = await Promise.all([
     context.ask("GET /v1/drafts", { query: { thread_id: survivor.id, limit: mostDrafts } }),
     isNewestPage ? null : timeOfNext(deps, workspaceId, shown.at(-1)),
     wishesOf(deps, context, { shown, isNewestPage, afterwards }),
@@ -69,6 +71,11 @@ export async function threadView(
     heldOfThread(deps.reads, workspaceId, { threadId: survivor.id, count: mostHeld }),
     lastMessagesOfThread(deps.reads, workspaceId, survivor.id),
     neighbouringThreads(deps.reads, workspaceId, survivor.id),
+    whoseMail(
+      deps.reads,
+      workspaceId,
+      shown.filter(isNotACustomers).map(({ id }) => id),
+    ),
   ]);
   const span = { from: messages.next_cursor === null ? null : (shown[0]?.created_at ?? null), until };
   const path = `/threads/${id}`;
@@ -77,7 +84,7 @@ export async function threadView(
     next: messages.next_cursor,
     kept: new URLSearchParams(limit === null ? {} : { limit }),
   });
-  const newest = newestOf({ held, last, identity });
+  const newest = newestOf({ held, last, identity, whose });
   return {
     thread: survivor === found.own ? presentThread(survivor) : presentMerged(found.own, survivor),
     identity,
@@ -86,7 +93,7 @@ export async function threadView(
       : undefined,
     entries: timeline(
       {
-        messages: messageViews(shown, wishes),
+        messages: messageViews(shown, wishes, whose),
         drafts: drafts.data,
         held,
       },
@@ -105,6 +112,9 @@ export async function threadView(
     addressFor: addressesOf(path, query),
   };
 }
+
+const isNotACustomers = ({ kind, origin }: WireMessage): boolean =>
+  kind !== null && (kind !== "customer" || origin === "own_workspace");
 
 /** Time (ISO) of the message after `message`. Drafts and held mail up to then belong to this page. Null if no message follows. */
 async function timeOfNext(
@@ -149,10 +159,12 @@ function newestOf({
   held,
   last,
   identity,
+  whose,
 }: {
   held: readonly HeldRow[];
   last: Last;
   identity: IdentityName | undefined;
+  whose: ReadonlyMap<string, WhoseMail>;
 }): NewestMessage | null {
   const isOpen = (message: CameIn | undefined): message is CameIn =>
     message !== undefined && (last.answered_at === null || message.received_at > last.answered_at);
@@ -164,7 +176,9 @@ function newestOf({
     return {
       messageId: mark.id,
       at: mark.received_at.toISOString(),
-      classification: null,
+      kind: null,
+      isBounce: false,
+      isHandedOver: false,
       fromBlockedContact: false,
       held: { because },
     };
@@ -173,7 +187,9 @@ function newestOf({
     (word && {
       messageId: word.id,
       at: word.received_at.toISOString(),
-      classification: word.classification as NewestMessage["classification"],
+      kind: word.kind,
+      isBounce: word.classification === "bounce",
+      isHandedOver: word.kind === "colleague" && whose.get(word.id)?.put_aside === "hand_over",
       fromBlockedContact: word.from_blocked_contact,
       held: null,
     }) ??

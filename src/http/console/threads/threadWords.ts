@@ -1,4 +1,4 @@
-import { html, type Markup } from "#src/html/html.ts";
+import { html, type Markup, type MarkupValue } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import type { WireThread } from "../../present/threads.ts";
@@ -20,12 +20,20 @@ export const priorityWords: Record<WireThread["priority"], string> = {
   urgent: "Urgent",
 };
 
-/** Names for mail that people did not write; a person's mail needs none. */
-export const classWords: Record<NonNullable<WireMessage["classification"]>, string | null> = {
-  person: null,
-  auto_reply: "Automatic reply",
-  bounce: "Bounce",
-  list: "Mailing list",
+/** Names for mail by its kind; a customer's needs none. */
+const kindWords: Partial<Record<NonNullable<WireMessage["kind"]>, string>> = {
+  program: "Program",
+  altered_copy: "Altered copy of our mail",
+  filed_by_hand: "Filed by hand",
+  colleague: "Colleague",
+  automatic_reply: "Automatic reply",
+  report: "Report",
+};
+
+/** Names for a received message whose author is not simply a customer. */
+export const namesOfKind = ({ kind, classification }: Pick<WireMessage, "kind" | "classification">): string[] => {
+  const name = classification === "bounce" ? "Bounce" : kind !== null && kindWords[kind];
+  return [...(name ? [name] : []), ...(classification === "list" ? ["Mailing list"] : [])];
 };
 
 export const deliveryWords: Record<NonNullable<WireMessage["delivery_status"]>, string> = {
@@ -55,5 +63,5 @@ export function person(name: string | null, address: string): Markup {
 export const subjectLine = (subject: string, max: number): string => shortLine(subject, max) || "(no subject)";
 
 /** A highlighted word next to others. */
-export const badge = (words: string, kind: "plain" | "notice" = "plain"): Markup =>
+export const badge = (words: MarkupValue, kind: "plain" | "notice" = "plain"): Markup =>
   html` <span class="badge ${kind === "notice" && "notice"}">${words}</span>`;

@@ -1,4 +1,5 @@
 import { named } from "#src/channels/card/names.ts";
+import type { MailKind } from "#streams/inbox/mailKinds.ts";
 import type { ListItem } from "../../routes.ts";
 
 /** The newest received message. `held`: why the message is held; null if it is not held. */
@@ -6,7 +7,12 @@ export type NewestMessage = {
   messageId: string;
   /** ISO time. */
   at: string;
-  classification: "person" | "auto_reply" | "bounce" | "list" | null;
+  /** Whose mail it is; null while it is held. */
+  kind: MailKind | null;
+  /** True if it is a report that a mail could not be delivered. */
+  isBounce: boolean;
+  /** True if a colleague handed the conversation over. */
+  isHandedOver: boolean;
   fromBlockedContact: boolean;
   held: { because: "quota" | "identity_disabled" | "unknown" } | null;
 };
@@ -47,7 +53,12 @@ export type Unanswered = {
 
 /** Text and times alternately; times are shown in the reader's zone. */
 export type ReasonSentence = readonly (string | { at: string })[];
-export type UnansweredReason = { sentence: ReasonSentence; link: { href: string; label: string } | null };
+/** `asksNothing`: the newest message asks for no answer. */
+export type UnansweredReason = {
+  sentence: ReasonSentence;
+  link: { href: string; label: string } | null;
+  asksNothing?: true;
+};
 
 /**
  * Explains in one sentence why nothing was sent since the newest received message, and links to where it can be changed. Undefined if an
@@ -95,17 +106,14 @@ function withoutDraft(word: NewestMessage, { identityId, identityStatus }: Unans
       link,
     };
   }
-  if (word.classification === "auto_reply") {
-    return { sentence: ["The newest message is an automatic reply: agents are not notified of these."], link };
-  }
-  if (word.classification === "bounce") {
+  if (word.isHandedOver) {
     return {
-      sentence: [
-        "The newest message is a bounce: a mail that was sent from here could not be delivered. Agents are not notified of these.",
-      ],
-      link,
+      sentence: ["A colleague handed this conversation over. Agents are not notified of that."],
+      link: { href: "#reply", label: "Write a reply" },
     };
   }
+  const aside = word.kind && asideSentence(word.kind, word);
+  if (aside) return { sentence: [aside], link, asksNothing: true };
   if (identityStatus === "deleted") {
     return { sentence: ["The identity of this conversation was deleted: nothing can be sent from it."], link: null };
   }
@@ -119,6 +127,22 @@ function withoutDraft(word: NewestMessage, { identityId, identityStatus }: Unans
     sentence: ["No draft has been written since this message."],
     link: { href: "#reply", label: "Write a reply" },
   };
+}
+
+/** Why agents are not notified of a mail of this kind; undefined if they are. */
+function asideSentence(kind: MailKind, { isBounce }: Pick<NewestMessage, "isBounce">): string | undefined {
+  switch (kind) {
+    case "automatic_reply":
+      return "The newest message is an automatic reply: agents are not notified of these.";
+    case "report":
+      return isBounce
+        ? "The newest message is a bounce: a mail that was sent from here could not be delivered. Agents are not notified of these."
+        : "The newest message is a report about a mail, such as a delay or a receipt: agents are not notified of these.";
+    case "colleague":
+      return "The newest message is from a colleague, another address of this workspace: agents are not notified of these.";
+    default:
+      return undefined;
+  }
 }
 
 function ofDraft(draft: DraftFacts, word: NewestMessage): UnansweredReason {
