@@ -1,5 +1,6 @@
 import type { ReceivedRow } from "#projections/inbound/queries.ts";
 import { positionOfMessage } from "#projections/messages/queries.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import { isWord } from "#streams/inbox/mailKinds.ts";
@@ -21,7 +22,7 @@ export type EntryToFile = { workspaceId: string; entry: ReceivedRow };
  * Files a mail as a message that filing had put aside: a copy of ours or a reaction becomes a message under a new filing number; a message
  * that is nobody's word (an automatic reply, a report, a colleague's mail) keeps its id and becomes the customer's word. It then fires and
  * makes drafts stale as a mail of its sender; no grant applies to an answer to it. Once for an entry. Throws Rejected invalid_status,
- * plan_limit_reached.
+ * plan_limit_reached; Unavailable while the mail is being filed.
  */
 export async function fileByHand(deps: Dependencies, given: EntryToFile, cause: Cause): Promise<{ position: number }> {
   const { disposition } = given.entry;
@@ -37,6 +38,11 @@ const again = (): Rejected => notFileable("this mail was already filed as a mess
 async function makeWord(deps: Dependencies, { workspaceId, entry }: EntryToFile, cause: Cause) {
   const messageId = entry.message_id as string;
   const received = await positionOfMessage(deps.reads, workspaceId, messageId);
+  if (received === undefined) {
+    const { state: filing } = await deps.filings.load(entry.identity_id as string);
+    if (filing.filedByHand.includes(entry.id)) throw again();
+    throw new Unavailable("this mail is just being filed: retry shortly");
+  }
   const mail = received && (await readFiledMail(deps, received, { workspaceId, messageId }));
   if (!received || !mail) throw new Rejected("not_found", "no such message");
   const isDone = cause.repeated === true && mail.kind === "filed_by_hand";
