@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { reviewCard } from "#src/channels/card/reviewCard.ts";
+import { whoseMailInWords } from "#src/channels/card/whoseMail.ts";
 import { renderBundleMail } from "#src/channels/email/bundleMail.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import { slackMessages } from "#src/channels/slack/slackCard.ts";
@@ -77,6 +78,50 @@ describe("wording in every place where an approver is asked", () => {
         "Another draft waits for a decision on the same message: “Re: Order 48213”: “We pay you back.” (submitted on 2026-11-20 at 08:20 UTC).",
       );
     });
+
+  const nobody = { colleague: null, put_aside: null, filed_by: null };
+  const whose: [string, Parameters<typeof whoseMailInWords>[0], string][] = [
+    [
+      "a colleague",
+      { ...nobody, kind: "customer", colleague: "sales@acme.example" },
+      "From a colleague: sales@acme.example of this workspace.",
+    ],
+    [
+      "a colleague who handed it over",
+      { ...nobody, kind: "colleague", colleague: "sales@acme.example", put_aside: "hand_over" },
+      "From a colleague: sales@acme.example of this workspace. It was handed over: it is addressed to this workspace alone.",
+    ],
+    ["a program", { ...nobody, kind: "program" }, "A program sent it, such as a web form or a notification."],
+    [
+      "somebody who filed it",
+      {
+        ...nobody,
+        kind: "filed_by_hand",
+        put_aside: "reaction",
+        filed_by: { id: "u1", name: `Ann\u202e “x” ${"y".repeat(200)}` },
+      },
+      "It was put aside as a reaction: “Ann[U+202E] 'x' yyy",
+    ],
+    [
+      "a key that filed it",
+      { ...nobody, kind: "filed_by_hand", put_aside: "own_copy", filed_by: { id: "key-1" } },
+      "It was put aside as a copy of our own mail: “key-1” filed it as a message.",
+    ],
+  ];
+  for (const [who, mail, sentence] of whose)
+    for (const [place, said] of textOfEachPlace({
+      ...ordinary,
+      warnings: whoseMailInWords(mail).map((words) => ({
+        kind: "message_note" as const,
+        sentence: `About the message that it answers: ${words}`,
+      })),
+    }))
+      it(`${place}: the approver reads that the answered message is from ${who}`, () => {
+        expect(said.replaceAll("&#39;", "'").replaceAll("\\", "")).to.include(
+          `About the message that it answers: ${sentence}`,
+        );
+        expect(said).not.to.include("y".repeat(101));
+      });
 
   it("the review card's first warning says that the message was answered already", () => {
     const authentication = { spf: "none", dkim: "none", dmarc: "none", aligned: false };

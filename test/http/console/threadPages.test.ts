@@ -10,8 +10,10 @@ import { nothingWritten, type ReplyView } from "#src/http/console/threads/replyF
 import { sourcePage } from "#src/http/console/threads/sourcePage.ts";
 import { type ThreadView, threadPage } from "#src/http/console/threads/threadPage.ts";
 import type { ThreadsView } from "#src/http/console/threads/threadsView.ts";
+import { namesOfKind } from "#src/http/console/threads/threadWords.ts";
 import { timeline } from "#src/http/console/threads/timeline.ts";
 import { whyUnanswered } from "#src/http/console/threads/whyUnanswered.ts";
+import type { WireMessage } from "#src/http/present/messages.ts";
 import { parseMail } from "#src/mail/in/parseMail.ts";
 import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
 import { corpus, fixture, fixtureNames, hasCorpus } from "#test/mail/in/mails.ts";
@@ -93,6 +95,16 @@ function threadOf(
         classification: null,
         authentication: null,
         delivery_status: "delivered",
+        recipients: [
+          {
+            address: words.address,
+            status: "bounced",
+            code: words.name,
+            text: words.text,
+            at: "2026-11-20T09:01:00.000Z",
+          },
+        ],
+        reactions: [{ emoji: words.name, from: words.address, at: "2026-11-20T09:02:00.000Z" }],
         draft_id: draftId,
         in_reply_to: "<one@customer.example>",
         body_text: `Here it is.\n\n> ${words.text.split("\n").join("\n> ")}`,
@@ -310,6 +322,7 @@ describe("pages of conversations", () => {
         [
           wireMessage(plainWords, {
             classification: "auto_reply",
+            kind: "automatic_reply",
             from_blocked_contact: true,
             authentication: { spf: "fail", dkim: "none", dmarc: "fail", aligned: false },
           }),
@@ -319,6 +332,92 @@ describe("pages of conversations", () => {
       const odd = threadPage(threadOf(plainWords, { entries: [{ kind: "message", at: "", view: view! }] }), reader);
       expect(wordsOf(odd)).to.contain("Automatic reply Blocked sender Sender not verified");
       expect(wordsOf(odd)).to.contain("This message may be forged");
+    });
+
+    /** Words of the article of a mail of ours. */
+    const ofOurs = (change: Parameters<typeof wireMessage>[1]): string => {
+      const sent = { direction: "outbound", kind: null, classification: null, authentication: null } as const;
+      const [view] = messageViews([wireMessage(plainWords, { ...sent, delivery_status: "sent", ...change })], newest);
+      const entries = [{ kind: "message" as const, at: "", view: view! }];
+      return wordsOf(threadPage(threadOf(plainWords, { entries, why: undefined }), reader));
+    };
+    const at = "2026-11-20T09:01:00.000Z";
+    const to = (n: number, status: WireMessage["recipients"][number]["status"], more = {}) => ({
+      ...{ address: `r${n}@customer.example`, status, code: null, text: null, at },
+      ...more,
+    });
+
+    it("a mail of ours says of how many recipients something was reported, and what", () => {
+      const mixed = ofOurs({
+        recipients: [
+          to(1, "delayed", { code: "4.4.1", text: "no route" }),
+          to(2, "complained"),
+          to(3, "failed", { text: "on the suppression list" }),
+          to(4, "bounced", { code: "5.1.1", text: `no such user ${"x".repeat(600)}` }),
+          to(5, "delivered"),
+          to(6, "sent"),
+        ],
+      });
+      expect(mixed).to.include("Not delivered to 2 of 6 recipients");
+      expect(mixed).to.include("Reported of 4 of 6 recipients");
+      expect(mixed).to.match(/r1@customer\.example : not delivered yet: the server tries again \( 4\.4\.1 \), \d/);
+      expect(mixed).to.match(/r2@customer\.example : reported it as spam, \d/);
+      expect(mixed).to.match(
+        /r3@customer\.example : will not be delivered, .* The server said: “ on the suppression list ”/,
+      );
+      expect(mixed).to.match(/r4@customer\.example : could not be delivered .* no such user x{480,490}…/);
+      expect(mixed).to.include("No problem was reported of 2 other recipients.");
+    });
+
+    it("a mail of ours that arrived, that waits, or that was never sent says nothing of single recipients", () => {
+      for (const change of [
+        { recipients: [] },
+        { recipients: [to(1, "sent"), to(2, "delivered")] },
+        { delivery_status: "failed" as const, recipients: [to(1, "failed", { at: null })] },
+      ])
+        expect(ofOurs(change)).not.to.match(/Reported of|Not delivered to/);
+      const all = ofOurs({ delivery_status: "bounced", recipients: [to(1, "bounced")] });
+      expect(all).to.include("Bounced: it could not be delivered").and.include("Reported of 1 of 1 recipient");
+      expect(all).not.to.match(/Not delivered to|No problem/);
+    });
+
+    it("of many recipients and reactions the first are shown and the others are counted", () => {
+      const many = ofOurs({
+        recipients: Array.from({ length: 70 }, (_, n) => to(n, "bounced")),
+        reactions: Array.from({ length: 70 }, (_, n) => ({ emoji: n < 60 ? "👍" : "🎉", from: `r${n}@x.example`, at })),
+      });
+      expect(many).to.include("Reported of 70 of 70 recipients").and.include("and 20 others");
+      expect(many)
+        .to.include("Reactions: 👍 🎉")
+        .and.include("70 reactions 🎉 r69@x.example")
+        .and.include("and 20 earlier ones");
+      expect(many).not.to.include("r70@").and.not.include("👍 r19@");
+    });
+
+    it("a received message is named by its kind, and by its class where that says more", () => {
+      const named = ([kind, classification]: [WireMessage["kind"], WireMessage["classification"]]) =>
+        namesOfKind({ kind, classification }).join(", ");
+      const kinds: [WireMessage["kind"], WireMessage["classification"], string][] = [
+        ["customer", "person", ""],
+        ["customer", "list", "Mailing list"],
+        ["colleague", "list", "Colleague, Mailing list"],
+        ["report", "bounce", "Bounce"],
+        ["report", "auto_reply", "Report"],
+        ["automatic_reply", "auto_reply", "Automatic reply"],
+        ["filed_by_hand", "person", "Filed by hand"],
+        [null, null, ""],
+      ];
+      for (const [kind, classification, expected] of kinds) expect(named([kind, classification])).to.equal(expected);
+    });
+
+    it("a refresh replaces a message that may be filed by hand, and leaves other received ones alone", () => {
+      const kept = (kind: WireMessage["kind"]): boolean => {
+        const [view] = messageViews([wireMessage(plainWords, { kind })], newest);
+        const entries = [{ kind: "message" as const, at: "", view: view! }];
+        return threadPage(threadOf(plainWords, { entries }), reader).markup.includes("hx-preserve");
+      };
+      expect((["customer", "program", "filed_by_hand"] as const).map(kept)).to.deep.equal([true, true, true]);
+      expect((["automatic_reply", "report", "colleague"] as const).map(kept)).to.deep.equal([false, false, false]);
     });
 
     it("a conversation warns of dangerous files, and offers files only as downloads", () => {
