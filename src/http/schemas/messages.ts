@@ -73,7 +73,7 @@ export const Message = Strict(
     }),
     origin: Type.Enum(["external", "own_workspace"], {
       description:
-        "`own_workspace` for mail of an identity of this workspace: proved by its Message-ID, or its sender's address is one of the workspace's and proven. For outbound mail too.",
+        "`own_workspace` for mail of an identity of this workspace: proved by its Message-ID and its words, or its sender's address is one of the workspace's and proven. For outbound mail too.",
     }),
     reactions: Type.Array(Reaction, { description: "Signs that recipients put on this mail of ours." }),
     authentication: Nullable(Authentication),

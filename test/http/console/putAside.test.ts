@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
+import { inbound } from "#projections/inbound/projector.ts";
+import type { Projection } from "#projections/projection.ts";
 import { createReception } from "#src/commands/inbound/receiveMail.ts";
+import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
+import { verify } from "#src/runtime/projections/verify.ts";
 import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, until } from "#test/support/inProcess.ts";
@@ -356,5 +360,13 @@ describe("mail put aside, in the console's review", () => {
     const later = await deskOf(service, other.id, { role: "approver" });
     expect((await later.get("/review/aside")).page).to.include("21 mails");
     expect((await later.get("/review/aside?cursor=mine")).status).to.equal(422);
+  });
+
+  it("a replay of the log gives the same rows", async () => {
+    const { database, store } = service;
+    const replay = { database, store, tablesSql: tablesFile, signal: new AbortController().signal };
+    const { differences, rows } = await verify(replay, inbound as Projection);
+    expect(differences).to.deep.equal([]);
+    expect(rows).to.be.above(10);
   });
 });

@@ -16,10 +16,10 @@ export function asideRow(mail: PutAsideRow, context: PageContext): Markup {
 <span class="who">${sender(mail)}</span>
 <span class="subject"><bdi lang="">${subject}</bdi></span></a>
 <p class="why-aside">${whyAside(mail)}</p>
-${mail.filed_by && html`<p><strong>Filed as a message</strong> by ${named(mail.filed_by.name ?? mail.filed_by.id)}, ${when(context, mail.filed_by.at)}${mail.disposition === "quarantined" && ", but it could not be read"}.</p>`}
+${mail.filed_by && html`<p class="why-aside"><strong>Filed as a message</strong> by ${named(mail.filed_by.name ?? mail.filed_by.id)}, ${when(context, mail.filed_by.at)}${mail.disposition === "quarantined" && ", but it could not be read"}.</p>`}
 <div class="facts"><span class="identity"><bdi lang="">${shortLine(identity_name || identity_address || "", 60)}</bdi></span> ${
     expired_after_days === null
-      ? html`<a class="press" href="/review/aside/${id}/raw" download>Download<span class="unseen"> the mail “<bdi lang="">${subject}</bdi>”</span></a>`
+      ? html`<a class="press" href="/review/aside/${id}/raw" download>Download${theMail(subject)}</a>`
       : html`<span class="meta">Its content was removed.</span>`
   }${mayFile(mail, context) && fileForm(mail, context, subject)}</div>
 <p class="time">${when(context, received_at.toISOString())}</p></li>
@@ -32,9 +32,12 @@ const mayFile = ({ filed_by, expired_after_days }: PutAsideRow, context: PageCon
 const fileForm = ({ id }: PutAsideRow, context: PageContext, subject: string): Markup =>
   form(
     context,
-    { action: asidePath(`/${id}/file`, context.query), className: "inline", label: `File “${subject}”` },
-    button("File as a message"),
+    { action: asidePath(`/${id}/file`, context.query), className: "inline" },
+    button(html`File as a message${theMail(subject)}`),
   );
+
+/** Names the mail to those who hear the list. */
+const theMail = (subject: string): Markup => html`<span class="unseen"> (<bdi lang="">${subject}</bdi>)</span>`;
 
 function sender({ put_aside, filed_by, reaction, envelope_from, ...mail }: PutAsideRow): Markup {
   if (put_aside === "own_copy" && filed_by === null)
