@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
 import { inbound } from "#projections/inbound/projector.ts";
+import { inboundById } from "#projections/inbound/queries.ts";
 import type { Projection } from "#projections/projection.ts";
+import { fileByHand } from "#src/commands/inbound/fileByHand.ts";
 import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { tablesFile } from "#src/runtime/projections/projectionTables.ts";
 import { verify } from "#src/runtime/projections/verify.ts";
 import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
+import { operator } from "#test/support/cause.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
 import { type InProcess, until } from "#test/support/inProcess.ts";
 import { openTenant, type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
@@ -204,6 +207,24 @@ describe("mail put aside, in the console's review", () => {
       expect([late.status, late.text.match(/Nothing was filed/g)?.length]).to.deep.equal([422, 2]);
     }
     expect((await messagesOf(question)).filter(({ kind }) => kind === "filed_by_hand")).to.have.length(1);
+  });
+
+  it("a press on a mail that another press is just filing, or that is not readable yet, is never told that there is none", async () => {
+    const unread = { ...service.deps, reads: { of: () => ({ query: async () => ({ rows: [] }) }) } } as never;
+    const outcome = async (id: string): Promise<string> => {
+      const entry = (await inboundById(service.deps.reads, tenant.id, id))!;
+      const given = { workspaceId: tenant.id, entry };
+      return fileByHand(unread, given, operator(tenant.id)).then(
+        () => "filed",
+        (error) => error.code ?? error.name,
+      );
+    };
+    const copy = await deliver((await answered()).sent);
+    await list(ben);
+    expect((await press(copy)).status).to.equal(303);
+    expect(await outcome(copy.id)).to.equal("invalid_status");
+    const reply = await deliver(letter({ headers: ["X-Autoreply: yes"] }));
+    expect(await outcome(reply.id)).to.equal("Unavailable");
   });
 
   it("a key that files a mail is named too", async () => {
