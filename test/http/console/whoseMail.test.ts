@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
 import { type Desk, deskOf } from "#test/support/desk.ts";
-import type { InProcess } from "#test/support/inProcess.ts";
+import { type InProcess, until } from "#test/support/inProcess.ts";
 import { type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
 import { authenticated, messageWithId, returning, sentBy } from "../whoseMail/returning.ts";
 import { automaticReplies, letter, reactionTo, receiptOf, reportOf } from "./asideMails.ts";
@@ -15,9 +15,7 @@ describe("whose mail it is, on conversations and cards", () => {
   let ben: Desk;
 
   before(async () => {
-    const channel = { type: "email" as const, config: { to: approver } };
-    const settings = { DEV_PROVEN_DOMAINS: "agents.localhost,customer.example" };
-    ({ service, tenant } = await startStory(settings, { identity: { approvalChannel: channel } }));
+    ({ service, tenant } = await startStory({ DEV_PROVEN_DOMAINS: "agents.localhost,customer.example" }));
     sales = await tenant.newIdentity({ displayName: "Sales" });
     ben = await deskOf(service, tenant.id, { role: "approver", name: "Ben" });
   });
@@ -73,6 +71,7 @@ describe("whose mail it is, on conversations and cards", () => {
     expect(wordsOf(before)).not.to.include("recipient");
     const words = `550 ${payload(markOf(2))} \u202e${"no ".repeat(400)}`;
     await deliver(reportOf(id, [{ address: eve, action: "failed", code: "5.1.1", words }]), { from: "" });
+    await until(async () => (await ours(mail)).recipients.some(({ status }: any) => status === "bounced"));
     const article = articleOf((await pageOf(mail.threadId)).text, (await ours(mail)).id);
     expect(wordsOf(article)).to.match(/ Delivered Not delivered to 1 of 3 recipients .*Reported of 1 of 3 recipients/);
     expect(wordsOf(article)).to.match(
@@ -151,16 +150,24 @@ describe("whose mail it is, on conversations and cards", () => {
       said(mail, expected, await pageOf(mail.thread_id));
       const basis = { thread_id: mail.thread_id, identity_id: tenant.identity.id, based_on_message_id: mail.id };
       const draft = await tenant.draft({ basis });
-      const note = `About the message that it answers: ${expected.sentence}`;
-      const asked = await draft.approvalMail(approver);
-      expect(asked.text!.replaceAll("\u200c", "").replace(/\s+/g, " ")).to.include(note);
       const shown = await ben.get(`/review?draft=${draft.id}`);
-      expect(shown.page.replace(/ ([.,:])/g, "$1")).to.include(note);
-      const { pathname, search } = new URL(asked.link());
-      const page = await fetch(service.url + pathname + search, { headers: { Accept: "text/html" } });
-      expect(wordsOf(await page.text())).to.include(note);
-      expect((await draft.read()).warning_kinds).to.include("message_note");
+      expect(shown.page.replace(/ ([.,:])/g, "$1")).to.include(
+        `About the message that it answers: ${expected.sentence}`,
+      );
+      expect(draft.json.warning_kinds).to.include("message_note");
     });
+
+  it("the approval mail and its page say it too", async () => {
+    const asking = await tenant.newIdentity({ approvalChannel: { type: "email", config: { to: approver } } });
+    const raw = letter({ headers: ["Auto-Submitted: auto-generated"] });
+    const draft = await tenant.draft(await tenant.mail({ to: asking, raw }));
+    const note = "About the message that it answers: A program sent it, such as a web form or a notification.";
+    const asked = await draft.approvalMail(approver);
+    expect(asked.text!.replace(/\s+/g, " ")).to.include(note);
+    const { pathname, search } = new URL(asked.link());
+    const page = await fetch(service.url + pathname + search, { headers: { Accept: "text/html" } });
+    expect(wordsOf(await page.text())).to.include(note);
+  });
 
   it("a customer's mail and a post to a list say nothing of the kind", async () => {
     for (const raw of [
