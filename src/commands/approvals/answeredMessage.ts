@@ -27,6 +27,7 @@ export async function messageWithHints(deps: Dependencies, given: Given): Promis
 }
 
 async function whoseInWords({ reads }: Dependencies, message: MessageRow): Promise<string[]> {
+  if (message.kind === "customer" && !message.from_workspace) return [];
   const whose = (await whoseMail(reads, message.workspace_id, [message.id])).get(message.id);
   const words = whose ? whoseMailInWords(whose) : [];
   return claimsToBeColleagues(message) ? [unprovenColleague, ...words] : words;
