@@ -8,7 +8,7 @@ import { type AnsweredMeanwhile, applyToDraft, type DraftRow, type ReadDraft } f
 import { draftColumns } from "../drafts/row.ts";
 import { isFirstMergePart } from "../merges.ts";
 import type { MessageRow } from "../messages/queries.ts";
-import { shownReaction } from "../messages/reactions.ts";
+import { mostReactions, shownReaction } from "../messages/reactions.ts";
 import { recipientsIn } from "../messages/recipients.ts";
 import { messageColumns, messageOf, outcomeOf } from "../messages/row.ts";
 import { asRead } from "../rows.ts";
@@ -125,7 +125,10 @@ function applyToMessages({ messages, held }: Conversations, event: Recorded<Conv
   }
   if (event.type === "ReactionReceived") {
     const message = messages.get(event.data.messageId);
-    if (message) messages.set(message.id, { ...message, reactions: [...message.reactions, shownReaction(event.data)] });
+    if (message) {
+      const reactions = [...message.reactions, shownReaction(event.data)].slice(-mostReactions);
+      messages.set(message.id, { ...message, reactions });
+    }
   }
   if (event.type === "MessageHeld" && isWord(event.data)) {
     const { messageId: id, number } = event.data;

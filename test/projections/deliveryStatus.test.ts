@@ -13,7 +13,9 @@ const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStar
 const [draftId, threadId, attemptId, messageId] = [uuid(1), uuid(2), uuid(3), uuid(4)];
 const report = { draftId, threadId, messageId, evidence: "test" };
 
-const steps: Record<string, [stream: string, type: string, data: Record<string, unknown>]> = {
+type Step = [stream: string, type: string, data: Record<string, unknown>];
+
+const steps: Record<string, Step> = {
   sent: [`draft-${draftId}`, "DraftSent", { attemptId, rfcMessageId: "<ours@x>", sentAt: "2026-11-01T00:00:00.000Z" }],
   unconfirmed: [`draft-${draftId}`, "DraftFailed", { attemptId, code: "unconfirmed", message: "?" }],
   delivered: [`delivery-${attemptId}`, "DeliveryDelivered", report],
@@ -21,7 +23,7 @@ const steps: Record<string, [stream: string, type: string, data: Record<string, 
   complained: [`delivery-${attemptId}`, "DeliveryComplained", report],
 };
 
-const queued: [string, string, Record<string, unknown>] = [
+const queued: Step = [
   `draft-${draftId}`,
   "DraftQueued",
   {
@@ -46,10 +48,10 @@ describe("the delivery status of a message [d5 delivery_status]", () => {
     await testDatabase.drop();
   });
 
-  /** Projects the queueing and then these, in one batch or each in its own. */
-  async function statusAfter(names: readonly string[], together: boolean): Promise<{ status: string; sent: boolean }> {
+  /** Projects the queueing and then these, in batches of this size. */
+  async function projectAll(following: readonly Step[], size: number): Promise<void> {
     await client.query("truncate messages");
-    const all = [queued, ...names.map((name) => steps[name]!)].map(([stream, type, data], index) => ({
+    const all = [queued, ...following].map(([stream, type, data], index) => ({
       ...{ id: uuid(100 + index), stream, type, data, revision: index, position: index + 1, schemaVersion: 1 },
       metadata: {
         workspaceId: uuid(7),
@@ -59,8 +61,15 @@ describe("the delivery status of a message [d5 delivery_status]", () => {
         at: "2026-11-01T00:00:00.000Z",
       },
     })) as Recorded<MessagesEvent>[];
-    for (const batch of together ? [all] : all.map((event) => [event]))
-      await project(messages as Projection, client, batch);
+    for (let from = 0; from < all.length; from += size)
+      await project(messages as Projection, client, all.slice(from, from + size));
+  }
+
+  async function statusAfter(names: readonly string[], together: boolean): Promise<{ status: string; sent: boolean }> {
+    await projectAll(
+      names.map((name) => steps[name]!),
+      together ? 100 : 1,
+    );
     const { rows } = await client.query("select delivery_status, sent_at from messages");
     return { status: rows[0].delivery_status, sent: rows[0].sent_at !== null };
   }
@@ -87,6 +96,19 @@ describe("the delivery status of a message [d5 delivery_status]", () => {
       }
     });
   }
+
+  it("a message keeps its newest reactions, in their order, whatever the batches", async () => {
+    const many = Array.from({ length: 103 }, (_, n): Step => {
+      const data = { ...{ deliveryId: uuid(n), messageId, number: n, identityId: uuid(5), emoji: "👍" }, at: "now" };
+      return [`thread-${threadId}`, "ReactionReceived", { ...data, from: `${n}@x.example` }];
+    });
+    for (const size of [7, 1_000]) {
+      await projectAll(many, size);
+      const { rows } = await client.query("select reactions from messages");
+      const from = rows[0].reactions.map((reaction: { from: string }) => reaction.from);
+      expect(from, `batches of ${size}`).to.deep.equal(many.slice(3).map(([, , data]) => data.from));
+    }
+  });
 });
 
 function permutations(names: string[]): string[][] {
