@@ -90,12 +90,12 @@ function emojiIn(part: Buffer): string | null {
   }
 }
 
-/** Outlook's form: a picture and a sentence with the sender's name, in the sender's language, which ends with a colon. */
-function ofOutlook(lines: readonly string[], from: MailHeaders["from"]): string | null {
-  const [, sign, sentence] = /^\[(?:image: ?)?([a-z]+)\] ?(.*)[:：]$/i.exec(lines.join(" ")) ?? [];
-  const emoji = outlookSigns.get(sign?.toLowerCase() ?? "");
-  if (emoji === undefined || lines.length > 2) return null;
-  return afterName(sentence!, from) === null ? null : emoji;
+/** Outlook's form: a picture, and beside or below it a sentence with the sender's name, in the sender's language, which ends with a colon. */
+function ofOutlook([first = "", ...others]: readonly string[], from: MailHeaders["from"]): string | null {
+  const [, sign = "", beside = ""] = /^\[(?:image: ?)?([a-z]+)\] ?(.*)$/i.exec(first) ?? [];
+  const [sentence = "", ...more] = [beside, ...others].filter((line) => line !== "");
+  if (more.length > 0 || !/[:：]$/.test(sentence)) return null;
+  return afterName(sentence.slice(0, -1), from) === null ? null : (outlookSigns.get(sign.toLowerCase()) ?? null);
 }
 
 /** Form of RFC 9078: nothing but the sign. */

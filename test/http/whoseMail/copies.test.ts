@@ -190,8 +190,22 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
       "altered_copy",
     );
     expect((await back(under("Please send it today."))).message?.kind, "under our id").to.equal("altered_copy");
+    const own = async (line: string, more: { headers?: string[]; from?: string } = {}) =>
+      (await back([...(more.headers ?? []), under(line)].join("\r\n"), more.from)).entry.disposition;
     await forwarded("[EXTERNAL]", "Bob <bob@customer.example>", "srs0=ab=customer.example=bob@corp.example");
-    expect((await back(under("[EXTERNAL]"))).entry.disposition, "the same domain").to.equal("own_copy");
+    expect(await own("[EXTERNAL]"), "the same domain").to.equal("own_copy");
+    await forwarded("[GATEWAY]", "Dan <dan@corp.example>", "bounces@corp.example");
+    expect(await own("[GATEWAY]"), "the same envelope").to.equal("own_copy");
+    const raw = [
+      "Delivered-To: info@elsewhere.example",
+      "Message-ID: <f6@customer.example>",
+      "From: bob@customer.example",
+      "",
+      "[TRACE]\r\nWhere?",
+    ];
+    await tenant.mail({ raw: raw.join("\r\n"), envelope: { from: "bob@customer.example" } });
+    const trace = { headers: raw.slice(0, 1), from: tenant.identity.address };
+    expect(await own("[TRACE]", trace), "the same address").to.equal("own_copy");
   });
 
   it("a mail under an id that only looks like ours is a customer's", async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { learnMessageId } from "#src/commands/sends/deliveryReports.ts";
 import { operator } from "#test/support/cause.ts";
@@ -83,6 +84,22 @@ describe("a reaction to a mail of ours [d5 reaction]", () => {
     expect(await eventsAbout(tenant, mail)).to.have.length(1);
     expect((await waiting.read()).newer_message_id).to.equal(null);
     expect((await waiting.ask("POST send")).status).to.equal(202);
+  });
+
+  it("a message shows the newest 100 of them, however many come", async () => {
+    const { mail } = await answered();
+    const { id: messageId } = await ownMessage(mail);
+    const { newestNumber } = (await service.deps.threads.load(mail.threadId)).state;
+    const about = { identityId: tenant.identity.id, messageId, emoji: "👍", at: service.clock.now().toISOString() };
+    for (let n = 1; n <= 102; n += 1) {
+      const reaction = { ...about, deliveryId: randomUUID(), number: newestNumber + n, from: `c${n}@customer.example` };
+      await service.deps.threads.handle(mail.threadId, { type: "FileReaction", reaction }, operator(tenant.id));
+      if (n === 99) await service.caughtUp();
+    }
+    await service.caughtUp();
+    const { reactions } = await ownMessage(mail);
+    const [first, last] = [reactions[0].from, reactions.at(-1).from];
+    expect([reactions.length, first, last]).to.deep.equal([100, "c3@customer.example", "c102@customer.example"]);
   });
 
   it("it is known under an id that a relay gave our mail", async () => {

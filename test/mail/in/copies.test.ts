@@ -108,6 +108,10 @@ describe("a copy of our own mail [d5 own_copy]", () => {
       { text: "Your program shows no HTML.", html },
       two("Your program shows no HTML.", html),
     ],
+    "with HTML alone that says more than its text": [
+      { text: "It is on its way.", html: "<p>It is on its way.</p><p>Yours, Acme</p>" },
+      page("<p>It is on its way.</p><p>Yours, Acme</p>"),
+    ],
     "with a line in its HTML": [
       { text, html: `<p>${text.replace(/\n/g, "<br>")}</p><hr><p>Our imprint stands here</p>` },
       page(`<p>${text.replace(/\n/g, "<br>")}</p><hr><p>Our imprint stands here</p>`),
@@ -136,6 +140,7 @@ describe("a copy of our own mail [d5 own_copy]", () => {
     "before our first line, on it": [plain, { body: `${cancel} ${text}` }, [`+${cancel} It is on its way – today.`]],
     "behind our last line, on it": [plain, { body: `${text} ${cancel}` }, [`-Acme Support ${cancel}`]],
     "between our words and a rule": [plain, { body: `${text}\n${cancel}\n____\nfooter` }, [`-${cancel}`]],
+    "below a rule of three": [plain, { body: `${text}\n---\nok` }, ["----", "-ok"]],
     "above a rule above our words": [plain, { body: `${cancel}\n_____\n${text}` }, [`+${cancel}`, "+_____"]],
     "above our words marked as a quotation": [
       plain,

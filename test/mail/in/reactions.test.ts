@@ -115,7 +115,7 @@ describe("a reaction in a mail [d5 reaction]", () => {
     ],
     "Gmail's with a flag": [gmail({ emoji: "🇩🇪" }), "🇩🇪"],
     "Gmail's with a skin and a profession": [gmail({ emoji: "👩🏽‍🚒" }), "👩🏽‍🚒"],
-    "Gmail's with a sign of Unicode 17": [gmail({ emoji: "\u{1faea}" }), "\u{1faea}"],
+    "Gmail's with a sign of a later Unicode version": [gmail({ emoji: "\u{1fafc}" }), "\u{1fafc}"],
     "Gmail's with further fields": [gmail({ json: '{"version":1,"emoji":"👍","source":"web"}' }), "👍"],
     "Outlook's text": [outlook(), "👍"],
     "Outlook's text and HTML": [outlook(`[heart]  ${sentence}`, picture("heart")), "❤️"],
@@ -123,6 +123,7 @@ describe("a reaction in a mail [d5 reaction]", () => {
       { type: "text/html; charset=utf-8", body: `<div>${picture("laugh")}</div>${quotedHtml}` },
       "😆",
     ],
+    "Outlook's with its sentence below the picture": [outlook(`[like]\n${sentence}`), "👍"],
     "Outlook's in German": [outlook("[celebrate]  Carla Smith hat auf Ihre Nachricht reagiert:"), "🎉"],
     "Outlook's in French": [outlook("[surprised]  Carla Smith a réagi à votre message :"), "😮"],
     "Outlook's in Chinese": [outlook("[sad]  Carla Smith 对你的邮件做出了回应："), "😢"],
@@ -158,6 +159,7 @@ describe("a reaction in a mail [d5 reaction]", () => {
     "Gmail's and words in the HTML alone": gmail({
       html: "<p>👍</p><p>Carla Smith reacted via Gmail</p><p>Please cancel the order today.</p>",
     }),
+    "Gmail's with a sentence that has its sender's name alone": gmail({ sentence: "Carla Smith wants to cancel" }),
     "Gmail's and a file": gmail({
       more: [part("application/pdf", "pdf", "Content-Disposition: attachment; filename=order.pdf")],
     }),
@@ -179,6 +181,8 @@ describe("a reaction in a mail [d5 reaction]", () => {
     "Outlook's and words below": outlook(`[like]  ${sentence}\n\nPlease cancel.`),
     "Outlook's and words behind the colon": outlook(`[like]  ${sentence} please cancel`),
     "Outlook's and words with a colon": outlook(`[like]  ${sentence} please cancel:`),
+    "Outlook's and words on a second line": outlook(`[like]  Carla Smith reacted\nto cancel it:`),
+    "Outlook's and words on a third line": outlook(`[like]\n${sentence}\nCarla Smith cancels:`),
     "Outlook's and words above": outlook(`No!\n[like]  ${sentence}`),
     "Outlook's and words in the HTML alone": outlook(`[like]  ${sentence}`, `${picture("like")}<p>Cancel it</p>`),
     "Outlook's with two signs": outlook(`[like]  ${sentence}`, picture("heart")),
@@ -194,6 +198,7 @@ describe("a reaction in a mail [d5 reaction]", () => {
       part("text/plain", "No!"),
       part("text/plain", "👍", "Content-Disposition: reaction"),
     ),
+    "RFC 9078's and words below": disposition("👍\nplease cancel"),
     "RFC 9078's with a word": disposition("ok"),
     "an answer that quotes a reaction": {
       headers: ["Thread-Index: a"],

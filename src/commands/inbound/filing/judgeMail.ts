@@ -148,8 +148,7 @@ async function ownMail(
   const { draftId, threadId } = delivery.started;
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.workspaceId !== workspaceId) return undefined;
-  const isOwn = draft.identityId === identityId;
-  if (!isOwn && (origin === undefined || !(await isStillThere(deps, draft.identityId)))) return undefined;
+  if (draft.identityId !== identityId && !(await isStillThere(deps, draft.identityId))) return undefined;
   return { messageId: draft.messageId, identityId: draft.identityId, threadId, draftId };
 }
 
@@ -161,12 +160,12 @@ async function isStillThere(deps: Dependencies, identityId: string): Promise<boo
 
 /**
  * Returns the mail of this identity that a received mail may be a copy of, although a relay gave it another Message-ID and did not tell. A
- * mail of ours names its own id as its last reference (mail/out/render.ts), which it does not answer.
+ * mail of ours names its own id as its last reference (mail/out/render.ts).
  */
 async function renamedByRelay(deps: Dependencies, judged: Judged): Promise<OwnMail | undefined> {
   const { headers, identityId } = judged.mail.data;
   const id = headers.references.at(-1);
-  if (id === undefined || id === headers.inReplyTo || deps.messageIds.open(id) === undefined) return undefined;
+  if (id === undefined || deps.messageIds.open(id) === undefined) return undefined;
   const { state: identity } = await deps.identities.load(identityId);
   if (headers.from?.address.toLowerCase() !== identity.emailAddress) return undefined;
   const ours = await ownMail(deps, judged, id);
