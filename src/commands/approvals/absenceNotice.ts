@@ -1,6 +1,7 @@
 import { subjectsSentTo } from "#projections/drafts/queries.ts";
 import type { MessageRow } from "#projections/messages/queries.ts";
 import type { Hint } from "#src/channels/hints/hints.ts";
+import { withoutPrefixes } from "#src/mail/in/text/subjects.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** Milliseconds within which a program answers. A person needs longer. */
@@ -33,8 +34,3 @@ const hint: Hint = {
   sentence:
     "The message looks like an absence notice: it came within a minute after a mail to its sender, and repeats that mail's subject.",
 };
-
-/** Prefixes of answers and forwards in the languages of common mail programs. */
-const prefixes = /^(?:\s*(?:re|aw|sv|vs|antw|odp|ynt|ref|fwd?|wg|tr|rv)\s*(?:\[\d+\])?\s*:)+/i;
-
-const withoutPrefixes = (subject: string): string => subject.replace(prefixes, "").trim().toLowerCase();

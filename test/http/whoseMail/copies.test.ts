@@ -73,13 +73,15 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
         ...multipart("mixed", part(plain, text), part(plain, "_______\nTalk mailing list\nhttps://lists.example/talk")),
         headers: [
           "From: Support via Talk <talk@lists.example>",
-          "Subject: [Talk] Re: Order",
+          "Subject: [Talk] Re: Order 77",
           "List-Id: <talk.lists.example>",
           "List-Post: <mailto:talk@lists.example>",
           "Precedence: list",
         ],
         without: ["From", "Subject"],
       }),
+    "with a subject of another language": () =>
+      rewritten(sent, { ...both(text, page), headers: ["Subject: ***SPAM*** AW:  Order 77"], without: ["Subject"] }),
     "with the line of a virus scanner": () =>
       rewritten(sent, both(`${text}\n-- \nChecked by Scan.`, `${page}<p>-- <br>Checked by Scan.</p>`)),
     "with a banner known from another sender's mail": () =>
@@ -154,6 +156,8 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
         type: html,
         body: page.replace("on its way", '<a href="https://guard.example/?u=1">on its way</a>'),
       }),
+    "in the subject": () =>
+      rewritten(sent, { ...both(text, page), headers: [`Subject: ${cancel}`], without: ["Subject"] }),
     "instead of ours, without a reference": () =>
       rewritten(sent, {
         type: plain,

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { relayIdIn } from "#src/mail/in/messageIds.ts";
 import { reactionIn } from "#src/mail/in/reactions.ts";
+import { squeezed } from "#src/mail/in/text/besideLines.ts";
+import { withoutPrefixes } from "#src/mail/in/text/subjects.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import { filesOf } from "#src/mail/out/render.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -98,15 +100,16 @@ async function judgeCopy(deps: Dependencies, judged: Judged, ours: OwnMail): Pro
 }
 
 /**
- * True if the mail has the whole text that was sent, no file besides those that were sent, and beside them only lines below a rule or lines
- * that its forwarder put into another mail too.
+ * True if the mail has the subject and the whole text that was sent, no file besides those that were sent, and beside them only lines below
+ * a rule or lines that its forwarder put into another mail too.
  */
 async function hasOurWords(deps: Dependencies, judged: Judged, { draftId }: OwnMail): Promise<boolean> {
   const { parsed } = await readNow(deps, judged);
   if (parsed.unreadable !== null || parsed.cut !== null) return false;
   const content = await contentOf(deps, draftId);
   const sent = new Set(content ? filesOf(content) : []);
-  if (!content || parsed.attachments.some(({ bytes }) => !sent.has(sha256Of(bytes)))) return false;
+  if (!content || !isAbout(judged.mail.data.headers.subject, content.subject)) return false;
+  if (parsed.attachments.some(({ bytes }) => !sent.has(sha256Of(bytes)))) return false;
   const turn = judged.mail.data.identityId;
   const beside = await deps.parser.linesBesideOurs({ sent: composeBodies(content), came: parsed }, { turn });
   return beside !== null && (await areForwarders(deps, judged.mail, beside));
@@ -122,6 +125,12 @@ async function contentOf(deps: Dependencies, draftId: string): Promise<DraftCont
     return undefined;
   }
 }
+
+/** True if a subject contains that of our mail, whatever tags and prefixes servers put before it. */
+const isAbout = (subject: string, ours: string): boolean =>
+  squeezed(subject)
+    .toLowerCase()
+    .includes(squeezed(withoutPrefixes(ours)));
 
 const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
