@@ -11,14 +11,11 @@ import type { Classification, MailHeaders } from "#streams/inbox/events.ts";
 import type { MailKind } from "#streams/inbox/mailKinds.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { loadContent } from "../../drafts/draftContents.ts";
-import { type MailReceivedEvent, type ReadMail, readMail, withMemoryFor } from "../readMail.ts";
+import { type ReadMail, readMail, withMemoryFor } from "../readMail.ts";
 import { ownerOfAddress } from "../recipients.ts";
-import type { Chains } from "./chains.ts";
 import { isInfrastructure } from "./failures.ts";
 import { areForwarders } from "./forwarders.ts";
-
-/** A mail of this workspace's that was handed over: its message, its identity, and the draft with its content. */
-export type OwnMail = { messageId: string; identityId: string; threadId: string; draftId: string };
+import { type Judged, type OwnMail, ownMail, renamedByRelay } from "./ownMail.ts";
 
 /** Whose mail a received mail is: the one answer that filing, and everything after it, goes by. */
 export type MailJudgement = {
@@ -31,9 +28,6 @@ export type MailJudgement = {
   /** Reason why a person should review its thread. */
   reviewReason?: string;
 };
-
-/** A received mail and what is known of Message-IDs (chains.ts). */
-type Judged = { mail: MailReceivedEvent; chains: Chains };
 
 /** The id of the mail that a mail may react to. */
 const reactedTo = ({ mayReact, inReplyTo, references }: MailHeaders): string | undefined =>
@@ -137,49 +131,6 @@ const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).d
 /** Reads the mail, once there is room in memory. It is read again, from the parser's cache, when it is filed. */
 const readNow = (deps: Dependencies, { mail }: Judged): Promise<ReadMail> =>
   withMemoryFor(deps, [mail], () => readMail(deps, mail));
-
-/**
- * Returns the mail of this identity, or of another one of its workspace, that was sent under this Message-ID: proved by the mark in the id,
- * or for the identity's own mail by the id that a relay gave it.
- */
-async function ownMail(
-  deps: Dependencies,
-  { mail, chains }: Judged,
-  rfcMessageId: string,
-): Promise<OwnMail | undefined> {
-  const { identityId, workspaceId } = mail.data;
-  const origin = deps.messageIds.open(rfcMessageId);
-  const told = [rfcMessageId, ...relayIdIn(rfcMessageId)].map((id) => chains.attemptOf.get(id));
-  const attemptId = origin?.attemptId ?? told.find((id) => id !== undefined);
-  if (attemptId === undefined) return undefined;
-  const { state: delivery } = await deps.deliveries.load(attemptId);
-  if (delivery.started === null) return undefined;
-  const { draftId, threadId } = delivery.started;
-  const { state: draft } = await deps.drafts.load(draftId);
-  if (draft.workspaceId !== workspaceId) return undefined;
-  if (draft.identityId !== identityId && !(await isStillThere(deps, draft.identityId))) return undefined;
-  return { messageId: draft.messageId, identityId: draft.identityId, threadId, draftId };
-}
-
-/** True if mail still reaches the identity: it was not deleted, and its domain is the workspace's. */
-async function isStillThere(deps: Dependencies, identityId: string): Promise<boolean> {
-  const { state: identity } = await deps.identities.load(identityId);
-  return (await ownerOfAddress(deps, identity.emailAddress))?.identityId === identityId;
-}
-
-/**
- * Returns the mail of this identity that a received mail may be a copy of, although a relay gave it another Message-ID and did not tell. A
- * mail of ours names its own id as its last reference (mail/out/render.ts).
- */
-async function renamedByRelay(deps: Dependencies, judged: Judged): Promise<OwnMail | undefined> {
-  const { headers, identityId } = judged.mail.data;
-  const id = headers.references.at(-1);
-  if (id === undefined || deps.messageIds.open(id) === undefined) return undefined;
-  const { state: identity } = await deps.identities.load(identityId);
-  if (headers.from?.address.toLowerCase() !== identity.emailAddress) return undefined;
-  const ours = await ownMail(deps, judged, id);
-  return ours?.identityId === identityId ? ours : undefined;
-}
 
 /** True if every one of these addresses is an identity's of this workspace. */
 async function areAllOurs(deps: Dependencies, workspaceId: string, addresses: readonly string[]): Promise<boolean> {
