@@ -27,7 +27,7 @@ describe("archived mail and reported cases, through filing [d5 classification]",
       const archive = await tenant.newIdentity();
       const { resolve, accept } = createReception(service.deps);
       const recipient = (await resolve(archive.address))!;
-      const step = sized(20, 1);
+      const step = sized(60, 1);
       const mails = archives
         .flatMap((name) => corpus(name))
         .filter(({ raw }, index) => index % step === 0 && raw.length > 0);

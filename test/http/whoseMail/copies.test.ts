@@ -5,7 +5,7 @@ import { operator } from "#test/support/cause.ts";
 import type { InProcess } from "#test/support/inProcess.ts";
 import type { StoryDraft } from "#test/support/story/draft.ts";
 import { openTenant, type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
-import { eventsAbout, filing, idOf, multipart, part, rewritten, sentBy } from "./returning.ts";
+import { eventsAbout, filing, filings, idOf, multipart, part, rewritten, sentBy } from "./returning.ts";
 
 const corp = "info@corp.example";
 const banner = "CAUTION: this mail came from outside.";
@@ -33,7 +33,8 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
   });
   after(() => service.stop());
 
-  const back = (raw: string, from = "bounces@corp.example") => filing({ service, tenant }, raw, { from });
+  const forwarder = { from: "bounces@corp.example" };
+  const back = (raw: string, from = forwarder.from) => filing({ service, tenant }, raw, { from });
   const both = (ofText: string, ofPage: string, ...more: string[]) =>
     multipart("alternative", part(plain, ofText, "Content-Transfer-Encoding: 8bit"), part(html, ofPage), ...more);
   const renamed = (id: string) => sent.replace(/^Message-ID:\s*<[^>]+>/im, () => `Message-ID: <${id}>`);
@@ -110,12 +111,13 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
     const ours = messages.find(({ direction }: any) => direction === "outbound");
     // The same bytes below other fields of servers are the same mail.
     const isKnown = (how: string) => ["as it was", "with the mark of an automatic reply"].includes(how);
-    for (const [how, copy] of Object.entries(copies)) {
-      const raw = copy();
-      const { entry } = await back(raw, how.includes("sieve") ? "" : undefined);
+    const returned = Object.entries(copies).map(([how, copy]) => ({ how, raw: copy() }));
+    const mails = returned.map(({ how, raw }) => ({ raw, from: how.includes("sieve") ? "" : "bounces@corp.example" }));
+    for (const [index, { entry }] of (await filings({ service, tenant }, mails)).entries()) {
+      const { how } = returned[index]!;
       expect(entry.disposition, how).to.equal(isKnown(how) ? "duplicate" : "own_copy");
       expect(entry.message_id, how).to.equal(ours.id);
-      expect((await tenant.ask(`GET /v1/inbound/${entry.id}/raw`)).text, how).to.equal(raw);
+      if (index === 0) expect((await tenant.ask(`GET /v1/inbound/${entry.id}/raw`)).text).to.equal(mails[0]!.raw);
     }
     expect(await tenant.thread(asked)).to.include({ messages_total: total, status, needs_review: false });
     expect(await eventsAbout(tenant, asked)).to.deep.equal(["email.received"]);
@@ -170,13 +172,18 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
   it("a mail under our id with any other word is its sender's: it fires, makes drafts stale and asks for a review", async () => {
     const waiting = await tenant.draft(asked);
     const before = (await eventsAbout(tenant, asked)).length;
-    for (const [how, raw] of Object.entries(words)) {
-      const { entry, message } = await back(raw());
+    const filed = await filings(
+      { service, tenant },
+      Object.values(words).map((raw) => raw()),
+      forwarder,
+    );
+    for (const [index, how] of Object.keys(words).entries()) {
+      const { entry, message } = filed[index]!;
       expect(message, `${how}: ${entry.disposition}`).to.include({ kind: "altered_copy", origin: "external" });
       expect(message.notes.join(), how).to.include("came back with other words");
       expect(message.thread_id, how).to.equal(asked.threadId);
-      expect((await waiting.read()).newer_message_id, how).to.equal(message.id);
     }
+    expect((await waiting.read()).newer_message_id).to.equal(filed.at(-1)!.message.id);
     expect(await tenant.thread(asked)).to.include({ needs_review: true });
     expect(await eventsAbout(tenant, asked)).to.have.length(before + Object.keys(words).length);
   });
@@ -220,7 +227,7 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
     const [local, domain] = idOf(sent).split("@") as [string, string];
     const broken = `${local.slice(0, -1)}${local.endsWith("A") ? "B" : "A"}@${domain}`;
     const alone = { type: plain, body: text, without: ["References", "In-Reply-To", "Message-ID"] };
-    for (const raw of [
+    const mails = [
       ofOther,
       rewritten(sent, { ...alone, headers: [`Message-ID: <${broken}>`] }),
       rewritten(sent, { ...alone, headers: [`Message-ID: <x${local}@${domain}>`] }),
@@ -235,10 +242,9 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
         without: ["From"],
       }),
       rewritten(renamed("e5@relay.example"), { type: plain, body: `${cancel}\n\n${text}` }),
-    ]) {
-      const { entry, message } = await back(raw);
-      expect(message?.kind, `${raw.slice(0, 200)}: ${entry.disposition}`).to.equal("customer");
-    }
+    ];
+    for (const [index, { entry, message }] of (await filings({ service, tenant }, mails, forwarder)).entries())
+      expect(message?.kind, `mail ${index}: ${entry.disposition}`).to.equal("customer");
   });
 
   it("a copy of ours whose text was lost is its sender's mail, and later mail is filed", async () => {

@@ -4,7 +4,7 @@ import { learnMessageId } from "#src/commands/sends/deliveryReports.ts";
 import { operator } from "#test/support/cause.ts";
 import type { InProcess } from "#test/support/inProcess.ts";
 import { type StoryMail, type StoryTenant, startStory } from "#test/support/story/story.ts";
-import { eventsAbout, filing, idOf, multipart, part, sentBy } from "./returning.ts";
+import { eventsAbout, filings, idOf, multipart, part, sentBy } from "./returning.ts";
 
 const carla = "Carla Smith <carla@customer.example>";
 const sign = "text/vnd.google.email-reaction+json";
@@ -28,23 +28,21 @@ describe("a reaction to a mail of ours [d5 reaction]", () => {
   }
 
   type Given = { from?: string; answers: string; headers?: string[]; type?: string; body: string };
-  const react = ({ from = carla, answers, headers = [], type = "text/plain; charset=utf-8", body }: Given) =>
-    filing(
-      { service, tenant },
-      [
-        `Message-ID: <${Math.random().toString(36).slice(2)}@mail.example>`,
-        `From: ${from}`,
-        `To: ${tenant.identity.address}`,
-        "Subject: Re: My order",
-        `In-Reply-To: <${answers}>`,
-        `References: <${answers}>`,
-        ...headers,
-        "MIME-Version: 1.0",
-        `Content-Type: ${type}`,
-        "",
-        body,
-      ].join("\r\n"),
-    );
+  const written = ({ from = carla, answers, headers = [], type = "text/plain; charset=utf-8", body }: Given): string =>
+    [
+      `Message-ID: <${Math.random().toString(36).slice(2)}@mail.example>`,
+      `From: ${from}`,
+      `To: ${tenant.identity.address}`,
+      "Subject: Re: My order",
+      `In-Reply-To: <${answers}>`,
+      `References: <${answers}>`,
+      ...headers,
+      "MIME-Version: 1.0",
+      `Content-Type: ${type}`,
+      "",
+      body,
+    ].join("\r\n");
+  const react = (...all: Given[]) => filings({ service, tenant }, all.map(written));
   const gmail = (emoji: string, words = "Carla Smith reacted via Gmail") =>
     multipart(
       "alternative",
@@ -63,14 +61,14 @@ describe("a reaction to a mail of ours [d5 reaction]", () => {
     const before = await tenant.thread(mail);
     const message = await ownMessage(mail);
     const bob = "Bob <bob@customer.example>";
-    const entries = [
-      await react({ answers: ours, ...gmail("👍") }),
-      await react({ answers: ours, type: sign, body: '{"version":1,"emoji":"🎉"}' }),
-      await react({ answers: ours, ...outlook }),
-      await react({ answers: ours, from: bob, ...gmail("\u{1faea}", "Bob reacted via Gmail") }),
-      await react({ answers: ours, from: bob, headers: ["Content-Disposition: reaction"], body: "👎" }),
-    ];
-    for (const { entry } of entries) expect(entry).to.include({ disposition: "reaction", message_id: message.id });
+    const filed = await react(
+      { answers: ours, ...gmail("👍") },
+      { answers: ours, type: sign, body: '{"version":1,"emoji":"🎉"}' },
+      { answers: ours, ...outlook },
+      { answers: ours, from: bob, ...gmail("\u{1faea}", "Bob reacted via Gmail") },
+      { answers: ours, from: bob, headers: ["Content-Disposition: reaction"], body: "👎" },
+    );
+    for (const { entry } of filed) expect(entry).to.include({ disposition: "reaction", message_id: message.id });
     const { reactions } = await ownMessage(mail);
     expect(reactions.map(({ emoji, from }: any) => [emoji, from])).to.deep.equal([
       ["👍", "carla@customer.example"],
@@ -108,8 +106,8 @@ describe("a reaction to a mail of ours [d5 reaction]", () => {
     const learned = { attemptId: attemptId as string, rfcMessageId: "<0102019a-e5f6>" };
     await learnMessageId(service.deps, learned, operator(tenant.id));
     await service.caughtUp();
-    const { entry } = await react({ answers: "0102019a-e5f6@eu-west-1.amazonses.com", ...gmail("👍") });
-    expect(entry).to.include({ disposition: "reaction", message_id: (await ownMessage(mail)).id });
+    const [filed] = await react({ answers: "0102019a-e5f6@eu-west-1.amazonses.com", ...gmail("👍") });
+    expect(filed!.entry).to.include({ disposition: "reaction", message_id: (await ownMessage(mail)).id });
   });
 
   it("with words, to another's mail, or too long it is a customer's mail", async () => {
@@ -132,12 +130,11 @@ describe("a reaction to a mail of ours [d5 reaction]", () => {
       { answers: idOf(await sentBy(service, other.id)), ...gmail("👍") },
       { answers: ours.replace(/^./, (first) => (first === "A" ? "B" : "A")), ...gmail("👍") },
     ];
-    for (const [index, form] of forms.entries()) {
-      const { message, entry } = await react(form);
+    const filed = await react(...forms);
+    for (const [index, { entry, message }] of filed.entries())
       expect(message?.kind, `form ${index}: ${entry.disposition}`).to.equal("customer");
-      if (message.thread_id === mail.threadId)
-        expect((await waiting.read()).newer_message_id, `form ${index}`).to.equal(message.id);
-    }
+    const onThread = filed.filter(({ message }) => message.thread_id === mail.threadId);
+    expect((await waiting.read()).newer_message_id).to.equal(onThread.at(-1)!.message.id);
     expect((await ownMessage(mail)).reactions).to.deep.equal([]);
     expect(await eventsAbout(tenant, mail)).to.have.length(7);
   });

@@ -52,17 +52,14 @@ describe("a reply to all [d5 reply to all]", () => {
 
   it("addresses of the workspace are left out, also with a tag and in capitals; another workspace's are not", async () => {
     const other = (await openTenant(service)).identity.address;
-    for (const address of [sales.address, sales.address.replace("@", "+quotes@"), sales.address.toUpperCase()]) {
-      const { cc, warnings } = await replied({ cc: [address, partner, other] });
-      expect(cc, address).to.deep.equal([partner, other]);
-      expect(warnings.join(), address).to.include("mail to it arrives in this workspace");
-    }
-    const own = tenant.identity.address.replace("@", "+x@");
-    expect(await replied({ cc: [own, partner] })).to.deep.include({ cc: [partner], warnings: [] });
-    expect((await replied({ to: `${tenant.identity.address}, ${sales.address}`, cc: [partner] })).cc).to.deep.equal([
-      partner,
-    ]);
-    expect((await replied({ cc: [partner] })).warnings).to.deep.equal([]);
+    const [own, tagged] = [tenant.identity.address, sales.address].map((address) => address.replace("@", "+x@"));
+    const { cc, warnings } = await replied({ cc: [sales.address.toUpperCase(), own!, partner, other] });
+    expect(cc).to.deep.equal([partner, other]);
+    expect(warnings.join()).to.match(
+      /leaves out agent-[\w-]+@agents\.localhost: mail to it arrives in this workspace/i,
+    );
+    expect((await replied({ to: `${tenant.identity.address}, ${tagged}`, cc: [partner] })).cc).to.deep.equal([partner]);
+    expect((await replied({ cc: [own!, partner] })).warnings).to.deep.equal([]);
   });
 
   it("the address that forwarded the mail is left out, and said; not one that the author wrote, a list's, or the sender's", async () => {
@@ -70,12 +67,11 @@ describe("a reply to all [d5 reply to all]", () => {
     const { cc, warnings } = await replied(forwarded);
     expect(cc).to.deep.equal([partner]);
     expect(warnings.join()).to.include(`${corp}: the message was forwarded here from it`);
-    for (const field of [`X-Forwarded-To: ${corp}`, `Resent-To: Info <${corp.toUpperCase()}>`])
-      expect((await replied({ ...forwarded, trace: [field] })).cc, field).to.deep.equal([partner]);
+    const resent = { ...forwarded, trace: [`Resent-To: Info <${corp.toUpperCase()}>`] };
+    expect((await replied(resent)).cc).to.deep.equal([partner]);
     const kept: Record<string, Given> = {
       "the author's field": { ...forwarded, trace: [], late: [`Delivered-To: ${corp}`] },
       "a list's delivery": { ...forwarded, more: ["List-Id: <talk.corp.example>", `List-Post: <mailto:${corp}>`] },
-      "another recipient's": { ...forwarded, trace: ["Delivered-To: somebody@corp.example"] },
     };
     for (const [what, given] of Object.entries(kept))
       expect((await replied(given)).cc, what).to.deep.equal([corp, partner]);

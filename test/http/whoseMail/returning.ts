@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { createReception } from "#src/commands/inbound/receiveMail.ts";
 import { type Identity, type InProcess, until } from "#test/support/inProcess.ts";
 import type { StoryMail, StoryTenant } from "#test/support/story/story.ts";
 
@@ -65,18 +67,38 @@ export const multipart = (kind: string, ...parts: string[]): { type: string; bod
   body: [...parts, "--b--", ""].join("\r\n"),
 });
 
-/**
- * Delivers a mail; returns its entry in the ledger, and its message, if it is one, after its sender was authenticated. `to`: by default the tenant's identity.
- */
-export async function filing(
-  { service, tenant }: { service: InProcess; tenant: StoryTenant },
-  raw: string,
-  { to = tenant.identity, from }: { to?: Identity; from?: string } = {},
-): Promise<{ entry: any; message: any }> {
-  await service.deliver(to.address, raw, from === undefined ? {} : { from });
-  const [entry] = (await tenant.ask(`GET /v1/inbound?limit=1&identity_id=${to.id}`)).json.data;
-  const isMessage = entry.disposition === "threaded";
-  return { entry, message: isMessage ? await authenticated(service, tenant, entry.message_id) : undefined };
+type Scene = { service: InProcess; tenant: StoryTenant };
+/** A mail that was filed: its entry in the ledger, and its message, if it is one, after its sender was authenticated. */
+export type Filed = { entry: any; message: any };
+
+/** Delivers mails, in this order. `to`: by default the tenant's identity; `from`: the envelope's sender, of each mail. */
+export async function filings(
+  { service, tenant }: Scene,
+  mails: readonly (string | { raw: string; from: string })[],
+  { to = tenant.identity, from: usual = "ann@customer.example" }: { to?: Identity; from?: string } = {},
+): Promise<Filed[]> {
+  const { resolve, accept } = createReception(service.deps);
+  const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
+  const batch = randomUUID().slice(0, 8);
+  const tagged = (index: number): string => to.address.replace("@", `+${batch}-${index}@`);
+  for (const [index, mail] of mails.entries()) {
+    const { raw, from } = typeof mail === "string" ? { raw: mail, from: usual } : mail;
+    const recipients = [{ recipient: (await resolve(to.address))!, address: tagged(index) }];
+    await accept({ recipients, from, raw: Buffer.from(raw), remote });
+  }
+  await service.filed();
+  const { data } = (await tenant.ask(`GET /v1/inbound?limit=100&identity_id=${to.id}`)).json;
+  const entries = mails.map((_, index) => data.find(({ envelope }: any) => envelope.to === tagged(index)));
+  const ids = entries.filter(({ disposition }) => disposition === "threaded").map(({ message_id: id }) => id as string);
+  await areAuthenticated(service, ids);
+  const messages = await messagesWithIds({ service, tenant }, ids);
+  return entries.map((entry) => ({ entry, message: messages.get(entry.message_id) }));
+}
+
+/** Delivers a mail. */
+export async function filing(scene: Scene, raw: string, options: Parameters<typeof filings>[2] = {}): Promise<Filed> {
+  const [filed] = await filings(scene, [raw], options);
+  return filed as Filed;
 }
 
 /** The Message-ID of a mail as text, without brackets. */
@@ -90,19 +112,28 @@ export async function eventsAbout(tenant: StoryTenant, { threadId }: Pick<StoryM
 
 /** Reads a message. */
 export async function messageWithId(service: InProcess, tenant: StoryTenant, id: string): Promise<any> {
-  const { rows } = await service.database.reads.ofAll.query<{ thread_id: string }>(
-    "select thread_id from read.messages where id = $1",
-    [id],
-  );
-  const { json } = await tenant.ask(`GET /v1/threads/${rows[0]?.thread_id}/messages?sort=newest&limit=100`);
-  const found = json.data.find((message: any) => message.id === id);
+  const found = (await messagesWithIds({ service, tenant }, [id])).get(id);
   expect(found, `message ${id}`).not.to.equal(undefined);
   return found;
 }
 
 /** Waits until the sender of a mail is authenticated, after which its event is published; returns the message. */
 export async function authenticated(service: InProcess, tenant: StoryTenant, id: string): Promise<any> {
-  await until(async () => (await messageWithId(service, tenant, id)).authentication !== null);
-  await service.caughtUp();
+  await areAuthenticated(service, [id]);
   return messageWithId(service, tenant, id);
+}
+
+async function areAuthenticated(service: InProcess, ids: readonly string[]): Promise<void> {
+  const sql = "select 1 from read.messages where id = any($1) and authentication is not null";
+  await until(async () => (await service.database.reads.ofAll.query(sql, [ids])).rows.length === ids.length);
+  await service.caughtUp();
+}
+
+async function messagesWithIds({ service, tenant }: Scene, ids: readonly string[]): Promise<Map<string, any>> {
+  const sql = "select distinct thread_id from read.messages where id = any($1)";
+  const { rows } = await service.database.reads.ofAll.query<{ thread_id: string }>(sql, [ids]);
+  const read = ({ thread_id }: { thread_id: string }) =>
+    tenant.ask(`GET /v1/threads/${thread_id}/messages?sort=newest&limit=100`);
+  const messages = (await Promise.all(rows.map(read))).flatMap(({ json }) => json.data);
+  return new Map(messages.map((message) => [message.id, message]));
 }
