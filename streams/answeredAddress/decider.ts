@@ -2,7 +2,7 @@ import type { Decider } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type AnsweredAddressEvent, answeredAddressStream } from "./events.ts";
-import { type AnsweredAddress, type AnswerLimit, requireBelow, withAnswer } from "./looping.ts";
+import { type AnsweredAddress, type AnswerLimit, maySpringFromOurs, requireBelow, withAnswer } from "./looping.ts";
 
 /** `limits`: as many counted answers are sent in each span of time. */
 export type AnsweredAddressCommand = {
@@ -12,13 +12,12 @@ export type AnsweredAddressCommand = {
 };
 
 /**
- * Records an answer to a message that came since the last answer to this address. Several drafts on one message are one answer. Throws
- * Rejected loop_guarded.
+ * Records an answer to a message that may have been caused by an answer of ours to this address, and the first answer of a day. Several
+ * drafts on one message are one answer. Throws Rejected loop_guarded.
  */
 function decide({ answer, limits }: AnsweredAddressCommand, address: AnsweredAddress): AnsweredAddressEvent[] {
-  const last = address.answers.at(-1);
   const isKnown = address.answers.some(({ messageId }) => messageId === answer.messageId);
-  if (isKnown || (last !== undefined && answer.receivedAt <= last.at)) return [];
+  if (isKnown || !maySpringFromOurs(address, answer)) return [];
   requireBelow(withAnswer(address, answer), { limits, at: answer.at });
   return [{ type: "AddressAnswered", data: answer }];
 }

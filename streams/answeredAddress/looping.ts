@@ -23,21 +23,28 @@ const quickRun = 3;
 
 const timeOf = ({ at }: { at: string }): number => Date.parse(at);
 
+const within = (answers: readonly SentAnswer[], seconds: number, at: string): SentAnswer[] =>
+  answers.filter((each) => Date.parse(at) - timeOf(each) < seconds * 1000);
+
+/**
+ * True unless the answered message came before every answer of the last day, as a customer's mails do that waited together. What came after
+ * any of them may be its echo: a program that sends two mails for each of ours makes more of them each time.
+ */
+export function maySpringFromOurs({ answers }: AnsweredAddress, { at, receivedAt }: Answer): boolean {
+  const first = within(answers, longestSpan, at)[0];
+  return first === undefined || receivedAt > first.at;
+}
+
 /**
  * Adds an answer. It counts if no key decided it, or if its message has a sign of a machine. An answer of a key to a message without one
  * counts from the third quick message running on; then those before in the run count too, with the answer that began it.
  */
 export function withAnswer({ answers }: AnsweredAddress, answer: Answer): AnsweredAddress {
-  const last = answers.at(-1);
-  const isQuick = last !== undefined && Date.parse(answer.receivedAt) - timeOf(last) < quickMs;
-  const added = {
-    messageId: answer.messageId,
-    at: answer.at,
-    isQuick,
-    isCounted: answer.by === "grant" || answer.isMachine === true,
-  };
-  const kept = answers.filter((each) => timeOf(answer) - timeOf(each) < longestSpan * 1000);
-  return { answers: withRunCounted([...kept, added]).slice(-mostAnswers) };
+  const { at, by, messageId, receivedAt } = answer;
+  const before = answers.findLast((each) => each.at < receivedAt);
+  const isQuick = before !== undefined && Date.parse(receivedAt) - timeOf(before) < quickMs;
+  const added = { messageId, at, isQuick, isCounted: by === "grant" || answer.isMachine === true };
+  return { answers: withRunCounted([...within(answers, longestSpan, at), added]).slice(-mostAnswers) };
 }
 
 /** Counts the newest run of quick answers, and the one that began it, if the run is long enough. */
@@ -47,23 +54,28 @@ function withRunCounted(answers: readonly SentAnswer[]): readonly SentAnswer[] {
   return answers.map((answer, index) => (index < start ? answer : { ...answer, isCounted: true }));
 }
 
-/** Refuses an answer, the newest of these, that would be one too many. Throws Rejected loop_guarded, with the time when it is over. */
+/**
+ * Refuses an answer, the newest of these, that would be one too many. Throws Rejected loop_guarded, with the time from which every limit
+ * allows one more.
+ */
 export function requireBelow(
   { answers }: AnsweredAddress,
   { limits, at }: { limits: readonly AnswerLimit[]; at: string },
 ): void {
-  const counted = answers.filter(({ isCounted }) => isCounted);
   if (answers.at(-1)?.isCounted !== true) return;
-  for (const { count, seconds } of limits) {
-    const within = counted.filter((answer) => Date.parse(at) - timeOf(answer) < seconds * 1000);
-    if (within.length <= count) continue;
-    const ends = new Date(timeOf(within.at(-1 - count)!) + seconds * 1000).toISOString();
-    throw new Rejected(
-      "loop_guarded",
-      `${count} answers to this address were sent within ${spanOf(seconds)} that no person approved, which is the limit: let a person approve this one, or send it after ${ends}`,
-      { ends_at: ends },
-    );
-  }
+  const counted = answers.filter(({ isCounted }) => isCounted);
+  const exceeded = limits.flatMap(({ count, seconds }) => {
+    const oldest = within(counted, seconds, at).at(-1 - count);
+    return oldest === undefined ? [] : [{ count, seconds, endsAt: timeOf(oldest) + seconds * 1000 }];
+  });
+  if (exceeded.length === 0) return;
+  const { count, seconds, endsAt } = exceeded.reduce((last, each) => (each.endsAt > last.endsAt ? each : last));
+  const ends = new Date(endsAt).toISOString();
+  throw new Rejected(
+    "loop_guarded",
+    `${count} answers to this address were sent within ${spanOf(seconds)} that no person approved, which is the limit: let a person approve this one, or send it after ${ends}`,
+    { ends_at: ends },
+  );
 }
 
 const spanOf = (seconds: number): string => {

@@ -73,12 +73,42 @@ describe("answers to one address that no person approved [d13 loop guard]", () =
     expect([accepted, refused]).to.deep.equal([["m"], []]);
   });
 
-  it("an answer to a message that came before the last answer is not counted", () => {
-    const backlog = [
-      answer(1, { by: "grant" }),
-      ...Array.from({ length: 30 }, (_, n) => answer(2 + n, { after: 100, by: "grant" })),
-    ];
-    expect(send(backlog)).to.deep.equal({ accepted: ["m1"], refused: [] });
+  /** Answers from this second on, one in each, to messages that all came at the second `received`. */
+  const answersTo = (
+    count: number,
+    { received, at, by = "grant" }: { received: number; at: number; by?: Answer["by"] },
+  ) => Array.from({ length: count }, (_, n) => answer(at + n, { after: at + n - received, by }));
+
+  it("an answer to a message that came before the first answer of a day is not counted", () => {
+    const first = answer(1, { by: "grant" });
+    expect(send([first, ...answersTo(30, { received: 0, at: 2 })]).accepted).to.deep.equal(["m1"]);
+    const nextDay = [first, ...answersTo(30, { received: 89_000, at: 90_000 })];
+    expect(send(nextDay).accepted).to.deep.equal(["m1", "m90000"]);
+  });
+
+  it("every mail of a program that sends several for each of ours counts, however late", () => {
+    const doubling = (seconds: number, by: Answer["by"]) =>
+      [0, 1, 2, 3].flatMap((n) => answersTo(2 ** n, { received: n * seconds + 50, at: n * seconds + 51, by }));
+    for (const [seconds, by] of [
+      [60, "grant"],
+      [550, "grant"],
+      [60, "key"],
+    ] as const)
+      expect(send(doubling(seconds, by)).accepted, `${by}, each ${seconds} s`).to.have.length(10);
+  });
+
+  it("a mail that came with the first one begins a second loop, whose answers count", () => {
+    const twoLoops = [0, 10, 20, 30, 40, 50].flatMap((n) => answersTo(2, { received: n, at: n + 1 }));
+    const { accepted, refused } = send(twoLoops);
+    expect([accepted.length, refused.length]).to.deep.equal([10, 1]);
+    expect(accepted.slice(0, 2)).to.deep.equal(["m1", "m11"]);
+  });
+
+  it("a refusal names the time from which every limit allows one more", () => {
+    const answers = [...every(600, 20, { by: "grant" }), ...answersTo(11, { received: 19_999, at: 20_000 })];
+    const { refusal } = send(answers).refused[0]!;
+    expect(refusal.details).to.deep.equal({ ends_at: second(86_401) });
+    expect(refusal.message).to.match(/^30 answers to this address were sent within a day/);
   });
 
   it("the state keeps a day of answers, two hundred at most", () => {
