@@ -32,7 +32,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
     "Sending is paused, by the workspace or by the operator of the service. An approved draft is sent when the pause ends.",
   cold_send_not_allowed:
     "This identity may only reply. Reply on a thread, or send from an identity that was created with can_send_cold.",
-  loop_guarded: "An automatic mail on this thread was already answered once. A person should read the thread.",
+  loop_guarded:
+    "The other side seems to be a machine: an automatic mail on this thread was already answered once, or the address got as many answers without a person's approval as it may; then `ends_at` says from when one more is possible. A person should read the thread, and may approve the answer.",
   idempotency_mismatch:
     "This Idempotency-Key was used with another body, or its response contains a secret that only the first API key can get again. Use a new Idempotency-Key.",
   rate_limited: "Too many requests, or the approvers have just been notified. Wait `Retry-After` seconds.",

@@ -23,7 +23,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies) => [
       answers: Draft,
       ifMatch: true,
       etag: etagOfDraft,
-      errors: ["invalid_status", "version_mismatch", "human_approval_required", "changes_requested"],
+      errors: ["invalid_status", "version_mismatch", "human_approval_required", "changes_requested", "loop_guarded"],
       load: loadDraftId(deps),
     },
     async ({ workspaceId, principal, params, ifMatch, cause }) => {

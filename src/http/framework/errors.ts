@@ -55,6 +55,7 @@ const publicDetails = [
   "content_sha256",
   "required",
   "given",
+  "ends_at",
   "recorded",
   "id",
 ];

@@ -13,6 +13,12 @@ export const ErrorBody = Type.Object(
     ),
     given: Type.Optional(Type.Integer({ description: "The number of approvals given so far." })),
     new_message_id: Type.Optional(Type.String()),
+    ends_at: Type.Optional(
+      Type.String({
+        format: "date-time",
+        description: "With loop_guarded: the time from which one more answer to the address is possible.",
+      }),
+    ),
     text: Type.Optional(Type.String()),
     status: Type.Optional(Type.String({ description: "The draft's status, if the status prevents the operation." })),
     version: Type.Optional(Type.Integer({ description: "The current version, if another one was given or approved." })),
