@@ -3,6 +3,7 @@ import { changeDraft } from "#src/commands/drafts/changeDraft.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { checkSenderAllowed } from "#src/commands/sends/sendChecks.ts";
+import { commandThread } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import { isByPersonOrKey } from "#streams/draft/draft.ts";
 import { undoDeadline } from "#streams/draft/undo.ts";
@@ -80,10 +81,17 @@ export function sendApproved(deps: Dependencies): Process {
   }
 
   /**
-   * Returns an automatically approved draft to pending, because its identity has come to require human approval. Its approvers are then
-   * asked as for any pending draft.
+   * Returns an automatically approved draft to pending, because a person has to decide about it. Its approvers are then asked as for any
+   * pending draft. If there are none, its thread is marked for review: first, so that a crash in between loses nothing.
    */
   async function askPerson(draftId: string, because: string, cause: Cause): Promise<undefined> {
+    const { state: draft } = await deps.drafts.load(draftId);
+    const { state: identity } = await deps.identities.load(draft.identityId);
+    if (identity.approvalChannel === null) {
+      const reason = `a draft waits for a person, and its identity has no approvers: ${because}`;
+      const review = { type: "UpdateThread", needsReview: true, because: reason } as const;
+      await commandThread(deps, { threadId: draft.threadId, command: review }, cause);
+    }
     await changeDraft(deps, { draftId, command: { type: "ReturnToPending", because } }, cause);
   }
 
