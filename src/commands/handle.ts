@@ -57,7 +57,10 @@ export type StreamService<Id, State, Command> = {
   load(id: Id): Promise<Loaded<State>>;
   /** Returns the stream's present state, even in a loader that has read an earlier one. */
   fresh(id: Id): Promise<Loaded<State>>;
-  /** Returns the state cached by this instance, which may be outdated; undefined if none is cached. For loaders only. */
+  /**
+   * Returns the state cached by this instance, which may be outdated; undefined if none is cached. For loaders, and for facts that a stream
+   * never loses.
+   */
   kept(id: Id): Loaded<State> | undefined;
 };
 

@@ -401,6 +401,7 @@ export function openSendWorld(
       identityId,
       basedOnMessageId: word?.messageId ?? null,
       basedOnNumber: word?.number ?? 0,
+      ...(word && { basedOnReceivedAt: clock.now().toISOString() }),
       answers: word && placeOf(word.messageId),
       messageId: systemIds.uuid(),
       contentSha256: contentSha256(content),

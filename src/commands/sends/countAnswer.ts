@@ -34,8 +34,11 @@ export async function countAnswer(
     ...(isMachine && { isMachine: true as const }),
   };
   for (const address of to) {
-    const command = { type: "CountAnswer", answer, limits } as const;
-    await deps.answeredAddresses.handle(answeredHash(workspaceId, address), command, { ...cause, workspaceId });
+    const hash = answeredHash(workspaceId, address);
+    // A counted answer stays counted, so a cached state suffices to find one.
+    const known = deps.answeredAddresses.kept(hash)?.state.answers ?? [];
+    if (known.some((each) => each.messageId === messageId)) continue;
+    await deps.answeredAddresses.handle(hash, { type: "CountAnswer", answer, limits }, { ...cause, workspaceId });
   }
 }
 

@@ -135,10 +135,9 @@ async function judgeAndClaim(
   );
   if (no) return recordSendRefusal(loader, { draftId, draft: shown, no }, cause);
   const decidedBy = decidedWithoutPerson(shown, byKey);
-  if (decidedBy !== null) {
-    loader.requireFresh();
-    await countAnswer(loader.appending(), { draftId, draft: shown, by: decidedBy }, cause);
-  }
+  // Only the draft says whether a person approved it. An answer that is counted and then refused for another reason is not counted again.
+  if (decidedBy !== null)
+    await countAnswer(loader.appending("drafts"), { draftId, draft: shown, by: decidedBy }, cause);
   const identity = await loader.identities.load(shown.identityId);
   const counting = { draftId, draft: shown, identity: identity.state };
   const draft = byKey ? await addKeyApproval(loader, counting, cause) : shown;

@@ -2,7 +2,7 @@ import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Dependencies } from "../dependencies.ts";
-import type { Cause, StreamService, StreamServices } from "../handle.ts";
+import type { StreamService, StreamServices } from "../handle.ts";
 import type { Loaded } from "./foldState.ts";
 
 /**
@@ -11,10 +11,10 @@ import type { Loaded } from "./foldState.ts";
  */
 export type Loader = Dependencies & {
   /**
-   * Returns dependencies for the append after the judgement, guarded by the loaded states. The append throws Unsure if it would need too
-   * many guards.
+   * Returns dependencies for the append after the judgement, guarded by the loaded states; `only`: by those of one noun. The append throws
+   * Unsure if it would need too many guards.
    */
-  appending(): Dependencies;
+  appending(only?: keyof Streams): Dependencies;
   /** Throws Unsure if the loaded states may be outdated. Called before a refusal, which requires fresh states. */
   requireFresh(): void;
 };
@@ -74,14 +74,14 @@ export function freshStates(deps: Dependencies): Loader {
  */
 export function cachedStates(deps: Dependencies): Loader {
   const loads = new Map<string, Promise<Loaded<unknown>>>();
-  const judged = new Map<string, Guard>();
+  const judged = new Map<string, { noun: keyof Streams; guard: Guard }>();
 
   const reading = changed(deps, (service, { name }, noun) => {
     const isGuarded = !unguarded.includes(noun);
     const remember = async (id: unknown) => {
       const loaded = service.kept(id) ?? (await service.fresh(id));
       const stream = name(id);
-      if (isGuarded) judged.set(stream, { stream, revision: loaded.revision });
+      if (isGuarded) judged.set(stream, { noun, guard: { stream, revision: loaded.revision } });
       return loaded;
     };
     const load = (id: unknown) => {
@@ -94,8 +94,11 @@ export function cachedStates(deps: Dependencies): Loader {
     };
     return { load, fresh: isGuarded ? load : refuse, handle: refuse };
   });
-  function guarding({ unlessMoved = [] }: Pick<Cause, "unlessMoved">, own: string): Guard[] {
-    const guards = [...unlessMoved.filter(({ stream }) => !judged.has(stream)), ...judged.values()];
+  type Guarding = { unlessMoved: readonly Guard[] | undefined; only: keyof Streams | undefined };
+
+  function guarding(own: string, { unlessMoved = [], only }: Guarding): Guard[] {
+    const loaded = [...judged.values()].filter(({ noun }) => only === undefined || noun === only);
+    const guards = [...unlessMoved.filter(({ stream }) => !judged.has(stream)), ...loaded.map(({ guard }) => guard)];
     const others = guards.filter(({ stream }) => stream !== own);
     if (others.length > mostGuards) throw new Unsure("too many streams to guard an append by");
     return others;
@@ -103,10 +106,12 @@ export function cachedStates(deps: Dependencies): Loader {
 
   return {
     ...reading,
-    appending: () =>
+    appending: (only) =>
       changed(deps, (service, { name }) => ({
-        handle: async (id, command, cause) =>
-          service.handle(id, command, { ...cause, unlessMoved: guarding(cause, name(id)) }),
+        handle: async (id, command, cause) => {
+          const unlessMoved = guarding(name(id), { unlessMoved: cause.unlessMoved, only });
+          return service.handle(id, command, { ...cause, unlessMoved });
+        },
       })),
     requireFresh() {
       throw new Unsure("a refusal is trusted only from fresh states");

@@ -154,6 +154,24 @@ describe("a loader", () => {
       await loader.contacts.load("contact 8");
       expect(await append()).to.equal("Unsure");
     });
+
+    it("an append can be guarded by the loaded states of one noun alone", async () => {
+      await node.workspaces.load(workspaceId);
+      const loader = cachedStates(node);
+      await loader.workspaces.load(workspaceId);
+      for (let n = 1; n <= 8; n++) await loader.contacts.load(`contact ${n}`);
+      await pause(world);
+      const rename = (only: "contacts" | "workspaces") =>
+        loader
+          .appending(only)
+          .identities.handle(
+            identityId,
+            { type: "UpdateIdentity", changes: { displayName: only }, mayLoosen: true },
+            cause,
+          );
+      expect((await rename("contacts")).changed).to.equal(true);
+      expect(await rename("workspaces").catch((error) => error)).to.be.instanceOf(StreamMoved);
+    });
   });
 
   describe("a decision by the states that this instance keeps", () => {
