@@ -3,6 +3,7 @@ import { histories } from "./histories.ts";
 import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
 import { letters } from "./letters.ts";
+import { loops } from "./loops.ts";
 import { neighbours } from "./neighbours.ts";
 import { outage } from "./outage.ts";
 import { past } from "./past.ts";
@@ -24,6 +25,7 @@ export const proofs: readonly Proof[] = [
   kills,
   outage,
   instances,
+  loops,
   requests,
   queued,
   neighbours,

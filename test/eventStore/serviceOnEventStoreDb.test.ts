@@ -59,7 +59,7 @@ class World {
 
   async startService(): Promise<void> {
     const settings = { ...this.#env, ...(await knownAddress()), LOG_LEVEL: "info" };
-    this.service = await startSecondInstance(this.database, settings, (line) => this.lines.push(line));
+    this.service = await startSecondInstance(this.database, settings, { log: (line) => this.lines.push(line) });
     if (this.client) this.client = createClient({ ...this.service, apiKey: this.#apiKey });
   }
 

@@ -5,6 +5,7 @@ import pg from "pg";
 import { pino } from "pino";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { compose } from "#src/compose.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import { prepareDirectories } from "#src/platform/embeddedPostgres/directories.ts";
 import { startEmbeddedPostgres } from "#src/platform/embeddedPostgres/embeddedPostgres.ts";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
@@ -38,6 +39,9 @@ const shortBounds = {
   NOTIFY_THROTTLE_SECONDS: "0",
 };
 
+/** The proofs have one customer, who asks and is answered by key without end. */
+const withoutLoopLimit = { AUTO_ANSWERS_PER_ADDRESS: "off" };
+
 export async function openInstallation({
   env = {},
   database: given,
@@ -49,7 +53,14 @@ export async function openInstallation({
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-installation-"));
   const own = given === undefined ? await createTestDatabase({ readModels: true }) : undefined;
   const configured = given === "embedded" ? undefined : (given ?? own);
-  const settings = { ...testSettings, ...shortBounds, MAIL_PROVIDER: "smtp", SMTP_URL: smtpRelay.url, ...env };
+  const settings = {
+    ...testSettings,
+    ...shortBounds,
+    ...withoutLoopLimit,
+    MAIL_PROVIDER: "smtp",
+    SMTP_URL: smtpRelay.url,
+    ...env,
+  };
   const processes: TestService[] = [];
   const inProcess: SecondInstance[] = [];
   let pool: pg.Pool | undefined;
@@ -70,16 +81,12 @@ export async function openInstallation({
     dataDir,
     urls,
     start,
-    /** Starts one more instance, in this process if the installation is `here`. */
-    async run(more: Record<string, string> = {}): Promise<RunningInstance> {
-      if (!here || !configured) return start(more);
+    /** Starts one more instance, in this process if the installation is `here`, or the instance gets a `clock`. */
+    async run(more: Record<string, string> = {}, clock?: Clock): Promise<RunningInstance> {
+      if (!(here || clock) || !configured) return start(more);
       const level = { LOG_LEVEL: "error" };
-      const beside = await startSecondInstance(configured, {
-        ...settings,
-        DATA_DIR: dataDir,
-        ...(await knownAddress()),
-        ...level,
-      });
+      const environment = { ...settings, ...more, DATA_DIR: dataDir, ...(await knownAddress()), ...level };
+      const beside = await startSecondInstance(configured, environment, clock && { clock });
       inProcess.push(beside);
       const { url, smtpPort, stop } = beside;
       return { url, smtpPort, stop };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { compose } from "#src/compose.ts";
+import type { Clock } from "#src/platform/clock.ts";
 import type { DatabaseUrls } from "#src/platform/postgres/database.ts";
 import { startService } from "#src/service.ts";
 import { loadConfig } from "#src/settings/config.ts";
@@ -13,12 +14,12 @@ export type SecondInstance = Awaited<ReturnType<typeof startSecondInstance>>;
 
 /**
  * Starts one more instance with every role in this process, on a database that has its tables: it takes over from a killed one, or works
- * in parallel. It costs a fifth of a process. `log` gets each line of its log.
+ * in parallel. It costs a fifth of a process. `log` gets each line of its log; `clock` replaces its own.
  */
 export async function startSecondInstance(
   database: DatabaseUrls,
   environment: Record<string, string> = {},
-  log?: (line: string) => void,
+  { log, clock }: { log?: (line: string) => void; clock?: Clock } = {},
 ) {
   const config = loadConfig({
     ...settingsOn(database),
@@ -28,7 +29,7 @@ export async function startSecondInstance(
     ...environment,
   });
   const logger = log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel });
-  const composition = compose(config, database, { logger, threads: sharedThreads() });
+  const composition = compose(config, database, { logger, threads: sharedThreads(), ...(clock && { clock }) });
   const instanceId = randomUUID();
   const service = await startService(config, composition, { instanceId, logger });
   const first = await firstWorkspace(composition.deps);
