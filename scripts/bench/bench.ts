@@ -20,7 +20,9 @@ export type BenchServer = {
 
 export type BenchDatabase = DatabaseUrls & {
   name: string;
-  /** Runs a query that returns one number, as the superuser, whose statements are not counted. */
+  /** Runs a query as the superuser, whose statements are not counted. */
+  rows<Row extends object>(sql: string): Promise<Row[]>;
+  /** Runs a query that returns one number, in the same way. */
   number(sql: string): Promise<number>;
 };
 
@@ -44,6 +46,10 @@ export type Row = {
   statements?: number;
   /** Transactions that wrote. */
   writes?: number;
+  /** Bytes of the events' data and metadata. */
+  bytes?: number;
+  /** Events and their bytes by type, and statements by their text: what the counts consist of. */
+  parts?: Record<string, number>;
   /** Peak memory of the Node process so far, in megabytes. */
   megabytes?: number;
 };

@@ -5,6 +5,7 @@ export const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   append: () => import("./append.ts"),
   visible: () => import("./visible.ts"),
   "main-job": () => import("./mainJob.ts"),
+  approvals: () => import("./approvals.ts"),
   catchup: () => import("./catchup.ts"),
   read: () => import("./read.ts"),
   search: () => import("./search.ts"),

@@ -3,12 +3,11 @@ import { createWriter } from "../support/zipfMail.ts";
 import { concurrently } from "./bench.ts";
 
 const connections = 8;
-const conversationLength = 4;
 const writer = createWriter(1);
 let written = 0;
 
-/** Writes mails of about 2.5 KB in conversations of four. */
-function write(count: number): Buffer[] {
+/** Writes mails of about 2.5 KB in conversations of this length. */
+function write(count: number, conversationLength: number): Buffer[] {
   const from = written;
   written += count;
   return Array.from({ length: count }, (_, index) => mail(from + index, index % conversationLength));
@@ -33,9 +32,11 @@ function mail(number: number, place: number): Buffer {
   return Buffer.from(lines.join("\r\n"));
 }
 
+type Mails = { count: number; conversationLength?: number };
+
 /** Hands `count` new mails over through eight connections; resolves when all of them were accepted. */
-export async function sendMails(smtpPort: number, to: string, count: number): Promise<void> {
-  const mails = write(count);
+export async function sendMails(smtpPort: number, to: string, { count, conversationLength = 4 }: Mails): Promise<void> {
+  const mails = write(count, conversationLength);
   const transport = createTransport({
     ...{ host: "127.0.0.1", port: smtpPort, ignoreTLS: true },
     ...{ pool: true, maxConnections: connections, maxMessages: Number.POSITIVE_INFINITY },

@@ -26,7 +26,7 @@ async function takeIn({ client, database, smtpPort }: Service, count: number): P
   const filed = "select count(*) from read.inbound where filed_position is not null";
   const before = await database.number(filed);
   const identity = await client.identity();
-  await sendMails(smtpPort, identity.email_address, count);
+  await sendMails(smtpPort, identity.email_address, { count });
   await untilAtLeast(database, before + count, filed);
   return identity.id;
 }

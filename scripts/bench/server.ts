@@ -35,6 +35,7 @@ export async function startServer(rows: Row[]): Promise<BenchServer & { stop(): 
         name,
         ownerUrl: urlOf(postgres.ownerUrl, name),
         serviceUrl: urlOf(postgres.serviceUrl, name),
+        rows: async (sql) => (await client.query(sql)).rows,
         number: async (sql) => Number(Object.values((await client.query(sql)).rows[0] ?? {})[0]),
       };
     },
@@ -67,7 +68,7 @@ async function startCounting(dataDir: string): Promise<EmbeddedPostgres> {
 
 const urlOf = (url: string, database: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href;
 
-type MeasuredCounts = Required<Pick<Row, "node" | "postgres" | "events" | "statements" | "writes">>;
+type MeasuredCounts = Required<Pick<Row, "node" | "postgres" | "events" | "statements" | "writes" | "bytes" | "parts">>;
 
 async function measured(what: string, by: { subject: Subject; admin: pg.Client }, work: Work): Promise<Row> {
   const before = await countsOf(by);
@@ -76,19 +77,22 @@ async function measured(what: string, by: { subject: Subject; admin: pg.Client }
   const seconds = (performance.now() - began) / 1_000;
   const after = await countsOf(by);
   const count = typeof done === "number" ? done : done.length;
-  const each = (name: keyof MeasuredCounts): number => (after[name] - before[name]) / count;
+  const each = (name: Exclude<keyof MeasuredCounts, "parts">): number => (after[name] - before[name]) / count;
+  const parts = Object.entries(after.parts).map(([name, now]) => [name, (now - (before.parts[name] ?? 0)) / count]);
   return {
     ...{ what, perSecond: count / seconds, ...(typeof done !== "number" && percentiles(done)) },
     ...{ node: each("node"), postgres: each("postgres") },
-    ...{ events: each("events"), statements: each("statements"), writes: each("writes") },
+    ...{ events: each("events"), statements: each("statements"), writes: each("writes"), bytes: each("bytes") },
+    parts: Object.fromEntries(parts.filter(([, number]) => number !== 0)),
     megabytes: residentMegabytes(by.subject.pid)?.most,
   };
 }
 
-/** Counts without the superuser's statements, which are the benchmark's own, and without the beginning and end of transactions. */
-const statements = `select sum(calls) as statements, pg_snapshot_xmax(pg_current_snapshot())::text as writes
+/** Statements without the superuser's, which are the benchmark's own, and without the beginning and end of transactions. */
+const statements = `select regexp_replace(query, '\\s+', ' ', 'g') as name, sum(calls)::float8 as number
   from pg_stat_statements join pg_database on pg_database.oid = dbid
-  where datname = $1 and userid <> current_user::regrole and query !~* '^(begin|commit|rollback)'`;
+  where datname = $1 and userid <> current_user::regrole and query !~* '^(begin|commit|rollback)' group by 1`;
+const events = "select type as name, count(*)::float8 as number, sum(bytes)::float8 as bytes from es.events group by 1";
 
 async function countsOf({
   subject: { pid, database },
@@ -97,15 +101,37 @@ async function countsOf({
   subject: Subject;
   admin: pg.Client;
 }): Promise<MeasuredCounts> {
-  const { rows } = await admin.query(statements, [database.name]);
   const hasLog = await database.number("select count(to_regclass('es.events'))");
+  const logged = hasLog ? await database.rows<{ name: string; number: number; bytes: number }>(events) : [];
+  const { rows: stated } = await admin.query<{ name: string; number: number }>(statements, [database.name]);
+  const { rows: written } = await admin.query("select pg_snapshot_xmax(pg_current_snapshot())::text as writes");
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
   return {
     node: cpuSecondsOf(pid) * 1_000,
     postgres: (await cpuSecondsOfServer(async (sql) => (await admin.query(sql)).rows)) * 1_000,
-    events: hasLog ? await database.number("select count(*) from es.events") : 0,
-    statements: Number(rows[0].statements),
-    writes: Number(rows[0].writes),
+    events: sum(logged.map(({ number }) => number)),
+    bytes: sum(logged.map(({ bytes }) => bytes)),
+    statements: sum(stated.map(({ number }) => number)),
+    writes: Number(written[0]!.writes),
+    parts: Object.fromEntries([
+      ...logged.map(({ name, number }) => [`event ${name}`, number]),
+      ...logged.map(({ name, bytes }) => [`bytes ${name}`, bytes]),
+      ...Object.entries(byTables(stated)),
+    ]),
   };
+}
+
+/** Adds up statements of the same verb on the same tables, so that another list of columns is no other statement. */
+function byTables(stated: readonly { name: string; number: number }[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { name, number } of stated) {
+    const tables = [...name.matchAll(/\b(?:from|join|into|update|set local) ("?[a-z][\w.]*)/gi)].map(
+      ([, table]) => table,
+    );
+    const part = `statement ${name.split(" ")[0]} ${tables.length === 0 ? name.slice(0, 100) : tables.join(" ")}`;
+    sums[part] = (sums[part] ?? 0) + number;
+  }
+  return sums;
 }
 
 function percentiles(times: readonly number[]): Pick<Row, "p50" | "p99"> {

@@ -63,6 +63,10 @@ const unfinished = `with reached as (select max(position) as position from work.
     + (select count(*) from work.planned, reached where planned < reached.position)
     + (select count(*) from work.lanes where state in ('ready', 'claimed'))`;
 
+/** Waits until the service has nothing left to do about the events in its log. */
+export const untilIdle = (database: BenchDatabase): Promise<boolean> =>
+  until("the service to be idle", async () => (await database.number(unfinished)) === 0, patienceMs);
+
 /**
  * Waits until the service has processed the events that its log holds from earlier runs, and shows the progress: that work would
  * otherwise count as the benchmark's.

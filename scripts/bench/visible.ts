@@ -17,7 +17,7 @@ export const bench: Bench = {
     const service = await startService(server, await server.database());
     const { client, database, smtpPort } = service;
     const identity = await client.identity();
-    await sendMails(smtpPort, identity.email_address, threadCount * 4);
+    await sendMails(smtpPort, identity.email_address, { count: threadCount * 4 });
     await untilAtLeast(database, threadCount, "select count(*) from read.threads");
     const { data: threads } = await client.ask(`GET /v1/threads?limit=${threadCount}`);
     const write = (n: number): Promise<unknown> => {
