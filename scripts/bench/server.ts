@@ -43,7 +43,7 @@ export async function startServer(rows: Row[]): Promise<BenchServer & { stop(): 
       progress(what);
       const row = await measured(what, { subject, admin }, work);
       rows.push(row);
-      progress(JSON.stringify(row));
+      progress(JSON.stringify({ ...row, parts: undefined }));
     },
     record: (what, times) => void rows.push({ what, ...percentiles(times) }),
     async stop() {

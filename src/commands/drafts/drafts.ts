@@ -113,7 +113,9 @@ export async function approveDraft(
   const approval = { draftId, identityId, actor: cause.actor };
   return countApproval(deps, approval, async ({ voting, unlessMoved }) => {
     await requireKeysMayDecide(deps, { identityId });
-    await countAnswer(deps, { draftId, draft, by: "key" }, cause);
+    // Anything else is refused or already approved.
+    const isDecidable = draft.status === "pending" && (ifVersion ?? draft.version) === draft.version;
+    if (isDecidable) await countAnswer(deps, { draftId, draft, by: "key" }, cause);
     const shown = { ifVersion, contentSha256: null, tokenSha256: null };
     const command: ReviewCommand = { type: "ApproveDraft", ...shown, sendRequested: false, voting };
     return changeDraft(deps, { draftId, command }, { ...cause, unlessMoved });

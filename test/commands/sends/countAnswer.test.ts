@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { approveDraft } from "#src/commands/drafts/drafts.ts";
+import { approveDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
 import { first, send } from "#test/processes/sendSoundness.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 
@@ -51,6 +51,18 @@ describe("the count of answers that no person approved [d13 loop guard]", () => 
       for (const category of ["answeredAddress", "inbox", "thread"]) expect(reads).to.not.include(category);
       expect(counted(world)).to.deep.equal(["key", "key"]);
     });
+
+  it("an approval by key that is refused is not counted", async () => {
+    const world = await createSendWorld();
+    limit(world, 1);
+    const draftId = await world.submit();
+    const approve = (ifVersion: number | null) =>
+      refusal(approveDraft(world.node, { workspaceId, draftId, ifVersion }, cause));
+    expect(await approve(7)).to.equal("version_mismatch");
+    await rejectDraft(world.node, { workspaceId, draftId, reason: null }, cause);
+    expect(await approve(null)).to.equal("invalid_status");
+    expect(counted(world)).to.deep.equal([]);
+  });
 
   it("a draft that another instance counted is not counted again", async () => {
     const world = await createSendWorld();
