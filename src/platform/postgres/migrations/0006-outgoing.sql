@@ -40,7 +40,7 @@ create table work.webhook_deliveries (
   position bigint not null,
   part smallint not null,
   body text not null,
-  status text not null default 'pending' check (status in ('pending', 'delivered', 'failed', 'canceled', 'skipped')),
+  status text not null default 'pending' check (status in ('pending', 'delivered', 'failed', 'canceled')),
   attempts integer not null default 0,
   tries jsonb not null default '[]',
   -- Start of an attempt that has not ended.
@@ -48,8 +48,6 @@ create table work.webhook_deliveries (
   -- Earliest time of the next attempt while pending.
   next_attempt_at timestamptz not null default clock_timestamp(),
   error text,
-  -- Beginning of the answer to the newest attempt.
-  response_body text,
   created_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz
 );
