@@ -5,8 +5,9 @@ import type { HeaderFields } from "./headerFields.ts";
 import { decodeWords } from "./mime/encodedWords.ts";
 import { storableLine } from "./storable.ts";
 
-/** Recipients that are kept of one report, at most, and characters of a server's words about each. */
+/** Recipients that are kept of one report, at most, of how many that it names, and characters of a server's words about each. */
 const maxRecipients = 20;
+const maxBlocks = 200;
 const maxWords = 500;
 const maxCode = 40;
 
@@ -26,12 +27,14 @@ const betweenBlocks = /\r?\n[ \t]{0,20}(?:\r?\n|$)/;
  */
 export function reportedRecipients(fields: HeaderFields): ReportedRecipient[] {
   const text = reportText(fields);
-  const blocks = text.split(betweenBlocks).filter((block) => /^(?:final|original)-recipient:/im.test(block));
-  const found = isRejection(fields)
-    ? blocks.map((block) => ofBlock(block, { action: "failed", words: prose(text) }))
-    : blocks.map((block) =>
-        ofBlock(block, { action: fieldOf(block, "action"), words: fieldOf(block, "diagnostic-code") }),
-      );
+  const blocks = text
+    .split(betweenBlocks)
+    .filter((block) => /^(?:final|original)-recipient:/im.test(block))
+    .slice(0, maxBlocks);
+  const rejection = isRejection(fields) ? { action: "failed", words: prose(text) } : undefined;
+  const found = blocks.map((block) =>
+    ofBlock(block, rejection ?? { action: fieldOf(block, "action"), words: fieldOf(block, "diagnostic-code") }),
+  );
   const told = found.filter((recipient) => recipient !== undefined);
   return (told.length > 0 ? told : inProse(fields, text)).slice(0, maxRecipients);
 }
@@ -63,23 +66,34 @@ function fieldOf(block: string, name: string): string {
 const addressIn = (value: string): string | undefined =>
   readAddresses(value.replace(/^[\w-]{1,20}\s{0,5};/, "").slice(0, 500))[0]?.address.toLowerCase();
 
-/** Returns the text of the first part, which people read. */
+/** Returns the beginning of the text of the first part, which people read. */
 function prose(text: string): string {
   const [, part = ""] =
-    /^content-type:\s{0,20}text\/plain[\s\S]{0,500}?\r?\n\r?\n([\s\S]{0,2000}?)(?:\r?\n--|$)/im.exec(text) ?? [];
+    /^content-type:\s{0,20}text\/plain[\s\S]{0,500}?\r?\n\r?\n([\s\S]{0,2000}?)(?:\r?\n--|$(?![\s\S]))/im.exec(text) ??
+    [];
   return part;
 }
 
-/** Bounces of qmail, Exchange and others: `X-Failed-Recipients`, or an address alone before a colon, with the server's words below it. */
+/** Matches an address alone before a colon, and the words behind and below it. */
+const beforeColon = /^<([^<>\s@]{1,64}@[^<>\s@]{1,255})>:[ \t]?([^\r\n]{0,500}(?:\r?\n[^\r\n<-][^\r\n]{0,500}){0,5})/gm;
+/** Matches an address alone on a line, and the lines below it that are indented further. */
+const aboveIndented =
+  /^[ \t]{1,4}([^<>\s@]{1,64}@[^<>\s@]{1,255})[ \t]{0,5}((?:\r?\n[ \t]{3,20}[^\s][^\r\n]{0,500}){1,5})/gm;
+
+/**
+ * Bounces of qmail, Exim, Exchange and others: `X-Failed-Recipients`, or an address before a colon, with the server's words below it.
+ * Exim's addresses count only if the field names them.
+ */
 function inProse(fields: HeaderFields, text: string): ReportedRecipient[] {
-  const named = readAddresses(fields.first("x-failed-recipients").slice(0, 5_000)).map(({ address }) => address);
-  const inText = [
-    ...text
-      .slice(0, 20_000)
-      .matchAll(/^<([^<>\s@]{1,64}@[^<>\s@]{1,255})>:[ \t]?([^\r\n]{0,500}(?:\r?\n[^\r\n<-][^\r\n]{0,500}){0,5})/gm),
-  ];
-  const words = new Map(inText.map(([, address, below]) => [address!.toLowerCase(), below!]));
-  const addresses = [...new Set([...named.map((address) => address.toLowerCase()), ...words.keys()])];
+  const failed = readAddresses(fields.first("x-failed-recipients").slice(0, 5_000));
+  const named = failed.map(({ address }) => address.toLowerCase());
+  const wordsIn = (form: RegExp): [string, string][] =>
+    [...text.slice(0, 20_000).matchAll(form)].map(([, address, below]) => [address!.toLowerCase(), below!]);
+  const words = new Map([
+    ...wordsIn(aboveIndented).filter(([address]) => named.includes(address)),
+    ...wordsIn(beforeColon),
+  ]);
+  const addresses = [...new Set([...named, ...words.keys()])];
   return addresses.map((address) => {
     const said = words.get(address) ?? "";
     const code = /\b[45]\.\d{1,3}\.\d{1,3}\b/.exec(said)?.[0] ?? null;
