@@ -22,6 +22,15 @@ const maxForwarders = 10;
 const maxFieldLength = 2_000;
 const maxAddressLength = 320;
 
+/** Reads the addresses of a field, between which servers write blanks too. Each step takes time proportional to the length. */
+const addressesIn = (value: string): { address: string }[] =>
+  readAddresses(
+    value
+      .slice(0, maxFieldLength)
+      .replaceAll(/\s+/g, " ")
+      .replaceAll(/ (?=[^\s@]+@)/g, ", "),
+  );
+
 /**
  * Returns the addresses, in lower case, through which a mail came: those that servers named on its way, the receiving one included. Fields
  * among or below the author's do not count, because the author may have written them.
@@ -29,7 +38,7 @@ const maxAddressLength = 320;
 export function forwardedFrom(fields: HeaderFields): string[] {
   const values = tracesOfAddresses.flatMap((name) => fields.above(name, authorsFields));
   const addresses = values
-    .flatMap((value) => readAddresses(value.slice(0, maxFieldLength).replaceAll(/\s+(?=[^\s@]+@)/g, ", ")))
+    .flatMap(addressesIn)
     .map(({ address }) => address.toLowerCase())
     .filter((address) => address.length <= maxAddressLength);
   return [...new Set(addresses)].slice(0, maxForwarders);
