@@ -88,6 +88,9 @@ const automaticSubjects = [
   ...["ตอบกลับอัตโนมัติ", "การตอบกลับอัตโนมัติ", "trả lời tự động", "balasan otomatis", "स्वचालित उत्तर", "resposta automàtica"],
   ...["erantzun automatikoa", "автоматты жауап"],
 ];
+/** The subjects of bounces that no person writes. */
+const noticeSubject =
+  /^(?:undeliverable(?::| message$)|undelivered mail\b|failure notice|returned mail\b|delivery status notification\b|mail delivery failed|unzustellbar:|non[- ]?remis\s?:)/i;
 
 /** True if the field is present and its value is not a denial. */
 const affirms = (value: string): boolean => value !== "" && !/^(?:no|none|false|off|0)\b/i.test(value);
@@ -130,16 +133,18 @@ function isDaemon(fields: HeaderFields, envelopeFrom?: string): boolean {
   const from = fields.first("from").toLowerCase();
   if (/\bmailer[- ]daemon\b/.test(from)) return true;
   const nobody = envelopeFrom === "" || /^<\s*>$/.test(fields.first("return-path"));
-  return /\b(?:postmaster|mail delivery)/.test(from) && (nobody || failureSubject.test(fields.first("subject")));
+  if (nobody && /\bmail delivery (?:sub)?system\b/.test(from)) return true;
+  return /\bpostmaster\b/.test(from) && (nobody || failureSubject.test(fields.first("subject")));
 }
 
 /**
- * True for a mail with the subject of a bounce, unless it names nobody's mail and who is to be answered: a web form's subject may be
+ * True for a mail with the subject that programs give to a bounce, or with a similar one that names a mail: a web form's subject may be
  * "Delivery problem".
  */
 function isFailureNotice(fields: HeaderFields): boolean {
-  if (!failureSubject.test(fields.first("subject"))) return false;
-  return fields.first("reply-to") === "" || isAnswer(fields) || reportedIds(fields).length > 0;
+  const subject = fields.first("subject");
+  if (noticeSubject.test(subject) && fields.first("reply-to") === "") return true;
+  return failureSubject.test(subject) && (isAnswer(fields) || reportedIds(fields).length > 0);
 }
 
 const isAnswer = (fields: HeaderFields): boolean =>
@@ -170,9 +175,14 @@ const serverOfList = /-(?:request|bounces?|owner|confirm)(?:[+=][^@]*)?$/i;
 /** True for a notice of a mailing list's server: that a post is held, a subscription confirmed, a command carried out. */
 function isListServer(fields: HeaderFields): boolean {
   if (fields.count("list-id") === 0 || isPost(fields)) return false;
-  const address = readAddresses(fields.first("from").slice(0, 2_000))[0]?.address ?? "";
-  return serverOfList.test(address.slice(0, address.lastIndexOf("@")));
+  const address = readAddresses(fields.first("from").slice(0, 2_000))[0]?.address.toLowerCase() ?? "";
+  const name = address.slice(0, address.lastIndexOf("@"));
+  return serverOfList.test(name) && name.replace(serverOfList, "") === nameOfList(fields.first("list-id"));
 }
+
+/** Returns the first label of a List-Id (RFC 2919), which is the list's name, in lower case. */
+const nameOfList = (listId: string): string =>
+  (/<\s{0,20}([^<>\s]{1,255})\s{0,20}>\s{0,20}$/.exec(listId)?.[1] ?? listId.trim()).toLowerCase().split(/[.@]/)[0]!;
 
 /** True if X-Loop names the sender, as autoresponders write it to know their own mail again. */
 function isLoopOfSender(fields: HeaderFields): boolean {

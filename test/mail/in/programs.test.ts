@@ -43,6 +43,21 @@ describe("the mail of programs [d5 classification]", () => {
       { headers: [...form, "Subject: Delivery problem with order 7"], envelopeFrom: "" },
       "program",
     ],
+    "a form with no return path or Reply-To about a delivery": [
+      { headers: ["Subject: Contact: delivery status of my parcel"], envelopeFrom: "" },
+      "program",
+    ],
+    "a person at a courier who writes about a delivery": [
+      { headers: ["From: Mail Delivery Service <jo@courier.example>", "Subject: Undelivered parcel 7"] },
+      "customer",
+    ],
+    "a form of a courier with no return path": [
+      {
+        headers: ["From: Mail Delivery Service <jo@courier.example>", "Subject: Undelivered parcel 7"],
+        envelopeFrom: "",
+      },
+      "program",
+    ],
     "a form about a car, in German": [{ headers: [...form, "Subject: Auto: Anfrage", generated] }, "program"],
     "a form service with an unsubscribe link": [
       {
@@ -226,6 +241,11 @@ describe("the mail of programs [d5 classification]", () => {
     "a person at an address like a list's": [{ headers: ["From: shop-owner@customer.example"] }, "customer"],
     "a list of a person at an address like a server's": [
       { headers: ["From: owner@customer.example", "List-Id: <talk.lists.example>"] },
+      "listed customer",
+    ],
+
+    "a list of a person at an address like another list's server": [
+      { headers: ["From: pet-owner@customer.example", "List-Id: Talk about all <talk.lists.example>"] },
       "listed customer",
     ],
 
