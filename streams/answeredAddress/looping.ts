@@ -6,13 +6,13 @@ type Answer = AnsweredAddressEvent["data"];
 /** An answer that was sent. `isQuick`: its message came within a minute after the answer before; `isCounted`: it counts for the limits. */
 export type SentAnswer = { messageId: string; at: string; isQuick: boolean; isCounted: boolean };
 
-/** The answers of the last day, oldest first. */
+/** The answers of the last day, oldest first: at most `mostAnswers`, of which those that do not count go first. */
 export type AnsweredAddress = { answers: readonly SentAnswer[] };
 
 /** At most `count` answers within `seconds`. */
 export type AnswerLimit = { count: number; seconds: number };
 
-/** Longest span of a limit, in seconds, and the number of answers that are kept at most. */
+/** Longest span of a limit, in seconds, and the number of answers that are kept at most. A limit allows fewer. */
 export const longestSpan = 86_400;
 export const mostAnswers = 200;
 
@@ -44,7 +44,14 @@ export function withAnswer({ answers }: AnsweredAddress, answer: Answer): Answer
   const before = answers.findLast((each) => each.at < receivedAt);
   const isQuick = before !== undefined && Date.parse(receivedAt) - timeOf(before) < quickMs;
   const added = { messageId, at, isQuick, isCounted: by === "grant" || answer.isMachine === true };
-  return { answers: withRunCounted([...within(answers, longestSpan, at), added]).slice(-mostAnswers) };
+  return { answers: bounded(withRunCounted([...within(answers, longestSpan, at), added])) };
+}
+
+/** Keeps the answers that count before others: what a key sends must not make those of a rule be forgotten. */
+function bounded(answers: readonly SentAnswer[]): readonly SentAnswer[] {
+  let excess = answers.length - mostAnswers;
+  if (excess <= 0) return answers;
+  return answers.filter(({ isCounted }) => isCounted || excess-- <= 0).slice(-mostAnswers);
 }
 
 /** Counts the newest run of quick answers, and the one that began it, if the run is long enough. */

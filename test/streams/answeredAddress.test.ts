@@ -111,6 +111,13 @@ describe("answers to one address that no person approved [d13 loop guard]", () =
     expect(refusal.message).to.match(/^30 answers to this address were sent within a day/);
   });
 
+  it("answers of a key that do not count make no counted one be forgotten", () => {
+    const grants = every(600, 143, { by: "grant" });
+    const keys = Array.from({ length: 700 }, (_, n) => answer(1 + n * 121, { id: `k${n}` }));
+    const { accepted } = send([...grants, ...keys].sort((a, b) => (a.at < b.at ? -1 : 1)));
+    expect(accepted.filter((id) => id.startsWith("m"))).to.have.length(30);
+  });
+
   it("the state keeps a day of answers, two hundred at most", () => {
     const events = every(60, 400, { after: 1 }).map(
       (data): AnsweredAddressEvent => ({ type: "AddressAnswered", data }),

@@ -1,7 +1,7 @@
 import { invalidRequest, Rejected } from "#streams/decider.ts";
 import { changedFields } from "#streams/draft/changes.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import { type Draft, requireStatus } from "#streams/draft/draft.ts";
+import { type Draft, openChangesRequest, requireStatus } from "#streams/draft/draft.ts";
 import type { EditDraft } from "#streams/draft/edits.ts";
 import { requireOtherRecipients, requireUsableRecipients } from "#streams/draft/recipients.ts";
 import type { ReviewCommand } from "#streams/draft/review.ts";
@@ -114,7 +114,8 @@ export async function approveDraft(
   return countApproval(deps, approval, async ({ voting, unlessMoved }) => {
     await requireKeysMayDecide(deps, { identityId });
     // Anything else is refused or already approved.
-    const isDecidable = draft.status === "pending" && (ifVersion ?? draft.version) === draft.version;
+    const isShown = (ifVersion ?? draft.version) === draft.version;
+    const isDecidable = draft.status === "pending" && isShown && openChangesRequest(draft) === null;
     if (isDecidable) await countAnswer(deps, { draftId, draft, by: "key" }, cause);
     const shown = { ifVersion, contentSha256: null, tokenSha256: null };
     const command: ReviewCommand = { type: "ApproveDraft", ...shown, sendRequested: false, voting };

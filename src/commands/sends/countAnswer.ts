@@ -1,13 +1,23 @@
 import { createHash } from "node:crypto";
+import { domainOfAddress } from "#src/platform/dns/names.ts";
 import type { AnsweredBy } from "#streams/answeredAddress/events.ts";
 import { type Draft, isByGrant } from "#streams/draft/draft.ts";
+import { withoutTag } from "#streams/emailAddress/untagged.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 
-/** Hash that names a workspace's stream of answers to an address. */
-const answeredHash = (workspaceId: string, address: string): string =>
-  createHash("sha256").update(`${workspaceId} ${address.toLowerCase()}`).digest("hex");
+/**
+ * Hash that names a workspace's stream of answers to an address, whatever its tag, for which ticket systems make a new one for each mail,
+ * and in whichever form its domain is written.
+ */
+function answeredHash(workspaceId: string, address: string): string {
+  const untagged = withoutTag(address.toLowerCase());
+  const name = untagged.slice(0, untagged.lastIndexOf("@"));
+  return createHash("sha256")
+    .update(`${workspaceId} ${name}@${domainOfAddress(untagged)}`)
+    .digest("hex");
+}
 
 /**
  * Counts an answer that no person approved, once, for each of its recipients (To), and refuses it beyond the limits

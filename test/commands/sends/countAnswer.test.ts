@@ -59,6 +59,9 @@ describe("the count of answers that no person approved [d13 loop guard]", () => 
     const approve = (ifVersion: number | null) =>
       refusal(approveDraft(world.node, { workspaceId, draftId, ifVersion }, cause));
     expect(await approve(7)).to.equal("version_mismatch");
+    const changes = { type: "RequestChanges", text: "Say when.", ifVersion: 1, contentSha256: null } as const;
+    await world.node.drafts.handle(draftId, { ...changes, tokenSha256: null, requester: "session:ann" }, cause);
+    expect(await approve(null)).to.equal("changes_requested");
     await rejectDraft(world.node, { workspaceId, draftId, reason: null }, cause);
     expect(await approve(null)).to.equal("invalid_status");
     expect(counted(world)).to.deep.equal([]);
