@@ -12,6 +12,9 @@ import { toThoseAsked } from "./outcomeNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 import { mailboxesAsked } from "./tellOutcomes.ts";
 
+/** Milliseconds until a report about a mail that is still being sent is looked at again. */
+const settlingMs = 2_000;
+
 /**
  * Asks for a review of the thread whose mail did not reach a recipient, and mails the approvers whom the news "Sent" reached: everybody who
  * was asked about the version that was sent. Chats learn it by their card (concludeCards.ts).
@@ -19,17 +22,19 @@ import { mailboxesAsked } from "./tellOutcomes.ts";
 export function followBounces(deps: Dependencies, provider: MailProvider): Process {
   const { tell, onTimer } = createApproverNews(deps, provider);
 
-  async function onLost(event: Recorded, context: ProcessContext): Promise<void> {
+  async function onLost(event: Recorded, context: ProcessContext): Promise<{ againInMs: number } | undefined> {
     const { draftId, threadId, recipients = [] } = event.data as DeliveryReport;
     const { state: draft } = await deps.drafts.load(draftId);
     const sentence = await sentenceOf(deps, draft, recipients);
     const because = shortLine(sentence, 400);
     const review = { type: "UpdateThread", needsReview: true, because, once: `lost: ${event.id}` } as const;
     await commandThread(deps, { threadId, command: review }, context.cause);
-    if (draft.status !== "sent") return;
+    // The report itself settles a hand-over of which nobody knew whether it succeeded; "Sent" is told then.
+    if (draft.status === "sending") return { againInMs: settlingMs };
+    if (draft.status !== "sent") return undefined;
     const { versions } = toThoseAsked(await draftEvents(deps, draftId));
     const told = await mailboxesAsked(deps, draft, { versions, except: { address: null } });
-    if (told.length === 0) return;
+    if (told.length === 0) return undefined;
     const { identityId } = draft;
     const [{ state: identity }, { state: thread }] = await Promise.all([
       deps.identities.load(identityId),
@@ -40,6 +45,7 @@ export function followBounces(deps: Dependencies, provider: MailProvider): Proce
     const subject = "Not delivered: a mail you were asked about came back";
     for (const to of told)
       await tell({ identityId, threadId, draftId, ...newsSource(event), to, subject, text }, context);
+    return undefined;
   }
 
   return {

@@ -1,14 +1,17 @@
 import { expect } from "chai";
 import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
-import type { MailProvider } from "#src/mail/mailProvider.ts";
+import type { MailProvider, OutgoingMail } from "#src/mail/mailProvider.ts";
 import { confirmDelivery } from "#src/processes/confirmDelivery.ts";
+import { followBounces } from "#src/processes/followBounces.ts";
 import { recordBounces } from "#src/processes/recordBounces.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { Recorded } from "#streams/event.ts";
 import { bounceOf } from "#test/support/bounce.ts";
+import { asked } from "#test/support/examples/drafts.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { tell } from "#test/support/processContext.ts";
-import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
+import { failingProvider } from "./failingProvider.ts";
+import { cause, createSendWorld, identityId, type SendWorld } from "./sendWorld.ts";
 
 async function sent(world: SendWorld): Promise<{ draftId: string; attemptId: string }> {
   const draftId = await world.submit();
@@ -57,6 +60,31 @@ describe("delivery reports", () => {
     await reportDelivery(world.node, { attemptId, outcome: "bounced", evidence: "a bounce" }, cause);
     await conclude(world);
     expect((await world.state.draft(draftId)).status).to.equal("sent");
+  });
+
+  it("an approver is told of a bounce that settles an unknown hand-over, after it is sent", async () => {
+    const world = await createSendWorld();
+    const address = "ann@approvers.example";
+    const approvalChannel = { type: "email", config: { to: address } } as const;
+    const changes = { type: "UpdateIdentity", changes: { approvalChannel }, mayLoosen: true } as const;
+    await world.node.identities.handle(identityId, changes, cause);
+    const draftId = await world.submit();
+    const notificationId = world.node.ids.uuid();
+    const about = asked(notificationId, { version: 1, slot: "primary", address }).data;
+    await world.node.drafts.handle(draftId, { type: "AskApprovers", asked: about }, cause);
+    await world.node.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
+    world.answer(unknown);
+    await world.approve(draftId);
+    await world.drain();
+    const attemptId = (await world.state.draft(draftId)).attemptId as string;
+    await reportDelivery(world.node, { attemptId, outcome: "bounced", evidence: "a bounce" }, cause);
+    const mails: OutgoingMail[] = [];
+    const process = followBounces(world.node, failingProvider(mails, 0));
+    const bounce = world.log.all.find(({ type }) => type === "DeliveryBounced")!;
+    expect(await tell(process, bounce)).to.have.property("againInMs");
+    await conclude(world);
+    expect(await tell(process, bounce)).to.equal(undefined);
+    expect(mails.map(({ envelope }) => envelope.to)).to.deep.equal([[address]]);
   });
 
   it("a delivery report about an unconfirmed draft is recorded once as late evidence", async () => {
