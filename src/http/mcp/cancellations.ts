@@ -20,9 +20,14 @@ export type Cancellations = {
 };
 
 const lookEveryMs = 1_000;
+/** Milliseconds by which a cancellation may reach another instance before its call: one from longer before was of an earlier call. */
+const earlyMs = 1_000;
+
+type RunningCall = { end: () => void; begunAt: number };
+type CancelledRow = { call: string; age_ms: number };
 
 export function createCancellations({ database }: { database: Pick<Database, "query"> }): Cancellations {
-  const running = new Map<string, Set<() => void>>();
+  const running = new Map<string, Set<RunningCall>>();
   let looking = false;
 
   async function look(): Promise<void> {
@@ -31,28 +36,29 @@ export function createCancellations({ database }: { database: Pick<Database, "qu
     while (running.size > 0) {
       await sleep(lookEveryMs, undefined, { ref: false });
       // A failed look-up is repeated in the next round.
-      const found = await database.query<{ call: string }>(select, [[...running.keys()]]).catch(() => undefined);
-      for (const { call } of found?.rows ?? []) endOnly(call);
+      const found = await database.query<CancelledRow>(select, [[...running.keys()]]).catch(() => undefined);
+      for (const { call, age_ms: age } of found?.rows ?? []) endOnly(call, performance.now() - age + earlyMs);
     }
     looking = false;
   }
 
-  /** Ends a call, unless several have this name. False if none has it. */
-  function endOnly(call: string): boolean {
-    const ends = [...(running.get(call) ?? [])];
-    if (ends.length === 1) ends[0]?.();
-    return ends.length > 0;
+  /** Ends a call that began before a time (performance.now()), unless several have this name. False if none has it. */
+  function endOnly(call: string, before = Number.POSITIVE_INFINITY): boolean {
+    const calls = [...(running.get(call) ?? [])];
+    if (calls.length === 1 && calls[0]!.begunAt < before) calls[0]?.end();
+    return calls.length > 0;
   }
 
   return {
     enter(id, end) {
       const call = nameOf(id);
-      const ends = running.get(call) ?? new Set();
-      running.set(call, ends.add(end));
+      const calls = running.get(call) ?? new Set();
+      const entered = { end, begunAt: performance.now() };
+      running.set(call, calls.add(entered));
       void look();
       return () => {
-        ends.delete(end);
-        if (ends.size === 0 && running.get(call) === ends) running.delete(call);
+        calls.delete(entered);
+        if (calls.size === 0 && running.get(call) === calls) running.delete(call);
       };
     },
     async cancel(id) {
@@ -68,7 +74,9 @@ const nameOf = ({ keyId, client, id }: CallId): string =>
     .update(JSON.stringify([keyId, client, id]))
     .digest("base64url");
 
-const select = "select call from work.cancelled_calls where call = any($1)";
+const select = `
+  select call, (extract(epoch from clock_timestamp() - cancelled_at) * 1000)::float8 as age_ms
+    from work.cancelled_calls where call = any($1)`;
 
 const insert = `
   with old as (

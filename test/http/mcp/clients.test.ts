@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect } from "chai";
 import { request } from "undici";
@@ -369,6 +370,20 @@ describe("mcp: clients as they are", () => {
       await cancelBy(3, { headers: { "Mcp-Session-Id": "two" } });
       await cancelBy(3);
       await cancelBy(3, { headers: { "Mcp-Session-Id": "one", Authorization: `Bearer ${key}` } });
+      await reject(id);
+      expect(await wait.text()).to.include('"decided":true');
+    });
+
+    it("a notification about an earlier call ends none that has its id later", async () => {
+      const id = await draft();
+      const headers = { "Mcp-Session-Id": "resumed" };
+      await cancelBy(9, { headers });
+      await service.database.query(
+        "update work.cancelled_calls set cancelled_at = cancelled_at - interval '3 days'",
+        [],
+      );
+      const wait = await waitBy(9, id, { headers });
+      await sleep(1_500);
       await reject(id);
       expect(await wait.text()).to.include('"decided":true');
     });
