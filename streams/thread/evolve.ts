@@ -5,7 +5,6 @@ import { withAbsorbed } from "./absorption.ts";
 import { withAnswers } from "./answers.ts";
 import { withNote } from "./drafts.ts";
 import type { NewestHumanMessage, ThreadEvent } from "./events.ts";
-import { byHandMark } from "./filing.ts";
 import { addParticipants } from "./participants.ts";
 import type { Thread } from "./thread.ts";
 
@@ -35,6 +34,7 @@ export const initialThread: Thread = {
   claims: {},
   answers: [],
   machineAnswers: {},
+  filedByHand: {},
   doneOnce: [],
 };
 
@@ -71,7 +71,7 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       const { messageId, number } = event.data;
       const newestWord = number > (thread.newestWord?.number ?? 0) ? { messageId, number } : thread.newestWord;
       const unauthenticated = withEntry(thread.unauthenticated, String(number), true);
-      return { ...once(thread, { once: byHandMark(event.data) }), newestWord, unauthenticated };
+      return { ...thread, filedByHand: withEntry(thread.filedByHand, messageId, true), newestWord, unauthenticated };
     }
     case "MessageSent": {
       const { draftId, to } = event.data;

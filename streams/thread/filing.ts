@@ -1,4 +1,5 @@
 import { Rejected } from "../decider.ts";
+import { hasEntry } from "../idMap.ts";
 import { opensThread } from "../inbox/mailKinds.ts";
 import type { ThreadAbsorption } from "./absorption.ts";
 import type { HeldMessage, InboundMessage, ThreadEvent } from "./events.ts";
@@ -58,12 +59,9 @@ export const fileByHand = (
   { message }: Extract<ThreadFiling, { type: "FileByHand" }>,
   thread: Thread,
 ): ThreadEvent[] =>
-  thread.doneOnce.includes(byHandMark(message))
+  hasEntry(thread.filedByHand, message.messageId)
     ? []
     : [{ type: "MessageFiledByHand", data: message }, ...reopened(thread)];
-
-/** Name of the change, which is made once for each message. */
-export const byHandMark = ({ messageId }: { messageId: string }): string => `filed by hand: ${messageId}`;
 
 export function holdMessage(command: Extract<ThreadFiling, { type: "HoldMessage" }>, thread: Thread): ThreadEvent[] {
   const { held, opens } = command;

@@ -53,6 +53,8 @@ export type Thread = {
    * each is remembered.
    */
   machineAnswers: IdMap<readonly string[]>;
+  /** Messages that a person filed as mail of their senders. */
+  filedByHand: IdMap<true>;
   /** Names of the latest repeatable changes: at most 200. */
   doneOnce: readonly string[];
 };

@@ -10,10 +10,10 @@ import { derivedId } from "../ids.ts";
 import { countInbound } from "../plans/quotas.ts";
 import { readFiledMail } from "../threads/answeredMail.ts";
 import { commandThread, loadThread } from "../threads/threads.ts";
-import { applyFilings } from "./filing/apply.ts";
+import { applyPending } from "./filing/apply.ts";
 import { withReadResult } from "./filing/decide.ts";
-import { fileInbox } from "./filing/fileInbox.ts";
-import { type ReadMail, readMail, readReceivedAt, withMemoryFor } from "./readMail.ts";
+import { whyMailIsHeld } from "./heldMail.ts";
+import { type MailReceivedEvent, type ReadMail, readMail, readReceivedAt, withMemoryFor } from "./readMail.ts";
 
 /** A delivery in the ledger that a person files as a message. */
 export type EntryToFile = { workspaceId: string; entry: ReceivedRow };
@@ -25,7 +25,9 @@ export type EntryToFile = { workspaceId: string; entry: ReceivedRow };
  * plan_limit_reached; Unavailable while the mail is being filed.
  */
 export async function fileByHand(deps: Dependencies, given: EntryToFile, cause: Cause): Promise<{ position: number }> {
-  const { disposition } = given.entry;
+  const { disposition, identity_id: identityId } = given.entry;
+  const held = identityId === null || cause.repeated ? null : await whyMailIsHeld(deps, identityId);
+  if (held !== null) throw notFileable(`mail of this identity is held: ${held}`);
   if (disposition === "own_copy" || disposition === "reaction" || (await wasFiledBefore(deps, given, cause)))
     return fileMail(deps, given, cause);
   if (disposition === "threaded") return makeWord(deps, given, cause);
@@ -66,29 +68,32 @@ async function fileMail(deps: Dependencies, { workspaceId, entry }: EntryToFile,
   const event = await readReceivedAt(deps, identityId, revision);
   const counted = await countInbound(deps, { workspaceId, deliveryIds: [deliveryId] }, cause);
   if (!counted.has(deliveryId)) throw new Rejected("plan_limit_reached", "the plan's quota of inbound mail is used up");
-  return withMemoryFor(deps, [event], async () => {
-    const mail = await readMail(deps, event);
-    for (;;) {
-      const { state: filing } = await deps.filings.load(identityId);
-      const isDone = filing.filedByHand.includes(deliveryId);
-      if (isDone && !cause.repeated) throw again();
-      if (filing.pending.length > 0) {
-        await fileInbox(deps, identityId, cause);
-        continue;
-      }
-      const { threadId } = await loadThread(deps, entry.thread_id as string);
-      if (isDone) return { position: (await deps.threads.load(threadId)).position };
-      const decision = decisionOf(mail, { number: filing.lastNumber + 1, threadId });
-      const decided = await deps.filings.handle(identityId, { type: "DecideByHand", decision }, cause);
-      // Another mail was filed meanwhile: the next turn takes the next number.
-      if (!decided.changed) continue;
-      const decisions = decided.state.pending;
-      if (decisions.length > 0) {
-        await applyFilings(deps, { identityId, decisions, mails: new Map([[revision, mail]]) }, cause);
-      }
-      return { position: (await deps.threads.load(threadId)).position };
-    }
-  });
+  for (let isOurs = cause.repeated === true; ; ) {
+    const { state: filing } = await deps.filings.load(identityId);
+    const isDone = filing.filedByHand.includes(deliveryId);
+    if (isDone && !isOurs) throw again();
+    // Also what another call or another mail left; each mail has room in memory of its own.
+    if (filing.pending.length > 0) await applyPending(deps, { identityId, pending: filing.pending }, cause);
+    else if (isDone) return { position: await positionOf(deps, entry) };
+    else isOurs = await decideByHand(deps, { event, entry, number: filing.lastNumber + 1 }, cause);
+  }
+}
+
+/** Records the decision; false if another mail or call took its number. */
+async function decideByHand(
+  deps: Dependencies,
+  { event, entry, number }: { event: MailReceivedEvent; entry: ReceivedRow; number: number },
+  cause: Cause,
+): Promise<boolean> {
+  const { threadId } = await loadThread(deps, entry.thread_id as string);
+  const mail = await withMemoryFor(deps, [event], () => readMail(deps, event));
+  const command = { type: "DecideByHand", decision: decisionOf(mail, { number, threadId }) } as const;
+  return (await deps.filings.handle(entry.identity_id as string, command, cause)).changed;
+}
+
+async function positionOf(deps: Dependencies, entry: ReceivedRow): Promise<number> {
+  const { threadId } = await loadThread(deps, entry.thread_id as string);
+  return (await deps.threads.load(threadId)).position;
 }
 
 function decisionOf(mail: ReadMail, { number, threadId }: { number: number; threadId: string }): FilingDecision {

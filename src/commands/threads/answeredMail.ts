@@ -1,6 +1,7 @@
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Recorded } from "#streams/event.ts";
+import { hasEntry } from "#streams/idMap.ts";
 import { isWord } from "#streams/inbox/mailKinds.ts";
 import { awaitsAuthentication } from "#streams/thread/authentication.ts";
 import {
@@ -10,7 +11,6 @@ import {
   type ThreadEvent,
   threadStream,
 } from "#streams/thread/events.ts";
-import { byHandMark } from "#streams/thread/filing.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** The mail that is being answered, read from the log, so its content is exactly what was filed. */
@@ -87,7 +87,7 @@ export async function wasFiledByHand(
 ): Promise<boolean> {
   for (let id: string | null = threadId; id !== null; ) {
     const { state } = await threads.load(id);
-    if (state.doneOnce.includes(byHandMark({ messageId }))) return true;
+    if (hasEntry(state.filedByHand, messageId)) return true;
     id = state.mergedInto;
   }
   return false;

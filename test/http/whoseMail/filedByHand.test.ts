@@ -168,6 +168,10 @@ describe("a mail that a person files as a message [d5 file]", () => {
       "duplicate",
       "422 invalid_status",
     ]);
+    const disable = (status: string) => tenant.ask(`PATCH /v1/identities/${tenant.identity.id}`, { json: { status } });
+    expect((await disable("disabled")).status).to.equal(200);
+    expect((await file(first.entry)).outcome, "mail of a disabled identity").to.equal("422 invalid_status");
+    expect((await disable("active")).status).to.equal(200);
     const other = await openTenant(service);
     expect((await file(first.entry, other)).outcome).to.equal("404 not_found");
     expect((await file({ id: randomUUID() })).outcome).to.equal("404 not_found");
