@@ -15,17 +15,22 @@ type MessageAddresses = {
 
 /**
  * Returns the recipients of a reply: the message's Reply-To if it contains exactly one address other than the identity's own, else its
- * From. Several addresses in Reply-To would let its sender direct the answer to strangers. Throws Rejected if there is no recipient.
+ * From. Mail of the identity that came back with other words is answered to the one to whom it was sent. Several addresses would let the
+ * mail's sender direct the answer to strangers. Throws Rejected if there is no recipient.
  */
-export function recipientsOfReply(
-  message: Pick<MessageAddresses, "from_email" | "reply_to">,
-  identity: OwnAddresses,
-): string[] {
-  const named = repliesGoTo(message, identity);
+export function recipientsOfReply(message: Omit<MessageAddresses, "cc_emails">, identity: OwnAddresses): string[] {
+  const named = isFromIdentity(message, identity)
+    ? everybodyElse({ ...message, cc_emails: [] }, identity)
+    : repliesGoTo(message, identity);
   const to = named.length === 1 ? named : [message.from_email].filter((address) => address !== "");
   if (to.length === 0) throw invalidRequest("based_on_message_id", "this message has no sender to reply to");
   return to;
 }
+
+const isFromIdentity = (
+  { from_email }: Pick<MessageAddresses, "from_email">,
+  { emailAddress }: OwnAddresses,
+): boolean => withoutTag(folded(from_email)) === emailAddress;
 
 /** Returns the addresses in Reply-To, each once, without the identity's own. */
 const repliesGoTo = (message: Pick<MessageAddresses, "reply_to">, identity: OwnAddresses): string[] =>

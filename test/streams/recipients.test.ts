@@ -13,6 +13,7 @@ const identity = { emailAddress: "help@agents.example", replyToEmail: "Team@agen
 const message = (reply_to: string[], from_email = "ada@customer.example") => ({
   reply_to,
   from_email,
+  to_emails: ["help@agents.example", "dan@x.example"],
 });
 const to = (...replyTo: string[]) => recipientsOfReply(message(replyTo), identity);
 
@@ -35,6 +36,18 @@ describe("the recipients of an answer", () => {
     const plain = { ...identity, replyToEmail: null };
     expect(recipientsOfReply(message(["team@agents.example"]), plain)).to.deep.equal(["team@agents.example"]);
     expect(to("HELP@agents.example", "desk@customer.example")).to.deep.equal(["desk@customer.example"]);
+  });
+
+  it("an answer to the identity's own mail goes to the only one to whom that was sent", () => {
+    const toOf = (to_emails: string[], from_email = "Help@agents.example") =>
+      recipientsOfReply({ from_email, reply_to: ["Team@agents.example"], to_emails }, identity);
+    expect(toOf(["ada@customer.example"])).to.deep.equal(["ada@customer.example"]);
+    expect(toOf(["ada@customer.example"], "help+7@agents.example")).to.deep.equal(["ada@customer.example"]);
+    for (const others of [[], ["help@agents.example"], ["ada@customer.example", "eve@x.example"]])
+      expect(toOf(others), String(others)).to.deep.equal(["Help@agents.example"]);
+    expect(toOf(["help@agents.example", "eve@x.example"], "team@agents.example")).to.deep.equal([
+      "team@agents.example",
+    ]);
   });
 
   it("an answer to a message without a sender is refused", () => {
