@@ -53,7 +53,9 @@ export function reactionIn(
   if (mail.unreadable !== null || form === undefined) return null;
   const files = mail.attachments.filter(({ contentType }) => !isSign(contentType));
   // Outlook encloses the picture of its sign.
-  if (files.some(({ contentType, contentId }) => contentId === null || !/^image\//i.test(contentType))) return null;
+  const isOfSign = ({ contentType, contentId }: (typeof files)[number]): boolean =>
+    form === "exchange" && contentId !== null && /^image\//i.test(contentType);
+  if (!files.every(isOfSign)) return null;
   const part = mail.attachments.find(({ contentType }) => isSign(contentType))?.bytes;
   const html = mail.bodyHtml === null ? [] : [ownWords(readMailHtml(mail.bodyHtml).text)];
   const signs = [mail.extractedText, ...html].map((text) => signIn(linesOf(text), { form, from, part }));
@@ -115,15 +117,18 @@ const isEmoji = (text: string): boolean =>
 const plain = (sign: string): string => sign.replaceAll("\ufe0f", "");
 
 /** Matches what follows a name in the sentence of a program, in any language: a few words that are one sentence. */
-const fewWords = /^[^.,;:!?¡¿…。、，；：！？()]{0,60}[.。]?$/u;
+const fewWords = /^[^.,;:!?¡¿…。、，；：！？()]{0,40}[.。]?$/u;
+/** Matches where a word goes on, in scripts with blanks between words. */
+const withinWord = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}]{2}/u;
 
 /** Returns what follows the sender's name at the beginning of a sentence; null if it begins otherwise, is long, or is more than one sentence. */
 function afterName(sentence: string, from: MailHeaders["from"]): string | null {
   if (from === null) return null;
   const name = from.name || from.address.slice(0, from.address.lastIndexOf("@"));
-  const known = [name, ...name.split(/[\s,"']+/)].filter((part) => part !== "");
+  const known = [name, ...name.split(/[\s,"']+/)].filter((part) => part.length > 1);
   const begun = known.filter((part) => sentence.toLowerCase().startsWith(part.toLowerCase()));
-  return begun.map((part) => sentence.slice(part.length)).find((rest) => fewWords.test(rest)) ?? null;
+  const ends = begun.map(({ length }) => length).filter((end) => !withinWord.test(sentence.slice(end - 1, end + 1)));
+  return ends.map((end) => sentence.slice(end)).find((rest) => fewWords.test(rest)) ?? null;
 }
 
 /** Returns the lines with words, without the links that programs write beside their words. */

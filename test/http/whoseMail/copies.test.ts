@@ -160,6 +160,8 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
       }),
     "in the subject": () =>
       rewritten(sent, { ...both(text, page), headers: [`Subject: ${cancel}`], without: ["Subject"] }),
+    "in the subject, beside ours": () =>
+      rewritten(sent, { ...both(text, page), headers: [`Subject: Re: Order 77: ${cancel}`], without: ["Subject"] }),
     "instead of ours, without a reference": () =>
       rewritten(sent, {
         type: plain,
@@ -217,6 +219,21 @@ describe("mail of ours that comes back [d5 own_copy]", () => {
     await tenant.mail({ raw: raw.join("\r\n"), envelope: { from: "bob@customer.example" } });
     const trace = { headers: raw.slice(0, 1), from: tenant.identity.address };
     expect(await own("[TRACE]", trace), "the same address").to.equal("own_copy");
+  });
+
+  it("a reply that names nothing but the id that a relay gave a copy of ours is on its thread", async () => {
+    const waiting = await tenant.draft(asked);
+    const reply = await tenant.mail({ inReplyTo: ["a1@relay.example"] });
+    expect(reply.threadId).to.equal(asked.threadId);
+    expect((await waiting.ask("POST send")).outcome).to.equal("409 stale_draft");
+  });
+
+  it("what came back with other words is answered to whom it was sent", async () => {
+    const other = { ...both(text, page), headers: ["Subject: Not this one"], without: ["Subject"] };
+    const { message } = await back(rewritten(sent, other));
+    const basis = { ...asked.basis, based_on_message_id: message.id };
+    const { json, outcome } = await tenant.submit({ basis });
+    expect([outcome, json.to]).to.deep.equal(["201", ["carla@customer.example"]]);
   });
 
   it("a mail under an id that only looks like ours is a customer's", async () => {

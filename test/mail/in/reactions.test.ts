@@ -166,6 +166,19 @@ describe("a reaction in a mail [d5 reaction]", () => {
     "Gmail's and a picture": gmail({
       more: [part("image/png", "png", "Content-Disposition: attachment; filename=a.png")],
     }),
+    "Gmail's and a picture within its text": gmail({
+      more: [part("image/png", "png", "Content-Disposition: inline", "Content-ID: <a>")],
+    }),
+    "Gmail's with words that begin as a part of the name": {
+      ...gmail({ sentence: "Our answer is no to gmail" }),
+      from: "Pat O'Brien <pat@customer.example>",
+    },
+    "Gmail's with words that begin as its sender's name": gmail({ sentence: "Carlas answer is no to gmail" }),
+    "Gmail's with a long sentence": gmail({ sentence: "Carla Smith wants her money back and writes it to her gmail" }),
+    "Outlook's with words that begin as a part of the name": {
+      ...outlook("[sad] Our parcel arrived broken:"),
+      from: "Pat O'Brien <pat@customer.example>",
+    },
     "Gmail's with another name": gmail({ sentence: "Bob Jones reacted via Gmail" }),
     "Gmail's with another sign in its text": gmail({ text: "👎\n\nCarla Smith reacted via Gmail" }),
     "Gmail's of another version": gmail({ json: json("👍", 2) }),

@@ -46,7 +46,7 @@ async function decideInOrder(
 ): Promise<FilingDecision[]> {
   const headersOf = mails.map(({ data: { headers } }) => headers);
   const ids = [...new Set(headersOf.flatMap((each) => [...namedIds(deps, identityId, each), ...idsToJudge(each)]))];
-  const own = ids.map((id) => ownMail(deps, identityId, [id])?.threadId).filter((id) => id !== undefined);
+  const own = ids.map((id) => originIn(deps, identityId, [id])?.threadId).filter((id) => id !== undefined);
   const asked = headersOf.map(({ messageId, contentDigest }) => ({ rfcMessageId: messageId, contentDigest }));
   await loadDecisions(deps, chains, { identityId, ids, own: [...new Set(own)], mails: asked });
   const decisions: FilingDecision[] = [];
@@ -88,7 +88,7 @@ const receivedBefore = (chains: Chains, { messageId, contentDigest }: MailHeader
  */
 function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders): string[] {
   const { reportedMessageIds, reportedReferences = [], threadIds } = headers;
-  const own = reportedMessageIds.filter((id) => ownMail(deps, identityId, [id]) !== undefined);
+  const own = reportedMessageIds.filter((id) => originIn(deps, identityId, [id]) !== undefined);
   if (!isReport(headers)) return threadIds.length > 0 ? threadIds : own;
   if (own.length > 0) return own;
   const named = boundedIds([...new Set([...threadIds, ...reportedReferences])]);
@@ -105,7 +105,7 @@ const isReport = ({ classification, isReport: ofAny, isComplaint }: MailHeaders)
 function reportedAttempt(deps: Dependencies, identityId: string, headers: MailHeaders): string | null {
   if (!isReport(headers)) return null;
   const ids = [...headers.reportedMessageIds, ...(headers.inReplyTo === null ? [] : [headers.inReplyTo])];
-  return ownMail(deps, identityId, ids)?.attemptId ?? null;
+  return originIn(deps, identityId, ids)?.attemptId ?? null;
 }
 
 /** A mail to be decided. `judgement`: absent for a mail that was received before. */
@@ -144,7 +144,10 @@ function decideFiling(
   if (ours && kind === "own_copy") {
     const { messageId } = ours;
     const threadId = survivingThread(chains, ours.threadId);
-    return { ...aside, disposition: kind, reason: "our own mail came back as it was sent", messageId, threadId };
+    // An id that a relay gave our mail: answers may name it alone.
+    const chainIds = originIn(deps, identityId, own) ? [] : own;
+    const reason = "our own mail came back as it was sent";
+    return { ...aside, chainIds, disposition: kind, reason, messageId, threadId };
   }
   const filed = {
     ...common,
@@ -179,7 +182,7 @@ function threadsOf(
   const found = new Set<string>();
   for (const id of ids) {
     const known = chains.threadOf.get(id);
-    const origin = known === undefined ? ownMail(deps, identityId, [id]) : undefined;
+    const origin = known === undefined ? originIn(deps, identityId, [id]) : undefined;
     for (const threadId of [known ?? origin?.threadId, chains.sentOn.get(id)])
       if (threadId !== undefined) found.add(survivingThread(chains, threadId));
   }
@@ -188,7 +191,7 @@ function threadsOf(
 }
 
 /** Returns the origin (thread and attempt) encoded in Message-IDs of this identity's own mail. Ignores ids of other identities. */
-function ownMail(deps: Dependencies, identityId: string, ids: readonly string[]) {
+function originIn(deps: Dependencies, identityId: string, ids: readonly string[]) {
   for (const id of ids) {
     const origin = deps.messageIds.open(id);
     if (origin?.identityId === identityId) return origin;

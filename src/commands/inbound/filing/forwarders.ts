@@ -9,6 +9,8 @@ const maxLines = 20;
 /** Mails before this one among which the forwarder's are sought, and how many of those are read. */
 const lookedThrough = 100;
 const maxRead = 5;
+/** Bytes of such a mail, at most: a short one shows what a forwarder adds as well as a long one. */
+const maxBytes = 256 * 1024;
 
 /**
  * True if the forwarder of a mail put the lines beside each of its forms into another mail too, at the same end, beside other words and in
@@ -45,6 +47,7 @@ async function earlierOfForwarder(deps: Dependencies, mail: MailReceivedEvent): 
   return earlier
     .filter(
       ({ data }) =>
+        data.sizeBytes <= maxBytes &&
         data.headers.from?.address.toLowerCase() !== sender &&
         deps.messageIds.open(data.headers.messageId) === undefined &&
         cameTheSameWay(data, mail.data),

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { relayIdIn } from "#src/mail/in/messageIds.ts";
 import { reactionIn } from "#src/mail/in/reactions.ts";
-import { squeezed } from "#src/mail/in/text/besideLines.ts";
-import { withoutPrefixes } from "#src/mail/in/text/subjects.ts";
+import { isSameSubject } from "#src/mail/in/text/subjects.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import { filesOf } from "#src/mail/out/render.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -51,11 +50,18 @@ export async function judgeMail(deps: Dependencies, judged: Judged): Promise<Mai
   const id = reactedTo(headers);
   const answered = id === undefined ? undefined : await ownMail(deps, judged, id);
   if (answered?.identityId === identityId) {
-    const { parsed } = await readNow(deps, judged);
-    const emoji = reactionIn(parsed, headers);
+    const emoji = await reactionTo(deps, judged, answered);
     if (emoji !== null) return { kind: "reaction", classification: "person", ours: answered, emoji };
   }
   return judgeByHeaders(headers, isAnswerToOurs(deps, judged));
+}
+
+/** Returns the sign of a mail that does nothing but react to this one of ours; null for any other mail. */
+async function reactionTo(deps: Dependencies, judged: Judged, { draftId }: OwnMail): Promise<string | null> {
+  const { headers } = judged.mail.data;
+  const content = await contentOf(deps, draftId);
+  if (!content || !isSameSubject(headers.subject, content.subject)) return null;
+  return reactionIn((await readNow(deps, judged)).parsed, headers);
 }
 
 function judgeByHeaders(headers: MailHeaders, answersOurs: boolean): MailJudgement {
@@ -102,7 +108,7 @@ async function hasOurWords(deps: Dependencies, judged: Judged, { draftId }: OwnM
   if (parsed.unreadable !== null || parsed.cut !== null) return false;
   const content = await contentOf(deps, draftId);
   const sent = new Set(content ? filesOf(content) : []);
-  if (!content || !isAbout(judged.mail.data.headers.subject, content.subject)) return false;
+  if (!content || !isSameSubject(judged.mail.data.headers.subject, content.subject)) return false;
   if (parsed.attachments.some(({ bytes }) => !sent.has(sha256Of(bytes)))) return false;
   const turn = judged.mail.data.identityId;
   const beside = await deps.parser.linesBesideOurs({ sent: composeBodies(content), came: parsed }, { turn });
@@ -119,12 +125,6 @@ async function contentOf(deps: Dependencies, draftId: string): Promise<DraftCont
     return undefined;
   }
 }
-
-/** True if a subject contains that of our mail, whatever tags and prefixes servers put before it. */
-const isAbout = (subject: string, ours: string): boolean =>
-  squeezed(subject)
-    .toLowerCase()
-    .includes(squeezed(withoutPrefixes(ours)));
 
 const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
