@@ -28,15 +28,13 @@ const answer = (
 /** Sends the answers one after the other; returns the seconds of those that were accepted, and the first refusal. */
 function send(answers: readonly Answer[]) {
   const events: AnsweredAddressEvent[] = [];
+  let state = answeredAddressDecider.initial;
   const refused: { answer: Answer; refusal: Rejected }[] = [];
   for (const each of answers) {
     try {
-      events.push(
-        ...answeredAddressDecider.decide(
-          { type: "CountAnswer", answer: each, limits },
-          fold(answeredAddressDecider, events),
-        ),
-      );
+      const decided = answeredAddressDecider.decide({ type: "CountAnswer", answer: each, limits }, state);
+      state = decided.reduce(answeredAddressDecider.evolve, state);
+      events.push(...decided);
     } catch (refusal) {
       if (!(refusal instanceof Rejected)) throw refusal;
       refused.push({ answer: each, refusal });
