@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { Address, DnsServer, DomainName, HostName, ListOf } from "./settingKinds.ts";
+import { Address, DnsServer, DomainName, HostName, ListOf, RecordName } from "./settingKinds.ts";
 
 /** The settings of the domains of identities, and of how DNS is asked: a part of src/settings/settings.ts. */
 export const domainSettings = {
@@ -8,9 +8,9 @@ export const domainSettings = {
     description: "The host that the MX records of your domains have to name.",
   }),
   SPF_INCLUDE: Type.Optional(
-    DomainName({
+    RecordName({
       otherwise: "mail leaves from the host of INBOUND_MX_HOST",
-      description: "The domain whose SPF record lists the servers that mail leaves from.",
+      description: "The name whose SPF record lists the servers that mail leaves from.",
     }),
   ),
   SPF_ADDRESSES: Type.Optional(

@@ -110,14 +110,26 @@ export const EventStoreUrl = (meaning: SettingMeaning<string> = {}) =>
     meaning,
   );
 
-/** A domain name; converted to lower case. */
-export const DomainName = (meaning: SettingMeaning<string> = {}) => {
-  const pattern = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+/** A name of labels, each with these characters inside and at its ends; converted to lower case. */
+const NameOf = (
+  expected: string,
+  { inside, end }: { inside: string; end: string },
+  meaning: SettingMeaning<string>,
+) => {
+  const label = `[${end}]([${inside}]*[${end}])?`;
+  const pattern = new RegExp(`^(?=.{1,253}$)${label}(\\.${label})*$`, "i");
   return Type.Decode(
-    Checked("a domain name", (text) => pattern.test(text), meaning),
+    Checked(expected, (text) => pattern.test(text), meaning),
     (text) => text.toLowerCase(),
   );
 };
+
+export const DomainName = (meaning: SettingMeaning<string> = {}) =>
+  NameOf("a domain name", { inside: "a-z0-9-", end: "a-z0-9" }, meaning);
+
+/** A name that has records in DNS but is no host: it may contain underscores. */
+export const RecordName = (meaning: SettingMeaning<string> = {}) =>
+  NameOf("a name in DNS such as _spf.example.com", { inside: "a-z0-9_-", end: "a-z0-9_" }, meaning);
 
 export const HostName = (meaning: SettingMeaning<string> = {}) =>
   Checked("a host name or an IP address", (text) => /^[A-Za-z0-9.:_-]+$/.test(text), meaning);

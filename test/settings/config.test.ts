@@ -284,6 +284,15 @@ describe("the configuration", () => {
     expect(message).not.to.match(/hunter2|aHVudGVyMg/);
   });
 
+  it("the name of an SPF record may have underscores, and the name of a mail domain none", () => {
+    const spfInclude = (name: string) => loadConfig({ SECRETS_KEYS: ring, SPF_INCLUDE: name }).spfInclude;
+    expect(spfInclude("_spf.Relay.example")).to.equal("_spf.relay.example");
+    expect(spfInclude("eu_1._spf-a.relay.example")).to.equal("eu_1._spf-a.relay.example");
+    for (const name of ["_spf..relay.example", "-spf.relay.example", "_spf relay", `${"a".repeat(254)}`])
+      expect(refusal({ SPF_INCLUDE: name }), name).to.include("expected a name in DNS such as _spf.example.com");
+    expect(refusal({ SANDBOX_DOMAIN: "_spf.relay.example" })).to.include("expected a domain name");
+  });
+
   it("the addresses that mail leaves from reach the checks of domains", () => {
     const config = loadConfig({ SECRETS_KEYS: ring, SPF_ADDRESSES: "192.0.2.1, 2001:db8::1" });
     expect(commandSettings(config).spfAddresses).to.deep.equal(["192.0.2.1", "2001:db8::1"]);
