@@ -14,8 +14,17 @@ const providerAgainMs = 60_000;
 
 /** Checks a domain's DNS records when it is added, then by schedule (streams/domain/schedule.ts), and on request. */
 export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
+  let logged: string | undefined;
+
+  /** Logs a fault of the SPF record that every domain has to include, once until it is another. */
+  function onOwnFault(because: string): void {
+    if (because === logged) return;
+    logged = because;
+    deps.log?.warn?.({ because }, "no domain can be verified: receivers refuse the SPF record that each has to have");
+  }
+
   async function check(domainId: string, acting: Acting): Promise<void> {
-    await plan(domainId, await checkDomain(deps, domainId, acting.cause), acting);
+    await plan(domainId, await checkDomain(deps, { domainId, onOwnFault }, acting.cause), acting);
   }
 
   async function plan(domainId: string, domain: Domain, { timers }: Acting): Promise<void> {

@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import { checkDomain } from "#src/commands/domains/domainChecks.ts";
+import { checkDomains } from "#src/processes/checkDomains.ts";
+import type { ProcessContext } from "#src/processes/process.ts";
 import { domainStream } from "#streams/domain/events.ts";
 import { system } from "#test/support/cause.ts";
 import { deskOf } from "#test/support/desk.ts";
@@ -194,6 +196,24 @@ describe("checking domains", () => {
     await readUntil(theirs.id, ({ status }) => status === "verified", other);
   });
 
+  it("a record of the operator's that is missing keeps domains from being verified, and is logged once", async () => {
+    const settings = { ...service.deps.settings, spfInclude: "_spf.missing.example" };
+    const logged: object[] = [];
+    const log = { warn: (details: object) => logged.push(details), error: () => undefined };
+    const process = checkDomains({ ...service.deps, settings, log }, [1, 1, 1]);
+    const domain = await add(name());
+    const { fqdn } = domain.dns_records[1];
+    dns.publish(domain.dns_records.toSpliced(1, 1));
+    dns.txt(fqdn, `v=spf1 include:${settings.spfInclude} ~all`);
+    const timers = { set: async () => undefined, cancel: async () => undefined };
+    const due = { key: domain.id, name: "check", dueAt: service.clock.now(), payload: {} };
+    for (let n = 0; n < 2; n++) await process.onTimer!(due, { timers, cause: system() } as unknown as ProcessContext);
+    expect(logged).to.have.length(1);
+    expect(logged[0]).to.have.property("because").that.includes(`the SPF record of ${settings.spfInclude}, which`);
+    const checked = await readUntil(domain.id, ({ spf_status }) => spf_status === "failed");
+    expect(checked.status).to.equal("pending");
+  });
+
   it("concurrent checks of a domain by two instances count once", async () => {
     const domain = await verified();
     // Both checks start from the same state, however busy the machine is.
@@ -201,7 +221,7 @@ describe("checking domains", () => {
     const domains = { ...service.deps.domains, load: async () => stood };
     const causes = [system(), system()];
     const deps = { ...service.deps, domains };
-    await Promise.all(causes.map((cause) => checkDomain(deps, domain.id, cause)));
+    await Promise.all(causes.map((cause) => checkDomain(deps, { domainId: domain.id }, cause)));
     const events = await service.deps.store.read(domainStream(domain.id));
     const checked = events.filter(({ type }) => type === "DomainChecked");
     expect(checked.map(({ data }) => data.attempt)).to.deep.equal(checked.map((_, n) => n + 1));

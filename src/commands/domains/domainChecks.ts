@@ -18,9 +18,14 @@ const maxLookups = 500;
 
 /**
  * Looks up a domain's DNS records and records the result, once per attempt. A mail provider that supplies some of the records checks them
- * too, and receives the domain's mail before the domain counts as verified. Returns the domain's new state.
+ * too, and receives the domain's mail before the domain counts as verified. `onOwnFault`: called if receivers refuse even the SPF record that
+ * the domain should have. Returns the domain's new state.
  */
-export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
+export async function checkDomain(
+  deps: Dependencies,
+  { domainId, onOwnFault }: { domainId: string; onOwnFault?: (reason: string) => void },
+  cause: Cause,
+): Promise<Domain> {
   const { state } = await deps.domains.load(domainId);
   if (!state.exists || state.deleted) return state;
   const { domain, trouble } = await registrationOrFault(deps, { domainId, domain: state }, cause);
@@ -29,7 +34,7 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
   const resolver = askingOnce(limited, maxLookups);
   const { inboundMxHost, spfAddresses: addresses } = deps.settings;
   const turn = domain.workspaceId;
-  const judgeSpf = spfJudge({ resolver, evaluate: deps.evaluateSpf, addresses, helo: inboundMxHost, turn });
+  const judgeSpf = spfJudge({ resolver, evaluate: deps.evaluateSpf, addresses, helo: inboundMxHost, turn, onOwnFault });
   const [inDns, dmarc, surroundings] = await Promise.all([
     checkRecords({ resolver, judgeSpf }, expectedRecords(domain, deps.settings)),
     checkDmarc(resolver, domain.mailDomain),

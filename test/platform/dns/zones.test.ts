@@ -145,15 +145,35 @@ describe("zones as they are found, judged as receivers judge them [d7 records]",
       expect([status, reason?.includes("our mail the SPF result softfail")]).to.deep.equal(["failed", true]);
     });
 
-    it("a record of ours that is not published yet has to be reached, and one with a fault makes receivers refuse", async () => {
-      const by = { ...settings, spfInclude: "nothing.service.example" };
-      const reached = "v=spf1 include:nothing.service.example ~all";
-      expect(await spfOf(reached, undefined, by)).to.deep.equal(ok);
-      dns.txt("nothing.service.example", "some other text");
-      expect(await spfOf(reached, undefined, by)).to.deep.equal(ok);
-      expect((await spfOf("v=spf1 ~all include:nothing.service.example", undefined, by)).status).to.equal("failed");
-      const faulty = serviceWith("v=spf1 ip4:192.0.2.300 -all");
-      expect((await spfOf(`v=spf1 include:${faulty.spfInclude} ~all`, undefined, faulty)).reason).to.match(/permerror/);
+    it("a record of ours that is missing or faulty makes receivers refuse, and the reason names it", async () => {
+      const by = { ...settings, spfInclude: "_spf.nothing.example" };
+      const of = (what: string, { spfInclude } = by) =>
+        `the SPF record of ${spfInclude}, which the operator of this service answers for, is ${what}: receivers refuse every record that includes it`;
+      const including = (name: string | null) => `v=spf1 include:${name} ~all`;
+      const missing = { status: "failed", reason: of("missing") };
+      expect(await spfOf(including(by.spfInclude), undefined, by)).to.deep.equal(missing);
+      expect(await spfOf(including(by.spfInclude), ["192.0.2.1"], by)).to.deep.equal(missing);
+      dns.txt(by.spfInclude, "some other text");
+      expect(await spfOf(including(by.spfInclude), undefined, by)).to.deep.equal(missing);
+      // The customer's record does not get there.
+      expect((await spfOf(`v=spf1 ~all include:${by.spfInclude}`, undefined, by)).reason).to.match(
+        /SPF result softfail/,
+      );
+      for (const [record, why] of [
+        ["v=spf1 ip4:192.0.2.300 -all", '"ip4:192.0.2.300" is not valid in an SPF record'],
+        [`v=spf1 include:spf${number + 2}.service.example -all`, "Too many DNS requests"],
+      ] as const) {
+        const faulty = serviceWith(record) as typeof by;
+        const { status, reason } = await spfOf(including(faulty.spfInclude), undefined, faulty);
+        expect([status, reason]).to.deep.equal(["failed", of(`faulty (permerror: ${why})`, faulty)]);
+      }
+      dns.trouble(by.spfInclude, "servfail");
+      expect((await spfOf(including(by.spfInclude), undefined, by)).status).to.equal("temporary_failure");
+    });
+
+    it("a fault of the customer's record is not laid to a record of ours that is sound", async () => {
+      const { reason } = await spfOf("v=spf1 include:nothing.customer.example include:spf.service.example ~all");
+      expect(reason).to.match(/^receivers refuse the SPF record \(permerror: /);
     });
 
     it("a name on the way that DNS does not answer leaves the record unjudged, unless an address fails before it", async () => {

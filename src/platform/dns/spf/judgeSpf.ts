@@ -13,13 +13,16 @@ export type SpfJudgeOptions = Pick<SpfQuestion, "helo" | "turn"> & {
   evaluate: SpfEvaluator;
   /** Addresses that mail is sent from; undefined: those that the mechanisms of the expected record lead to. */
   addresses: readonly string[] | undefined;
+  /** Called with the reason if receivers refuse even the expected record. */
+  onOwnFault?: ((reason: string) => void) | undefined;
 };
 
 /**
  * Judges SPF records by their result: receivers have to let all of our addresses pass, no matter by which mechanism. A record that they
- * refuse (permerror) is wrong; one that they cannot evaluate for the moment (temperror) is not judged.
+ * refuse (permerror) is wrong; one that they cannot evaluate for the moment (temperror) is not judged. If they refuse even the expected
+ * record, the reason names the included record that is missing or faulty, and the operator: the customer cannot mend it.
  */
-export function spfJudge({ resolver, evaluate, addresses, helo, turn }: SpfJudgeOptions): SpfJudge {
+export function spfJudge({ resolver, evaluate, addresses, helo, turn, onOwnFault }: SpfJudgeOptions): SpfJudge {
   return async ({ fqdn, value }) => {
     const lookup = await resolver.txt(fqdn);
     if (lookup.outcome === "temporary_failure") return unanswered(lookup.reason);
@@ -34,12 +37,35 @@ export function spfJudge({ resolver, evaluate, addresses, helo, turn }: SpfJudge
     if (!trials) return unanswered("DNS did not say which servers send");
     let open = false;
     for (const trial of trials) {
-      const verdict = await evaluate({ domain: fqdn, ip: trial.ip, helo, turn }, trial.resolver);
+      const question = { domain: fqdn, ip: trial.ip, helo, turn };
+      const verdict = await evaluate(question, trial.resolver);
       if (verdict.result === "temperror") open = true;
-      else if (verdict.result !== "pass") return failed(`${inWords(verdict, trial, mechanisms)}: ${quoted(records)}`);
+      else if (verdict.result === "permerror" || (verdict.result !== "pass" && !trial.orNoMatch)) {
+        const ownFault = verdict.result === "permerror" ? await faultOfExpected(question, trial, value) : undefined;
+        if (ownFault !== undefined) onOwnFault?.(ownFault);
+        return failed(ownFault ?? `${inWords(verdict, trial, mechanisms)}: ${quoted(records)}`);
+      }
     }
     return open ? unanswered("DNS did not answer all that the SPF record asks") : { status: "verified", reason: null };
   };
+
+  /** Returns why receivers would refuse the expected record too; undefined if they would not, or if that is not known now. */
+  async function faultOfExpected(question: SpfQuestion, trial: SpfTrial, value: string): Promise<string | undefined> {
+    const published: Resolver = {
+      ...trial.resolver,
+      txt: async (name) =>
+        name === question.domain ? { outcome: "found", records: [value] } : trial.resolver.txt(name),
+    };
+    const { result, reason } = await evaluate(question, published);
+    if (result !== "permerror") return undefined;
+    const included = permittingIn(value).find(({ name }) => name === "include")?.value;
+    if (included === undefined) return `receivers refuse the expected SPF record itself (permerror: ${reason})`;
+    const lookup = await resolver.txt(included);
+    const isMissing =
+      lookup.outcome === "missing" || (lookup.outcome === "found" && spfRecordsIn(lookup.records).length === 0);
+    const what = isMissing ? "is missing" : `is faulty (permerror: ${reason})`;
+    return `the SPF record of ${included}, which the operator of this service answers for, ${what}: receivers refuse every record that includes it`;
+  }
 }
 
 const failed = (reason: string): RecordFinding => ({ status: "failed", reason });

@@ -1,9 +1,12 @@
 import type { Lookup, Resolver } from "../resolver.ts";
 import { addressesOf } from "./addresses.ts";
-import { type SpfMechanism, spfRecordsIn } from "./record.ts";
+import type { SpfMechanism } from "./record.ts";
 
-/** An evaluation that has to pass. `of`: the address as people know it; null for one that stands for a mechanism. */
-export type SpfTrial = { ip: string; of: string | null; resolver: Resolver };
+/**
+ * An evaluation that has to pass; with `orNoMatch` one that has to end without an error. `of`: the address as people know it; null for one
+ * that stands for a mechanism.
+ */
+export type SpfTrial = { ip: string; of: string | null; resolver: Resolver; orNoMatch?: true };
 
 export const trialOf = (resolver: Resolver, ip: string): SpfTrial => ({ ip, of: ip, resolver });
 
@@ -23,7 +26,7 @@ export async function trialsOf(
     const addresses = await addressesOf(resolver, mechanism);
     if (!addresses) return undefined;
     if (addresses.length > 0) trials.push(...addresses.map((ip) => trialOf(resolver, ip)));
-    else trials.push(trialOfReaching(resolver, mechanism));
+    else trials.push(...trialsOfReaching(resolver, mechanism));
   }
   return trials.length === 0 ? [trialOf(resolver, standIn)] : trials.slice(0, maxTrials);
 }
@@ -32,10 +35,11 @@ export async function trialsOf(
 const standIn = "240.0.0.1";
 
 /**
- * Returns a trial that passes if an evaluation reaches the mechanism, which lets the stand-in pass. A record of ours that is not published
- * yet is no fault of the customer's record.
+ * Returns a trial that passes if an evaluation reaches the mechanism, which lets the stand-in pass. Receivers continue behind a host without
+ * addresses, so it may be published later; but they refuse a record that includes a missing or faulty one, so that is tried without the
+ * stand-in too.
  */
-function trialOfReaching(resolver: Resolver, { name, value }: SpfMechanism): SpfTrial {
+function trialsOfReaching(resolver: Resolver, { name, value }: SpfMechanism): SpfTrial[] {
   const permitting: Resolver = {
     ...resolver,
     a: async (host) => (name === "a" && host === value ? found([standIn]) : resolver.a(host)),
@@ -44,14 +48,13 @@ function trialOfReaching(resolver: Resolver, { name, value }: SpfMechanism): Spf
       return name === "include" && domain === value ? withStandIn(lookup) : lookup;
     },
   };
-  return { ip: standIn, of: null, resolver: permitting };
+  const reaching: SpfTrial = { ip: standIn, of: null, resolver: permitting };
+  return name === "include" ? [reaching, { ip: standIn, of: null, resolver, orNoMatch: true }] : [reaching];
 }
 
 function withStandIn(lookup: Lookup<string>): Lookup<string> {
-  if (lookup.outcome === "temporary_failure") return lookup;
-  const records = lookup.outcome === "found" ? spfRecordsIn(lookup.records) : [];
-  if (records.length === 0) return found([`v=spf1 ip4:${standIn}`]);
-  return found(records.map((text) => text.replace(/^v=spf1/i, `v=spf1 ip4:${standIn}`)));
+  if (lookup.outcome !== "found") return lookup;
+  return found(lookup.records.map((text) => text.replace(/^v=spf1(?= |$)/i, `v=spf1 ip4:${standIn}`)));
 }
 
 const found = (records: string[]): Lookup<string> => ({ outcome: "found", records });
