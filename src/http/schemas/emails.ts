@@ -36,7 +36,7 @@ const reply = {
   reply_all: Type.Boolean({
     default: false,
     description:
-      "Also send to everyone else in the message's To and Cc, except addresses of this workspace and the address that forwarded the message here: `warnings` names them.",
+      "A copy goes to everybody else in the message's Reply-To, To and Cc, except addresses of this workspace, the identity's `aliases` and the address that forwarded the message here: `warnings` names those left out.",
   }),
 };
 
