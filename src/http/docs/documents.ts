@@ -63,6 +63,13 @@ const fileOf = (name: string): URL => new URL(import.meta.resolve(`#src/http/doc
 
 export const documentText = (name: string): string => readFileSync(fileOf(name), "utf8");
 
+/** Returns the table of src/mailKinds.md, whose rows a test tries on the running service. */
+export const mailKindsTable = (): string =>
+  readFileSync(new URL(import.meta.resolve("#src/mailKinds.md")), "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .join("\n");
+
 /** Converts a link between two of these files to the path at which they are served; other links stay. */
 export const pageOf = (target: string): string =>
   target.replace(/^introduction\.md/, "/docs").replace(/^([\w-]+)\.md/, "/docs/$1");

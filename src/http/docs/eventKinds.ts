@@ -9,7 +9,7 @@ const content = ["version", "content_sha256"];
 /** When each kind of event that webhooks receive occurs, and the fields of its `data`. */
 export const eventKinds: Record<WebhookEventType, { when: string; data: readonly string[] }> = {
   "email.received": {
-    when: "A message from a person or a mailing list arrived, not from a blocked contact.",
+    when: "A message that is somebody's word arrived, not from a blocked contact. `kind` is `customer` (also by a mailing list), `program`, `altered_copy` or `filed_by_hand`.",
     data: [
       ...thread,
       ...[

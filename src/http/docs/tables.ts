@@ -12,6 +12,7 @@ import type { LimitClass, Route } from "../framework/route.ts";
 import { nextSteps } from "../mcp/errors.ts";
 import type { Tool } from "../mcp/tool.ts";
 import { tools } from "../mcp/tools/index.ts";
+import { mailKindsTable } from "./documents.ts";
 import { errorMeanings } from "./errorMeanings.ts";
 import { eventKinds } from "./eventKinds.ts";
 import { historyTypes } from "./historyTypes.ts";
@@ -32,7 +33,7 @@ export type DescribedSetting = {
 /** Additional input of the generated tables. */
 export type Declared = { routes: readonly Route[]; settings: readonly DescribedSetting[] };
 
-/** Tables generated from constants only. */
+/** Tables generated from constants and files only. */
 export const fixedTables = (): Record<string, string> => ({
   scopes: table(
     ["scope", "may", "a new key has it"],
@@ -74,6 +75,7 @@ export const fixedTables = (): Record<string, string> => ({
       ["style properties", codes(keptProperties)],
     ],
   ),
+  mailKinds: mailKindsTable(),
   ruleFields: table(
     ["trigger", "fields of its conditions"],
     triggerEvents.map((trigger) => [code(trigger), codes(fieldsOf[trigger])]),
