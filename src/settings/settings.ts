@@ -173,7 +173,7 @@ export const settings = Type.Object({
   AUTO_ANSWERS_PER_ADDRESS: AnswerLimits({
     default: "10/3600,30/86400",
     description:
-      "How many answers that no person approved one address gets from a workspace, as numbers of answers and the seconds in which they are sent: above that a rule or a setting asks a person, and a key's call is refused with loop_guarded; answers of a key count if the message has a sign of a machine, or if three messages in a row each came within a minute after our answer; off lifts the limits.",
+      "How many answers that no person approved one address, whatever its +tag, gets from a workspace, as numbers of answers and the seconds in which they are sent: above that a rule or a setting asks a person, and a key's call is refused with loop_guarded; answers of a key count if the message has a sign of a machine, or if three messages in a row each came within a minute after our answer; off lifts the limits.",
   }),
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,

@@ -48,7 +48,7 @@ type AskedSend = { draftId: string; kind: Authorisation["kind"]; intent?: SendIn
  * Queues a draft for delivery (src/sendPath.md, "Steps"): checks, claims on the thread, reserves quota, queues. If a step refuses, all
  * earlier steps are undone. A repeated request returns the result of its first run if that ended. Each attempt has its own id as a fence.
  * Throws Unavailable, and Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached, human_approval_required,
- * approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status.
+ * approvals_missing, answered_meanwhile, content_changed, version_mismatch, invalid_status, loop_guarded.
  */
 export async function queueSend(
   deps: Dependencies,
