@@ -20,7 +20,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
   function onOwnFault(because: string): void {
     if (because === logged) return;
     logged = because;
-    deps.log?.warn?.({ because }, "no domain can be verified: receivers refuse the SPF record that each has to have");
+    deps.log?.warn?.({ because }, "receivers refuse the SPF record that each domain has to have");
   }
 
   async function check(domainId: string, acting: Acting): Promise<void> {

@@ -196,7 +196,7 @@ describe("checking domains", () => {
     await readUntil(theirs.id, ({ status }) => status === "verified", other);
   });
 
-  it("a record of the operator's that is missing keeps domains from being verified, and is logged once", async () => {
+  it("a record of the operator's that is missing is logged once, and not laid to the domains that include it", async () => {
     const settings = { ...service.deps.settings, spfInclude: "_spf.missing.example" };
     const logged: object[] = [];
     const log = { warn: (details: object) => logged.push(details), error: () => undefined };
@@ -210,8 +210,7 @@ describe("checking domains", () => {
     for (let n = 0; n < 2; n++) await process.onTimer!(due, { timers, cause: system() } as unknown as ProcessContext);
     expect(logged).to.have.length(1);
     expect(logged[0]).to.have.property("because").that.includes(`the SPF record of ${settings.spfInclude}, which`);
-    const checked = await readUntil(domain.id, ({ spf_status }) => spf_status === "failed");
-    expect(checked.status).to.equal("pending");
+    await readUntil(domain.id, ({ status }) => status === "verified");
   });
 
   it("concurrent checks of a domain by two instances count once", async () => {

@@ -3,7 +3,7 @@ import { quoted } from "../quoted.ts";
 import type { Resolver } from "../resolver.ts";
 import type { SpfEvaluator, SpfQuestion, SpfVerdict } from "./evaluator.ts";
 import { mechanismText, readSpfRecord, type SpfMechanism, spfRecordsIn } from "./record.ts";
-import { type SpfTrial, trialOf, trialsOf } from "./trials.ts";
+import { isMissing, type SpfTrial, trialOf, trialsOf } from "./trials.ts";
 
 /** Judges the SPF record at a name. `value`: the record that would be right. */
 export type SpfJudge = (expected: { fqdn: string; value: string }) => Promise<RecordFinding>;
@@ -20,7 +20,8 @@ export type SpfJudgeOptions = Pick<SpfQuestion, "helo" | "turn"> & {
 /**
  * Judges SPF records by their result: receivers have to let all of our addresses pass, no matter by which mechanism. A record that they
  * refuse (permerror) is wrong; one that they cannot evaluate for the moment (temperror) is not judged. If they refuse even the expected
- * record, the reason names the included record that is missing or faulty, and the operator: the customer cannot mend it.
+ * record, the reason names the included record that is faulty, and the operator: the customer cannot mend it. One that is not published yet
+ * is told the operator, and not laid to the customer's record.
  */
 export function spfJudge({ resolver, evaluate, addresses, helo, turn, onOwnFault }: SpfJudgeOptions): SpfJudge {
   return async ({ fqdn, value }) => {
@@ -46,6 +47,8 @@ export function spfJudge({ resolver, evaluate, addresses, helo, turn, onOwnFault
         return failed(ownFault ?? `${inWords(verdict, trial, mechanisms)}: ${quoted(records)}`);
       }
     }
+    const missing = await missingIn(mechanisms);
+    if (missing !== undefined) onOwnFault?.(missing);
     return open ? unanswered("DNS did not answer all that the SPF record asks") : { status: "verified", reason: null };
   };
 
@@ -58,15 +61,24 @@ export function spfJudge({ resolver, evaluate, addresses, helo, turn, onOwnFault
     };
     const { result, reason } = await evaluate(question, published);
     if (result !== "permerror") return undefined;
-    const included = permittingIn(value).find(({ name }) => name === "include")?.value;
+    const mechanisms = permittingIn(value);
+    const included = includedIn(mechanisms);
     if (included === undefined) return `receivers refuse the expected SPF record itself (permerror: ${reason})`;
-    const lookup = await resolver.txt(included);
-    const isMissing =
-      lookup.outcome === "missing" || (lookup.outcome === "found" && spfRecordsIn(lookup.records).length === 0);
-    const what = isMissing ? "is missing" : `is faulty (permerror: ${reason})`;
-    return `the SPF record of ${included}, which the operator of this service answers for, ${what}: receivers refuse every record that includes it`;
+    return (await missingIn(mechanisms)) ?? faultOf(included, `is faulty (permerror: ${reason})`);
+  }
+
+  async function missingIn(mechanisms: readonly SpfMechanism[]): Promise<string | undefined> {
+    const included = includedIn(mechanisms);
+    if (included === undefined || !(await isMissing(resolver, included))) return undefined;
+    return faultOf(included, "is missing");
   }
 }
+
+const includedIn = (mechanisms: readonly SpfMechanism[]): string | undefined =>
+  mechanisms.find(({ name }) => name === "include")?.value;
+
+const faultOf = (included: string, what: string): string =>
+  `the SPF record of ${included}, which the operator of this service answers for, ${what}: receivers refuse every record that includes it`;
 
 const failed = (reason: string): RecordFinding => ({ status: "failed", reason });
 const unanswered = (reason: string): RecordFinding => ({ status: "temporary_failure", reason });

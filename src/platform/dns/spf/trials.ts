@@ -1,6 +1,6 @@
 import type { Lookup, Resolver } from "../resolver.ts";
 import { addressesOf } from "./addresses.ts";
-import type { SpfMechanism } from "./record.ts";
+import { type SpfMechanism, spfRecordsIn } from "./record.ts";
 
 /**
  * An evaluation that has to pass; with `orNoMatch` one that has to end without an error. `of`: the address as people know it; null for one
@@ -26,7 +26,7 @@ export async function trialsOf(
     const addresses = await addressesOf(resolver, mechanism);
     if (!addresses) return undefined;
     if (addresses.length > 0) trials.push(...addresses.map((ip) => trialOf(resolver, ip)));
-    else trials.push(...trialsOfReaching(resolver, mechanism));
+    else trials.push(...(await trialsOfReaching(resolver, mechanism)));
   }
   return trials.length === 0 ? [trialOf(resolver, standIn)] : trials.slice(0, maxTrials);
 }
@@ -35,11 +35,10 @@ export async function trialsOf(
 const standIn = "240.0.0.1";
 
 /**
- * Returns a trial that passes if an evaluation reaches the mechanism, which lets the stand-in pass. Receivers continue behind a host without
- * addresses, so it may be published later; but they refuse a record that includes a missing or faulty one, so that is tried without the
- * stand-in too.
+ * Returns a trial that passes if an evaluation reaches the mechanism, which lets the stand-in pass. A record of ours that is not published
+ * yet is no fault of the customer's record; with one that has a fault, which receivers refuse, it is tried without the stand-in too.
  */
-function trialsOfReaching(resolver: Resolver, { name, value }: SpfMechanism): SpfTrial[] {
+async function trialsOfReaching(resolver: Resolver, { name, value }: SpfMechanism): Promise<SpfTrial[]> {
   const permitting: Resolver = {
     ...resolver,
     a: async (host) => (name === "a" && host === value ? found([standIn]) : resolver.a(host)),
@@ -49,12 +48,21 @@ function trialsOfReaching(resolver: Resolver, { name, value }: SpfMechanism): Sp
     },
   };
   const reaching: SpfTrial = { ip: standIn, of: null, resolver: permitting };
-  return name === "include" ? [reaching, { ip: standIn, of: null, resolver, orNoMatch: true }] : [reaching];
+  if (name !== "include" || (await isMissing(resolver, value))) return [reaching];
+  return [reaching, { ip: standIn, of: null, resolver, orNoMatch: true }];
+}
+
+/** True if DNS says that the name has no SPF record. */
+export async function isMissing(resolver: Resolver, name: string): Promise<boolean> {
+  const lookup = await resolver.txt(name);
+  return lookup.outcome === "missing" || (lookup.outcome === "found" && spfRecordsIn(lookup.records).length === 0);
 }
 
 function withStandIn(lookup: Lookup<string>): Lookup<string> {
-  if (lookup.outcome !== "found") return lookup;
-  return found(lookup.records.map((text) => text.replace(/^v=spf1(?= |$)/i, `v=spf1 ip4:${standIn}`)));
+  if (lookup.outcome === "temporary_failure") return lookup;
+  const records = lookup.outcome === "found" ? spfRecordsIn(lookup.records) : [];
+  if (records.length === 0) return found([`v=spf1 ip4:${standIn}`]);
+  return found(records.map((text) => text.replace(/^v=spf1/i, `v=spf1 ip4:${standIn}`)));
 }
 
 const found = (records: string[]): Lookup<string> => ({ outcome: "found", records });
