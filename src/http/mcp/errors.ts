@@ -24,7 +24,8 @@ const next: Record<string, string> = {
   unavailable: "Call again in a few seconds.",
   not_found: "Check the id: ids come from list_threads, read_thread and submit_draft.",
   plan_limit_reached: "Tell the user that the plan's quota is used up.",
-  loop_guarded: "Do not answer again: the other side seems to be a machine. Only a person can approve this answer.",
+  loop_guarded:
+    "Do not try again now: the other side seems to be a machine. Tell the user. If the message names a time, a person can approve this answer before it, and a key can send it from then on.",
   internal_error: "Tell the user, with the request_id. You may try once more.",
 };
 
