@@ -65,7 +65,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 19,
+  version: 20,
   tables: [
     "drafts",
     "draft_counts",

@@ -1,6 +1,6 @@
 import type { ContentOrigin, DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
-import type { VersionWarning } from "#streams/draft/warnings.ts";
+import { type StoredWarning, type VersionWarning, warnedOfLimit } from "#streams/draft/warnings.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 import {
   addApproval,
@@ -46,8 +46,8 @@ export type DraftRow = {
   rationale: string | null;
   metadata: Record<string, unknown> | null;
   stale_warning: boolean;
-  /** Warnings that are stored with its version. */
-  version_warnings: VersionWarning[];
+  /** Warnings that belong to its version. */
+  version_warnings: StoredWarning[];
   auto_approved: boolean | null;
   reason: string | null;
   decided_by: DecidedBy | null;
@@ -274,7 +274,8 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
       return { ...next, approvals_given: removeApprovals(row.approvals_given, [event.data.voter]) };
     case "DraftReturnedToPending": {
       const version_pending_since = row.version_pending_since ?? meta.at;
-      return { ...returned(next, event.data), pending_since: meta.at, version_pending_since };
+      const version_warnings = warnedOfLimit(row.version_warnings, event.data.because);
+      return { ...returned(next, event.data), pending_since: meta.at, version_pending_since, version_warnings };
     }
     case "SendHeld":
       return { ...next, held_code: event.data.code };

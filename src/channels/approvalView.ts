@@ -147,6 +147,8 @@ export type ApprovalView = {
   editByChannel: boolean;
   /** True if the draft's workspace requires named approvers: links lead to the sign-in. */
   namedOnly: boolean;
+  /** The limit of answers because of which this version came back to a person, as a clause; null or absent if it did not. */
+  reachedLimit?: string | null;
   newerMessage: NewerMessage | null;
   /** Our newest mail that was queued after the answered message was received; null if there is none. `by`: display name. `elsewhere`: address of the other identity that sent it. */
   answeredMeanwhile: (BriefMail & { by: string; elsewhere: string | null }) | null;

@@ -25,7 +25,8 @@ export type VersionView = Pick<
   "content" | "textDerived" | "attachments" | "answers" | "participants" | "repliesLeave" | "warnings" | "hints"
 >;
 
-type WarnedView = VersionView & Pick<ApprovalView, "newerMessage" | "answeredMeanwhile" | "otherDrafts">;
+type WarnedView = VersionView &
+  Pick<ApprovalView, "reachedLimit" | "newerMessage" | "answeredMeanwhile" | "otherDrafts">;
 
 /** Lists what an approver should know before deciding, most important first: warnings derived from the view, then the view's own. */
 export function approvalWarnings(view: WarnedView, letter: DraftLetter, links: readonly Link[]): ApprovalWarning[] {
@@ -42,12 +43,15 @@ export function approvalWarnings(view: WarnedView, letter: DraftLetter, links: r
 /** Returns the kinds of warnings and hints to store with a version: what its card says too, without what may change after this. */
 export function versionWarnings(view: VersionView): VersionWarning[] {
   const letter = letterOf(view.content, view);
-  const alone = { ...view, newerMessage: null, answeredMeanwhile: null, otherDrafts: [] };
+  const alone = { ...view, reachedLimit: null, newerMessage: null, answeredMeanwhile: null, otherDrafts: [] };
   const found = [...approvalWarnings(alone, letter, linksOf(letter)), ...view.hints].map(({ kind }) => kind);
   return warningKinds.filter(isOfVersion).filter((kind) => found.includes(kind));
 }
 
 type WarningRule = (view: WarnedView, letter: DraftLetter, links: readonly Link[]) => string | undefined;
+
+const overLimit: WarningRule = ({ reachedLimit }) =>
+  reachedLimit ? `You are asked because ${reachedLimit}: the other side may be a machine.` : undefined;
 
 const newerMessage: WarningRule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
@@ -153,6 +157,7 @@ const unseenCharacters: WarningRule = ({ content }, { html, text }) => {
 
 const rules: readonly (readonly [WarningKind, ApprovalWarning["about"], WarningRule])[] = [
   ["answered_meanwhile", "draft", answeredInWords],
+  ["answer_limit", "draft", overLimit],
   ["newer_message", "draft", newerMessage],
   ["other_draft", "draft", othersInWords],
   ["unproven_sender", "message", unverifiedSender],

@@ -3,6 +3,7 @@ import type { WarningKind } from "#streams/draft/warnings.ts";
 /** Each kind of warning in a few words, for lists, filters and the reference. A card has a sentence with the details instead. */
 export const warningWords: Record<WarningKind, string> = {
   answered_meanwhile: "already answered",
+  answer_limit: "limit of answers reached",
   newer_message: "newer mail arrived",
   other_draft: "another draft waits",
   not_examined: "not examined for warnings",

@@ -1,5 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { changeDraft } from "#src/commands/drafts/changeDraft.ts";
+import { returnedBecause } from "#src/commands/drafts/life/fold.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { checkSenderAllowed } from "#src/commands/sends/sendChecks.ts";
@@ -88,7 +89,7 @@ export function sendApproved(deps: Dependencies): Process {
     const { state: draft } = await deps.drafts.load(draftId);
     const { state: identity } = await deps.identities.load(draft.identityId);
     if (identity.approvalChannel === null) {
-      const reason = `a draft waits for a person, and its identity has no approvers: ${because}`;
+      const reason = `a draft waits for a person, and its identity has no approvers: ${returnedBecause(because)}`;
       const review = { type: "UpdateThread", needsReview: true, because: reason } as const;
       await commandThread(deps, { threadId: draft.threadId, command: review }, cause);
     }

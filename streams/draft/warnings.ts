@@ -4,6 +4,7 @@
  */
 export const warningWeights = {
   answered_meanwhile: "heavy",
+  answer_limit: "light",
   newer_message: "heavy",
   other_draft: "heavy",
   not_examined: "heavy",
@@ -41,11 +42,17 @@ export type JudgedWarning = (typeof judgedWarnings)[number];
 /** Kinds that are shown when a draft is opened, and neither stored nor listed: they are about what its approver was shown before. */
 type CardWarning = "edited_often";
 
+/** Kinds that an event after the version's own adds to it. `answer_limit`: the draft came back because of the limit of answers. */
+type AddedWarning = "answer_limit";
+
 /** Kinds that are found when a version is made, and stored in its event. `not_examined`: the version could not be examined. */
-export type VersionWarning = Exclude<WarningKind, JudgedWarning | CardWarning>;
+export type VersionWarning = Exclude<WarningKind, JudgedWarning | CardWarning | AddedWarning>;
+
+/** Kinds that belong to a version. */
+export type StoredWarning = VersionWarning | AddedWarning;
 
 /** Kinds that lists show and filter. */
-export type ListedWarning = VersionWarning | JudgedWarning;
+export type ListedWarning = StoredWarning | JudgedWarning;
 
 export const isListed = (kind: WarningKind): kind is ListedWarning => kind !== "edited_often";
 
@@ -57,4 +64,16 @@ export const sortWarnings = (found: readonly ListedWarning[]): ListedWarning[] =
 
 export const isJudged = (kind: WarningKind): kind is JudgedWarning => judgedWarnings.some((judged) => judged === kind);
 
-export const isOfVersion = (kind: WarningKind): kind is VersionWarning => isListed(kind) && !isJudged(kind);
+export const isOfVersion = (kind: WarningKind): kind is VersionWarning =>
+  isListed(kind) && !isJudged(kind) && kind !== "answer_limit";
+
+/**
+ * Returns the limit of answers because of which a draft came back, without the advice to a key; null if it came back for another reason.
+ * streams/answeredAddress/looping.ts has the whole sentence.
+ */
+export const reachedLimitIn = (because: string): string | null =>
+  /^\d+ answers to this address were sent within .* which is the limit(?=:)/.exec(because)?.[0] ?? null;
+
+/** Adds the warning of a version that comes back because of the limit of answers. */
+export const warnedOfLimit = (warnings: StoredWarning[], because: string): StoredWarning[] =>
+  reachedLimitIn(because) === null ? warnings : [...new Set([...warnings, "answer_limit" as const])];

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { applyToDraft, type DraftRow } from "#projections/drafts/queries.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
-import { approved, edited, submitted } from "#test/support/examples/drafts.ts";
+import { approved, edited, overLimit, submitted } from "#test/support/examples/drafts.ts";
 
 const recorded = (event: DraftEvent, n: number): Recorded<DraftEvent> => ({
   ...event,
@@ -29,6 +29,15 @@ describe("the warnings of a draft's row", () => {
 
   it("a decision keeps the warnings of the version", () => {
     expect(warningsAfter(submitted({ warnings: ["forms_differ"] }), approved(1))).to.deep.equal(["forms_differ"]);
+  });
+
+  it("a version that came back because of the limit of answers has that warning too, once, until the next version", () => {
+    const back = (because: string): DraftEvent => ({ type: "DraftReturnedToPending", data: { because } });
+    const first = submitted({ warnings: ["forms_differ"] });
+    expect(warningsAfter(first, back("its rule is off"))).to.deep.equal(["forms_differ"]);
+    const limited = [first, back(overLimit), back(overLimit)];
+    expect(warningsAfter(...limited)).to.deep.equal(["forms_differ", "answer_limit"]);
+    expect(warningsAfter(...limited, edited(2, { warnings: [] }))).to.deep.equal([]);
   });
 
   it("a version from before warnings were stored counts as not examined, also after a version with warnings", () => {

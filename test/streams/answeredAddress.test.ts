@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { answeredAddressDecider } from "#streams/answeredAddress/decider.ts";
 import type { AnsweredAddressEvent } from "#streams/answeredAddress/events.ts";
 import { fold, Rejected } from "#streams/decider.ts";
+import { reachedLimitIn } from "#streams/draft/warnings.ts";
 
 type Answer = AnsweredAddressEvent["data"];
 
@@ -51,6 +52,9 @@ describe("answers to one address that no person approved [d13 loop guard]", () =
     const { accepted, refused } = send(every(5, 12, { by: "grant" }));
     expect([accepted.length, refused.length]).to.deep.equal([10, 2]);
     expect(refused[0]!.refusal).to.deep.include({ code: "loop_guarded", details: { ends_at: second(3_601) } });
+    expect(reachedLimitIn(refused[0]!.refusal.message)).to.equal(
+      "10 answers to this address were sent within an hour that no person approved, which is the limit",
+    );
     expect(send([...every(5, 10, { by: "grant" }), answer(3_602, { by: "grant" })]).refused).to.have.length(0);
     expect(send(every(600, 100, { by: "grant" })).accepted).to.have.length(30);
   });

@@ -30,6 +30,7 @@ import {
   failed,
   markedStale,
   notReached,
+  overLimit,
   queued,
   reached,
   refreshed,
@@ -292,6 +293,11 @@ life(
   "waiting after an approval was taken back",
   history(submitted({ autoApproved: true }), returned("the rule Careful requires a person's approval")),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was undone: “the rule Careful requires a person's approval”; no request for a decision has been made.",
+);
+life(
+  "waiting because of the limit of answers",
+  history(submitted({ autoApproved: true }), returned(overLimit)),
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was undone: “10 answers to this address were sent within an hour that no person approved, which is the limit”; no request for a decision has been made.",
 );
 
 life(

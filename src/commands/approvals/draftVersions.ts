@@ -3,6 +3,7 @@ import { type EventStore, readEvents } from "#src/eventStore/eventStore.ts";
 import type { ContentOrigin } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft/events.ts";
+import { reachedLimitIn } from "#streams/draft/warnings.ts";
 import type { Recorded } from "#streams/event.ts";
 
 /** One version of a draft, as its event recorded it. `because`: why the version was made; null for the first version. */
@@ -85,6 +86,15 @@ const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 export function pendingSince(events: Events): number | undefined {
   const since = Date.parse(events.findLast(({ type }) => asking.includes(type))?.metadata.at ?? "");
   return Number.isNaN(since) ? undefined : since;
+}
+
+/** Returns the limit of answers because of which the newest version came back to pending; null if it did not. */
+export function reachedLimit(events: Events): string | null {
+  const made = events.findLastIndex(({ type }) => type === "DraftSubmitted" || type === "DraftEdited");
+  const limits = events
+    .slice(made + 1)
+    .flatMap(({ type, data }) => (type === "DraftReturnedToPending" ? (reachedLimitIn(data.because) ?? []) : []));
+  return limits.at(-1) ?? null;
 }
 
 function versionsIn(events: Events): DraftVersion[] {

@@ -131,6 +131,13 @@ describe("wording in every place where an approver is asked", () => {
     expect(warnings).to.have.length(2);
   });
 
+  for (const [place, said] of textOfEachPlace({ ...ordinary, reachedLimit: "10 answers were sent" }))
+    it(`${place}: the approver reads that the limit of answers is why they are asked`, () => {
+      expect(said.replaceAll("\\", "")).to.include(
+        "You are asked because 10 answers were sent: the other side may be a machine.",
+      );
+    });
+
   it("a mail about several drafts says whether a key or a rule may send one of them before the decision", () => {
     for (const said of bundleOf(true)) expect(said).to.include(only);
     for (const said of bundleOf(false)) expect(said).to.include(unless);

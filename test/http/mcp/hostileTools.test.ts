@@ -55,6 +55,7 @@ const draftOf = (words: string, { own, status = "rejected" }: { own: string; sta
     stale_warning: true,
     newer_message_id: null,
     answered_meanwhile: null,
+    warning_kinds: ["answer_limit"],
   },
   decided_by: { decision: "reject", kind: "email_link", id: words, name: words, email: words, version: 3 },
   ...{ decided_at: at, approvals: { required: 1, given: [] }, undo_until: null, sent_at: null, attachments: [] },

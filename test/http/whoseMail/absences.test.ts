@@ -10,7 +10,7 @@ describe("an absence notice without any sign of one [d5 absence]", () => {
   before(async () => {
     ({ service, tenant } = await startStory(
       { AUTO_ANSWERS_PER_ADDRESS: "1/3600" },
-      { identity: { approvalChannel: { type: "email", config: { to: "boss@example.com" } } } },
+      { identity: { approvalChannel: { type: "email" as const, config: { to: "boss@example.com" } } } },
     ));
   });
   after(() => service.stop());
@@ -39,6 +39,18 @@ describe("an absence notice without any sign of one [d5 absence]", () => {
     const again = await tenant.draft(await notice("vaca@customer.example", "Parcel of vaca"));
     const refused = await again.ask("POST send");
     expect(refused.outcome, refused.text).to.equal("422 loop_guarded");
+  });
+
+  it("who is asked because of the limit of answers is told so, and the draft says it", async () => {
+    const approvers = { approvalChannel: { type: "email" as const, config: { to: "chief@example.com" } } };
+    const granting = await tenant.newIdentity({ autoApproveReplies: true, ...approvers });
+    const mail = () => tenant.mail({ from: "talker@customer.example", to: granting });
+    await (await tenant.draft(await mail())).becomes("sent");
+    const second = await tenant.draft(await mail());
+    expect((await second.approvalMail()).text).to.match(
+      /You are asked because 1 answers? to this address .* within an hour that no person approved, which is the limit:/,
+    );
+    expect((await second.read()).warning_kinds).to.include("answer_limit");
   });
 
   it("a person's mail is none: one that comes later, has other words, or answers ours", async () => {

@@ -27,6 +27,10 @@ export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): Draf
   },
 });
 
+/** Reason of a return to pending because of the limit of answers (streams/answeredAddress/looping.ts). */
+export const overLimit =
+  "10 answers to this address were sent within an hour that no person approved, which is the limit: let a person approve this one, or send it after 2026-11-29T15:36:10.695Z";
+
 export const edited = (version: number, different: Partial<Data<"DraftEdited">> = {}): DraftEventOf<"DraftEdited"> => ({
   type: "DraftEdited",
   data: {

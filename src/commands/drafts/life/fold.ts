@@ -1,4 +1,5 @@
 import { votesLeft, withoutVote, withVote } from "#streams/draft/quorum.ts";
+import { reachedLimitIn } from "#streams/draft/warnings.ts";
 import { authorisationOf, queuedAuthorisation } from "./authorisation.ts";
 import { applyDelivery, notHandedOver } from "./handover.ts";
 import type { DraftLife, GivenVote } from "./life.ts";
@@ -163,7 +164,9 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
 
 /** Describes why a draft returned to pending. */
 export const returnedBecause = (because: string): string =>
-  because === "answered_meanwhile" ? "its message was answered after it was approved" : because;
+  because === "answered_meanwhile"
+    ? "its message was answered after it was approved"
+    : (reachedLimitIn(because) ?? because);
 
 /**
  * Applies the return of a draft to pending. If only one person's approval was undone or lapsed with their role, the approvals of others

@@ -63,6 +63,9 @@ function facts(draft: WireDraft, now: Date): string {
     ...(draft.sent_at ? [`sent ${ago(draft.sent_at, now)}`] : []),
     ...(draft.held_code ? [`held back: ${code(draft.held_code)}`] : []),
     ...(draft.failure_code ? [`failure ${code(draft.failure_code)}`] : []),
+    ...(draft.status === "pending" && draft.warning_kinds.includes("answer_limit")
+      ? ["it waits for a person because of the limit of answers that no person approved"]
+      : []),
     ...(answered
       ? [`the message was answered meanwhile, from ${answered.from_email}: message_id ${answered.message_id}`]
       : []),
@@ -134,6 +137,7 @@ export function draftData(draft: WireDraft, { now, most = wholeText }: Omit<Draf
     approvals: { required: draft.approvals.required, given: draft.approvals.given.length },
     stale_warning: draft.stale_warning,
     newer_message_id: draft.newer_message_id,
+    warning_kinds: draft.warning_kinds,
     answered_meanwhile: draft.answered_meanwhile && {
       message_id: draft.answered_meanwhile.message_id,
       at: draft.answered_meanwhile.at,
