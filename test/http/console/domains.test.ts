@@ -110,7 +110,7 @@ describe("the console's domain pages", () => {
     await looked(own, before + 1);
     await until(async () => (await owner.get(`/domains/${own}`)).page.includes("4 of 5 records found"));
     const { page } = await owner.get(`/domains/${own}`);
-    expect(page).to.include("verified : 4 of 5").and.to.include("at least six hours apart");
+    expect(page).to.include("verified, but 1 record is wrong : 4 of 5").and.to.include("at least six hours apart");
     expect(page).not.to.include("All records were found.");
     dns.txt(ownership.fqdn, ownership.value);
   });

@@ -145,6 +145,10 @@ describe("the status of a domain in words", () => {
     const records = ["verified", "failed", "temporary_failure"].map((status) => ({ status })) as any;
     expect(foundInWords(records)).to.equal("1 of 3 records found");
     expect(receivingName({ ...domain, inbound_subdomain: "mail" })).to.equal("mail.x.example");
+    const verified = (dns_records: any) => statusInWords({ status: "verified", sandbox: false, dns_records });
+    expect(verified(records)).to.include({ short: "verified, but 1 record is wrong", tone: "wait" });
+    expect(verified([...records, records[1]]).short).to.equal("verified, but 2 records are wrong");
+    expect(verified([records[0], records[2]])).to.include({ short: "verified", tone: "good" });
     expect(statusInWords({ status: "verified", sandbox: true }).short).to.equal("works at once");
     expect(
       [domain, { ...domain, inbound_subdomain: "mail" }, { ...domain, has_existing_mx: null }].map(takesOverMail),

@@ -1,38 +1,54 @@
+import { counted } from "#src/html/counted.ts";
 import { isLoopbackHost } from "../../framework/trustedCallers.ts";
 import type { WireDomain } from "../../present/domains.ts";
 
 export type ShownDomain = WireDomain;
 export type DnsRecord = ShownDomain["dns_records"][number];
 
-/** The status of a domain, in a few words and as a sentence. */
+type DomainStatus = {
+  /** A few words. */
+  short: string;
+  /** A sentence. */
+  long: string;
+  /** `wait`: something is to be done or awaited. */
+  tone: "good" | "wait" | "bad";
+};
+
+/** The status of a domain in words. */
 export function statusInWords({
   status,
   sandbox,
   dns_records: records = [],
-}: Pick<ShownDomain, "status" | "sandbox"> & Partial<Pick<ShownDomain, "dns_records">>): {
-  short: string;
-  long: string;
-} {
+}: Pick<ShownDomain, "status" | "sandbox"> & Partial<Pick<ShownDomain, "dns_records">>): DomainStatus {
   if (sandbox) {
     return {
       short: "works at once",
       long: "The sandbox domain belongs to the service. You do not need to add DNS records.",
+      tone: "good",
     };
   }
   switch (status) {
     case "verified":
-      return { short: "verified", long: records.some(({ status }) => status === "failed") ? failing : found };
+      return verifiedInWords(records.filter(({ status }) => status === "failed").length);
     case "pending":
       return {
         short: "not verified yet",
         long: "Add the records below at your DNS provider. Until all of them are found, no mail is received or sent.",
+        tone: "wait",
       };
     case "failed":
       return {
         short: "not verified",
         long: "Records are missing or different, so mail may not arrive and none is sent. Correct them, then press “Check now”: they are not checked automatically.",
+        tone: "bad",
       };
   }
+}
+
+function verifiedInWords(wrong: number): DomainStatus {
+  if (wrong === 0) return { short: "verified", long: found, tone: "good" };
+  const short = `verified, but ${counted(wrong, "record is", "records are")} wrong`;
+  return { short, long: failing, tone: "wait" };
 }
 
 const found = "All records were found. Mail can be received and sent.";

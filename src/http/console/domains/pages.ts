@@ -40,8 +40,13 @@ const nothing = (context: PageContext): Markup =>
 const entry = (
   domain: ShownDomain,
 ): Markup => html`<li class="card"><h2><a href="/domains/${domain.id}"><bdi>${receivingName(domain)}</bdi></a></h2>
-<p><strong class="found ${domain.status}">${statusInWords(domain).short}</strong>${!domain.sandbox && html` · ${foundInWords(domain.dns_records)}`}</p></li>
+<p>${statusMark(domain)}${!domain.sandbox && html` · ${foundInWords(domain.dns_records)}`}</p></li>
 `;
+
+const statusMark = (domain: ShownDomain): Markup => {
+  const { short, tone } = statusInWords(domain);
+  return html`<strong class="found ${tone}">${short}</strong>`;
+};
 
 /** The form to add a domain. A name in the URL only fills in the field. */
 function addForm(context: PageContext, refused: PageRefusal | undefined): Markup {
@@ -112,10 +117,9 @@ ${
 }
 
 async function standing(deps: ConsoleDependencies, context: PageContext, domain: ShownDomain): Promise<Markup> {
-  const { short, long } = statusInWords(domain);
+  const { long, tone } = statusInWords(domain);
   const next = await nextCheckOf(deps, domain.id);
-  const tone = domain.status === "verified" ? "good" : domain.status === "failed" ? "bad" : "wait";
-  return html`<div class="card outcome ${tone}" role="status"><p><strong class="found ${domain.status}">${short}</strong>: ${foundInWords(domain.dns_records)}.</p>
+  return html`<div class="card outcome ${tone}" role="status"><p>${statusMark(domain)}: ${foundInWords(domain.dns_records)}.</p>
 <p>${long}</p>
 <p class="meta">Last check: ${when(context, domain.verification_last_checked_at)}. Next: ${nextInWords(context, next, deps.clock.now().getTime())}.</p></div>
 `;
