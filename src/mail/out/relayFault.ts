@@ -59,7 +59,7 @@ function byTls({ message, originalCode = "", reason = "" }: ConnectError): Cause
   if (untrusted.has(originalCode))
     return lasting(
       `its certificate is not trusted (${message}): in SMTP_URL name its authority by caFile, or give ignoreTLS=true if it is on this ` +
-        "machine; tls.rejectUnauthorized=false does not check it",
+        "machine; tls.rejectUnauthorized=false turns the check off",
     );
   if (originalCode === "ERR_TLS_CERT_ALTNAME_INVALID")
     return lasting(
