@@ -78,12 +78,12 @@ describe("mail put aside, in the console's review", () => {
       [
         sent,
         "bounces@corp.example",
-        /^ Support My order Our own mail: it came back as it was sent, from bounces@corp\.example\. Support Download/,
+        /^ Support My order Our own mail: it came back with our words unchanged, from bounces@corp\.example\. Support Download/,
       ],
       [
         returning(sent, { text: (text) => `${text}\r\n____\r\nA footer.` }),
         "",
-        /^ Support My order Our own mail: it came back as it was sent\. /,
+        /^ Support My order Our own mail: it came back with our words unchanged\. /,
       ],
       [
         reactionTo(id, "👍"),

@@ -146,7 +146,7 @@ function decideFiling(
     const threadId = survivingThread(chains, ours.threadId);
     // An id that a relay gave our mail: answers may name it alone.
     const chainIds = originIn(deps, identityId, own) ? [] : own;
-    const reason = "our own mail came back as it was sent";
+    const reason = "our own mail came back with our words unchanged";
     return { ...aside, chainIds, disposition: kind, reason, messageId, threadId };
   }
   const filed = {

@@ -50,7 +50,7 @@ function sender({ put_aside, filed_by, reaction, envelope_from, ...mail }: PutAs
 function whyAside({ put_aside, envelope_from, reaction, classification, colleague }: PutAsideRow): Markup | string {
   switch (put_aside) {
     case "own_copy":
-      return html`Our own mail: it came back as it was sent${envelope_from !== "" && html`, from <bdi lang="">${shortLine(envelope_from, 320)}</bdi>`}.`;
+      return html`Our own mail: it came back with our words unchanged${envelope_from !== "" && html`, from <bdi lang="">${shortLine(envelope_from, 320)}</bdi>`}.`;
     case "reaction":
       return html`A reaction${reaction && html`, <bdi lang="">${shortLine(reaction.emoji, 16)}</bdi>,`} to a mail of ours: it is shown at that mail.`;
     case "automatic_reply":
