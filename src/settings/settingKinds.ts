@@ -63,7 +63,7 @@ export const FourRates = (meaning: SettingMeaning<number[] | "off"> = {}) => {
 /** One to four limits, each a number of answers and the seconds in which they may be sent; "off" is no limit. answerLimits reads them. */
 export const AnswerLimits = (meaning: SettingMeaning<string> = {}) =>
   Checked(
-    `one to four comma-separated limits such as 10/3600 (answers below ${mostAnswers}, in at most ${longestSpan} seconds), or off`,
+    `ANSWERS/SECONDS, such as 10/3600,30/86400 (one to four limits; at most ${mostAnswers - 1} answers and ${longestSpan} seconds); or off`,
     (text) => {
       const limits = answerLimits(text);
       return (

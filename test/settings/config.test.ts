@@ -116,7 +116,7 @@ describe("the configuration", () => {
       { count: 5, seconds: 3600 },
     ]);
     expect(taken("off").autoAnswersPerAddress).to.equal("off");
-    for (const wrong of ["10", "10/", "/3600", "0/3600", "10/0", "1/2/3", "on", "10/3600,off"])
+    for (const wrong of ["10", "10/", "/3600", "0/3600", "10/0", "1/2/3", "on", "10/3600,off", "200/60"])
       expect(refusal({ AUTO_ANSWERS_PER_ADDRESS: wrong }), wrong).to.contain("AUTO_ANSWERS_PER_ADDRESS is wrong");
   });
 
