@@ -68,9 +68,9 @@ ${decidedNotice(context, decided, place)}
 ${handOverSection(context, handedOver)}
 <div class="review"><div id="list" class="list-view"><p class="back"><a class="press" href="#chosen">Back to the draft</a></p>
 ${queueFilter(queue, place)}
-${queueSection({ queue, place, current, now, userId, refresh })}
-<p class="meta"><a class="press" href="/review/aside">Mail put aside</a></p></div>
+${queueSection({ queue, place, current, now, userId, refresh })}</div>
 ${chosen ? selectedDraftSection(context, chosen, { place, neighbours, notDone }) : nothingWaits(queue, place, { isNew })}</div>
+<p class="meta"><a class="press" href="/review/aside">Mail put aside</a></p>
 ${keysHelp()}`,
   });
 }
