@@ -359,14 +359,14 @@ describe("pages of conversations", () => {
         ],
       });
       expect(mixed).to.include("Not delivered to 2 of 6 recipients");
-      expect(mixed).to.include("Reported of 4 of 6 recipients");
+      expect(mixed).to.include("Delivery problems with 4 of 6 recipients");
       expect(mixed).to.match(/r1@customer\.example : not delivered yet: the server tries again \( 4\.4\.1 \), \d/);
       expect(mixed).to.match(/r2@customer\.example : reported it as spam, \d/);
       expect(mixed).to.match(
         /r3@customer\.example : will not be delivered, .* The server said: “ on the suppression list ”/,
       );
       expect(mixed).to.match(/r4@customer\.example : could not be delivered .* no such user x{480,490}…/);
-      expect(mixed).to.include("No problem was reported of 2 other recipients.");
+      expect(mixed).to.include("No problem reported for the other 2.");
     });
 
     it("a mail of ours that arrived, that waits, or that was never sent says nothing of single recipients", () => {
@@ -375,9 +375,11 @@ describe("pages of conversations", () => {
         { recipients: [to(1, "sent"), to(2, "delivered")] },
         { delivery_status: "failed" as const, recipients: [to(1, "failed", { at: null })] },
       ])
-        expect(ofOurs(change)).not.to.match(/Reported of|Not delivered to/);
+        expect(ofOurs(change)).not.to.match(/Delivery problems|Not delivered to/);
       const all = ofOurs({ delivery_status: "bounced", recipients: [to(1, "bounced")] });
-      expect(all).to.include("Bounced: it could not be delivered").and.include("Reported of 1 of 1 recipient");
+      expect(all)
+        .to.include("Bounced: it could not be delivered")
+        .and.include("Delivery problems with 1 of 1 recipient");
       expect(all).not.to.match(/Not delivered to|No problem/);
     });
 
@@ -386,7 +388,7 @@ describe("pages of conversations", () => {
         recipients: Array.from({ length: 70 }, (_, n) => to(n, "bounced")),
         reactions: Array.from({ length: 70 }, (_, n) => ({ emoji: n < 60 ? "👍" : "🎉", from: `r${n}@x.example`, at })),
       });
-      expect(many).to.include("Reported of 70 of 70 recipients").and.include("and 20 others");
+      expect(many).to.include("Delivery problems with 70 of 70 recipients").and.include("and 20 others");
       expect(many)
         .to.include("Reactions: 👍 🎉")
         .and.include("70 reactions 🎉 r69@x.example")

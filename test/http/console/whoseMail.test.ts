@@ -73,11 +73,13 @@ describe("whose mail it is, on conversations and cards", () => {
     await deliver(reportOf(id, [{ address: eve, action: "failed", code: "5.1.1", words }]), { from: "" });
     await until(async () => (await ours(mail)).recipients.some(({ status }: any) => status === "bounced"));
     const article = articleOf((await pageOf(mail.threadId)).text, (await ours(mail)).id);
-    expect(wordsOf(article)).to.match(/ Delivered Not delivered to 1 of 3 recipients .*Reported of 1 of 3 recipients/);
+    expect(wordsOf(article)).to.match(
+      / Delivered Not delivered to 1 of 3 recipients .*Delivery problems with 1 of 3 recipients/,
+    );
     expect(wordsOf(article)).to.match(
       /eve@customer\.example: could not be delivered \( 5\.1\.1 \), \d.*The server said: “ 550 /,
     );
-    expect(wordsOf(article)).to.include("No problem was reported of 2 other recipients.");
+    expect(wordsOf(article)).to.include("No problem reported for the other 2.");
     expect(wordsOf(article).length).to.be.below(2_500);
     expect(faultsOf({ kind: "html", content: article })).to.deep.equal([]);
   });

@@ -41,9 +41,9 @@ export function recipientsPart(recipients: readonly Recipient[], reader: ThreadR
   const news = recipients.filter(isNews);
   if (news.length === 0) return false;
   const others = recipients.length - news.length;
-  return html`<h4>Reported of ${news.length} of ${counted(recipients.length, "recipient")}</h4>
+  return html`<h4>Delivery problems with ${news.length} of ${counted(recipients.length, "recipient")}</h4>
 <ul>${news.slice(0, mostShown).map((recipient) => item(recipient, reader))}${news.length > mostShown && html`<li>and ${counted(news.length - mostShown, "other")}</li>`}</ul>
-${others > 0 && html`<p class="meta">No problem was reported of ${counted(others, "other recipient")}.</p>`}`;
+${others > 0 && html`<p class="meta">No problem reported for the other ${others === 1 ? "one" : others}.</p>`}`;
 }
 
 const item = ({ address, status, code, text, at }: Recipient, reader: ThreadReader): Markup =>
