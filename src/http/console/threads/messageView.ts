@@ -21,7 +21,7 @@ export type MessageView = {
   /** The message's own text, and the text it quotes. */
   written: MessageExcerpt;
   quoted: MessageExcerpt;
-  /** Authentication of a received message; null for a sent one. */
+  /** Authentication of a received message; null for a sent one, and for a colleague's, which its Message-ID proves. */
   proof: SenderProof | null;
   /** Whose mail it is, in sentences; none for a customer's and for ours. `filedAt`: ISO time at which it was filed by hand, or null. */
   whose: { words: string[]; filedAt: string | null };
@@ -74,7 +74,7 @@ function messageView(
     earlier,
   }: { wishes: MessageViewOptions; answered: WireMessage | undefined; earlier: readonly EarlierText[] },
 ): Omit<MessageView, "whose"> {
-  const { id, direction, authentication } = message;
+  const { id, direction, kind, authentication } = message;
   const asHtml = wishes.html?.id === id ? wishes.html : null;
   const { written, quoted } = direction === "inbound" ? received(message, earlier) : sent(message, answered);
   const most = wishes.whole === id ? Number.POSITIVE_INFINITY : shownCharacters;
@@ -83,7 +83,7 @@ function messageView(
     isOpen: wishes.open.has(id) || asHtml !== null || wishes.whole === id,
     written: excerpt(written, most),
     quoted: excerpt(quoted, most),
-    proof: direction === "inbound" ? proofOf(authentication) : null,
+    proof: direction === "inbound" && kind !== "colleague" ? proofOf(authentication) : null,
     attachments: attachmentsOf(message),
     asHtml: asHtml?.sanitised ?? null,
   };
