@@ -18,9 +18,15 @@ type Sender = {
 export const isColleagues = ({ kind, sent_by, from_workspace, authentication }: Sender): boolean =>
   (sent_by !== null && kind !== "altered_copy") || (from_workspace && authentication?.aligned === true);
 
+/** Kinds of mail about which another sentence says how it came here: it may well have been sent from here. */
+const saidOtherwise: readonly (MailKind | null)[] = ["altered_copy", "filed_by_hand"];
+
 /** True if the sender's address is an identity's of the workspace, and nothing proves that. */
 export const claimsToBeColleagues = (mail: Sender): boolean =>
-  mail.from_workspace && mail.authentication?.aligned === false && !isColleagues(mail);
+  mail.from_workspace &&
+  mail.authentication?.aligned === false &&
+  !isColleagues(mail) &&
+  !saidOtherwise.includes(mail.kind);
 
 /** Whose mail a received message is, as pages and cards say it. */
 export type WhoseMail = {

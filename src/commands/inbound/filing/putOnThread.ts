@@ -52,7 +52,7 @@ async function fileMessage(
   const { event, parsed } = mail;
   const { headers, identityId, workspaceId } = event.data;
   const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));
-  const notes = notesOf(decision, parsed);
+  const notes = notesOf(decision, mail);
   const message: InboundMessage = {
     messageId: decision.messageId,
     identityId,
@@ -94,13 +94,15 @@ function forwarding({ data: { headers, envelope } }: ReadMail["event"]): Pick<In
 /** The fields of a message that say whose it is, as filing decided. */
 const kindOfMessage = ({ kind, sentBy }: FilingDecision) => ({ ...(kind && { kind }), ...(sentBy && { sentBy }) });
 
-const notesOf = ({ kind }: FilingDecision, { unreadable, notes }: ParsedMail): string[] => [
-  ...(kind === "altered_copy"
-    ? ["This is a mail of ours that came back with other words or files in it: somebody on its way added them."]
-    : []),
+const notesOf = ({ kind }: FilingDecision, { event, parsed: { unreadable, notes } }: ReadMail): string[] => [
+  ...(kind === "altered_copy" ? [cameBackAltered(event.data.envelope.from)] : []),
   ...(unreadable === null ? [] : [`The mail could not be read: ${unreadable}. The whole mail is in its source.`]),
   ...notes,
 ];
+
+/** `broughtBy`: the address that the delivering server named as sender; "" if it named none. */
+const cameBackAltered = (broughtBy: string): string =>
+  `This is a mail of ours that came back with other words or files in it: somebody on its way added them.${broughtBy === "" ? "" : ` It was brought by ${broughtBy}.`}`;
 
 /** Records a reaction at the message of ours that it is about. */
 async function fileReaction(
