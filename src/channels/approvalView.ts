@@ -147,6 +147,11 @@ export type ApprovalView = {
   editByChannel: boolean;
   /** True if the draft's workspace requires named approvers: links lead to the sign-in. */
   namedOnly: boolean;
+  /**
+   * Set if the version was asked about before: by the service itself after a request expired, or because the holder of an expired link
+   * wanted a new request. `at`: ISO time.
+   */
+  askedAgain?: { by: "service" | "holder"; at: string } | null;
   /** The limit of answers because of which this version came back to a person, as a clause; null or absent if it did not. */
   reachedLimit?: string | null;
   newerMessage: NewerMessage | null;

@@ -22,6 +22,7 @@ async function world(settings: Parameters<SendWorld["changeIdentity"]>[0] = {}) 
   await made.changeIdentity({ approvalChannel: email("first@approvers.example"), ...settings });
   const asked: string[] = [];
   const tokens: string[] = [];
+  const again: string[] = [];
   const limit = { fullMs: 0 };
   const channel: Channel = {
     async takeRoom() {
@@ -30,6 +31,7 @@ async function world(settings: Parameters<SendWorld["changeIdentity"]>[0] = {}) 
     },
     async ask({ channel: { config }, view, tokens: its }: ChannelRequest) {
       asked.push(`${config.to ?? config.chat_id} v${view.version}`);
+      again.push(view.askedAgain?.by ?? "first");
       tokens.push(its.approve, its.reject);
       return { reached: true as const };
     },
@@ -43,6 +45,7 @@ async function world(settings: Parameters<SendWorld["changeIdentity"]>[0] = {}) 
     ...made,
     asked,
     tokens,
+    again,
     channels,
     limit,
     does,
@@ -67,6 +70,7 @@ describe("approval requests that run out", () => {
     expect([w.asked.length, ends(w)]).to.deep.equal([1, []]);
     await w.advance(1);
     expect(w.asked).to.deep.equal(Array(2).fill("first@approvers.example v1"));
+    expect(w.again).to.deep.equal(["first", "service"]);
     expect(new Set(w.tokens).size).to.equal(4);
     expect(await w.needsReview()).to.equal(false);
     await w.advance(T - 1);
@@ -107,7 +111,7 @@ describe("approval requests that run out", () => {
     await w.does(draftId, { type: "RequestNotify", at: w.clock.now().toISOString(), throttleSeconds: 60 });
     await w.drain();
     await w.advance(T - 1);
-    expect([w.asked.length, ends(w)]).to.deep.equal([2, []]);
+    expect([w.again, ends(w)]).to.deep.equal([["first", "first"], []]);
     await w.edit(draftId, "Another answer.");
     await w.advance(T - 1);
     expect([w.asked.length, ends(w)]).to.deep.equal([3, []]);

@@ -4,6 +4,7 @@ import { type AnsweredMessage, type ApprovalView, approveLabel, type NewerMessag
 import { type ApprovalWarning, approvalWarnings } from "../approvalWarnings.ts";
 import { type DraftLetter, letterOf } from "../letter.ts";
 import { approvalsInWords } from "./approvalsSoFar.ts";
+import { askedAgainInWords } from "./askedAgain.ts";
 import { type Attachment, attachmentsShown } from "./attachments.ts";
 import { beforeSending } from "./beforeSending.ts";
 import { type Changes, changesSince } from "./changes.ts";
@@ -85,7 +86,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
   return {
     noun,
     question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
-    lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). ${beforeSending(view)}`,
+    lead: `${askedAgainInWords(view)} An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). ${beforeSending(view)}`.trimStart(),
     approvals: view.approvals ? approvalsInWords(view.approvals) : null,
     editByChannel: view.editByChannel,
     namedOnly: view.namedOnly,

@@ -26,7 +26,14 @@ import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
 import { messageShown, messageWithHints } from "./answeredMessage.ts";
 import { ownerOfAddress } from "./approvalChannels.ts";
-import { earlierVersion, lastShownVersion, pendingSince, reachedLimit, recentEvents } from "./draftVersions.ts";
+import {
+  askedAgain,
+  earlierVersion,
+  lastShownVersion,
+  pendingSince,
+  reachedLimit,
+  recentEvents,
+} from "./draftVersions.ts";
 import { requiresHuman } from "./humanApproval.ts";
 import { otherAnswersToMessage } from "./otherAnswers.ts";
 import { lapsedVoters, quorumOf } from "./voters.ts";
@@ -69,6 +76,7 @@ export async function approvalView(
     editByChannel: identity.editByChannel,
     namedOnly: (await deps.workspaces.load(draft.workspaceId)).state.requireNamedApprovers,
     ...(row ? await otherAnswersToMessage(deps, row) : { answeredMeanwhile: null, otherDrafts: [] }),
+    askedAgain: draft.status === "pending" ? askedAgain(events) : null,
     reachedLimit: version === draft.version ? reachedLimit(events) : null,
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer, identity) : null,
     approvals: row ? await approvalsSoFar(deps, identity, row) : null,

@@ -1,4 +1,4 @@
-import type { VersionReason } from "#src/channels/approvalView.ts";
+import type { ApprovalView, VersionReason } from "#src/channels/approvalView.ts";
 import { type EventStore, readEvents } from "#src/eventStore/eventStore.ts";
 import type { ContentOrigin } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
@@ -86,6 +86,18 @@ const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 export function pendingSince(events: Events): number | undefined {
   const since = Date.parse(events.findLast(({ type }) => asking.includes(type))?.metadata.at ?? "");
   return Number.isNaN(since) ? undefined : since;
+}
+
+/** Events after which approvers are asked, for any reason. */
+const requesting = [...asking, "ChangesRequestWithdrawn", "DraftEscalated", "NotifyRequested", "RequestsRepeated"];
+
+/** Returns why the newest request repeats an expired one; null if it does not. */
+export function askedAgain(events: Events): ApprovalView["askedAgain"] {
+  const newest = events.findLast(({ type }) => requesting.includes(type));
+  const at = newest?.metadata.at ?? "";
+  if (newest?.type === "RequestsRepeated") return { by: "service", at };
+  const isByHolder = newest?.type === "NotifyRequested" && newest.data.notificationId !== undefined;
+  return isByHolder ? { by: "holder", at } : null;
 }
 
 /** Returns the limit of answers because of which the newest version came back to pending; null if it did not. */

@@ -131,6 +131,15 @@ describe("wording in every place where an approver is asked", () => {
     expect(warnings).to.have.length(2);
   });
 
+  const again = { service: "This is the last automatic request.", holder: "its holder asked for a new one" } as const;
+  for (const by of ["service", "holder"] as const)
+    for (const [place, said] of textOfEachPlace({ ...ordinary, askedAgain: { by, at: "2026-11-29T10:00:00.000Z" } }))
+      it(`${place}: a request that repeats an expired one says so first (${by})`, () => {
+        const words = said.replaceAll("\\", "").replace(/\s+/g, " ");
+        expect(words).to.include(again[by]).and.to.include("29 Nov 2026, 10:00 UTC");
+        expect(words.indexOf("Asked again: ")).to.be.within(0, words.indexOf("An agent wrote this"));
+      });
+
   for (const [place, said] of textOfEachPlace({ ...ordinary, reachedLimit: "10 answers were sent" }))
     it(`${place}: the approver reads that the limit of answers is why they are asked`, () => {
       expect(said.replaceAll("\\", "")).to.include(
