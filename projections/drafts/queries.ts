@@ -244,20 +244,24 @@ export async function draftsOfListAttempt(
   return rows;
 }
 
+/** Maximum number of expired drafts that are returned by id. */
+const firstExpired = 3;
+
 /**
  * Counts the drafts that wait for a decision although the requests to their approvers expired at `from` or later and before `to` (ISO 8601),
- * besides `told`. `first`: the id of the first of them.
+ * besides `told`. `first`: the ids of the first of them.
  */
 export async function expiredDrafts(
   reads: Reads,
   workspaceId: string,
   { from, to, told }: { from: string; to: string; told?: string },
-): Promise<{ total: number; first: string | null }> {
-  const { rows } = await reads.of(workspaceId).query<{ total: number; first: string | null }>(
-    `select count(*)::int as total, (array_agg(id::text order by notification_at, id))[1] as first from drafts
+): Promise<{ total: number; first: string[] }> {
+  const { rows } = await reads.of(workspaceId).query<{ total: number; first: string[] }>(
+    `select count(*)::int as total, coalesce((array_agg(id::text order by notification_at, id))[1:${firstExpired}], '{}') as first
+     from drafts
      where workspace_id = $1 and status = 'pending' and notification_state = 'expired'
        and notification_at >= $2 and notification_at < $3 and ($4::uuid is null or id <> $4)`,
     [workspaceId, from, to, told ?? null],
   );
-  return rows[0] ?? { total: 0, first: null };
+  return rows[0] ?? { total: 0, first: [] };
 }

@@ -2,6 +2,7 @@ import { expiredDrafts } from "#projections/drafts/queries.ts";
 import type { NoticeWords } from "#src/channels/email/noticeMail.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
+import { loadThread } from "#src/commands/threads/threads.ts";
 import { counted } from "#src/html/counted.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -33,11 +34,11 @@ export function tellOfExpiry(deps: Dependencies, provider: MailProvider): Proces
     const key = metadata.workspaceId as string;
     if (!(await context.reached(position, ["drafts"]))) return { waitFor: position, of: ["drafts"] };
     const window = windowOf(metadata.at);
-    const { first } = await expiredDrafts(deps.reads, key, window);
+    const [first] = (await expiredDrafts(deps.reads, key, window)).first;
     // Decided since.
-    if (first === null) return undefined;
+    if (first === undefined) return undefined;
     if (first === idOf(event.stream)) {
-      await tellOwners(key, { eventId: event.id, happenedAt: metadata.at, total: 1, first }, context);
+      await tellOwners(key, { eventId: event.id, happenedAt: metadata.at, total: 1, first: [first] }, context);
       return undefined;
     }
     const payload: { window: Window } = { window: { ...window, told: first, position } };
@@ -49,21 +50,30 @@ export function tellOfExpiry(deps: Dependencies, provider: MailProvider): Proces
   async function onWindowEnd(key: string, window: Window, context: ProcessContext): Promise<WaitForModels | undefined> {
     const { position, to } = window;
     if (!(await context.reached(position, ["drafts"]))) return { waitFor: position, of: ["drafts"] };
-    const others = await expiredDrafts(deps.reads, key, window);
-    if (others.first === null) return undefined;
-    const { total, first } = others;
+    const { total, first } = await expiredDrafts(deps.reads, key, window);
+    if (first.length === 0) return undefined;
     await tellOwners(key, { eventId: derivedId("expired requests", key, to), happenedAt: to, total, first }, context);
     return undefined;
   }
 
   async function tellOwners(
     workspaceId: string,
-    { eventId, happenedAt, ...drafts }: { eventId: string; happenedAt: string; total: number; first: string },
+    { eventId, happenedAt, total, first }: { eventId: string; happenedAt: string; total: number; first: string[] },
     context: ProcessContext,
   ): Promise<void> {
     const { name: workspace } = (await deps.workspaces.load(workspaceId)).state;
-    const words = letter({ ...drafts, workspace, publicUrl: deps.settings.publicUrl });
+    const named = await Promise.all(first.map(nameOf));
+    const url = `${deps.settings.publicUrl}/review?draft=${first[0]}`;
+    const words = letter({ total, named, workspace, url });
     await news.tell({ workspaceId, eventId, happenedAt, words }, context);
+  }
+
+  /** Returns the subject of a draft's conversation, and the address that the draft would be sent from. */
+  async function nameOf(draftId: string): Promise<string> {
+    const { state: draft } = await deps.drafts.load(draftId);
+    const { subject } = (await loadThread(deps, draft.threadId)).state;
+    const { emailAddress } = (await deps.identities.load(draft.identityId)).state;
+    return `${quoteName(subject || "(no subject)")} from ${quoteName(emailAddress)}`;
   }
 
   return {
@@ -86,18 +96,20 @@ function windowOf(at: string): Pick<Window, "from" | "to"> {
   return { from: new Date(start).toISOString(), to: new Date(start + windowMs).toISOString() };
 }
 
-type ExpiredDrafts = { total: number; first: string; workspace: string; publicUrl: string };
+/** `named`: the first of them. `url`: the page of the first. */
+type ExpiredDrafts = { total: number; named: readonly string[]; workspace: string; url: string };
 
-/** Contains a number and the workspace's name, and nothing that a customer or an agent wrote. */
-function letter({ total, first, workspace, publicUrl }: ExpiredDrafts): NoticeWords {
+/** Of what a customer or an agent wrote, it contains the beginnings of subjects alone. */
+function letter({ total, named, workspace, url }: ExpiredDrafts): NoticeWords {
   const drafts = total === 1 ? "a draft" : counted(total, "draft");
   return {
     subject: `Nobody decided about ${drafts}`,
     paragraphs: [
       `In the workspace ${quoteName(workspace)} on Countersign, the requests to approve ${drafts} have expired without a decision. ${total === 1 ? "It still waits, and its conversation is" : "They still wait, and their conversations are"} marked for review.`,
-      "The approvers are not asked again automatically. You can decide in the console, have the agent ask again, or name other approvers on the identity's page.",
+      [...named, ...(total > named.length ? [`and ${total - named.length} more`] : [])].join("\n"),
+      "The approvers are not asked again automatically. You can decide in the console, press “Remind approvers” there, have the agent ask again, or name other approvers on the identity's page.",
     ],
-    button: { label: total === 1 ? "Open the draft" : "Review the drafts", url: `${publicUrl}/review?draft=${first}` },
+    button: { label: total === 1 ? "Open the draft" : "Review the drafts", url },
     facts: ["The page asks you to sign in. This mail decides nothing."],
   };
 }

@@ -101,6 +101,9 @@ describe("requests to approvers that run out, in the running service", () => {
       const [mail] = (await untilMailed(desk.user.email, 1)) as [CaughtMail];
       expect(mail.subject).to.equal("Nobody decided about a draft");
       expect(mail.text).to.include(`/review?draft=${draft.id}`).and.not.match(/\/a\//);
+      const words = mail.text.replaceAll("\u200c", "");
+      expect(words).to.include(`“${(await own.thread(draft)).subject}” from “${draft.identity.address}”`);
+      expect(words).to.include("press “Remind approvers” there").and.not.include("On its way.");
     }
     const types = (await typesOf(draft)).filter((type) => type.startsWith("Requests"));
     expect(types).to.deep.equal(["RequestsRepeated", "RequestsExpired"]);
@@ -126,7 +129,7 @@ describe("requests to approvers that run out, in the running service", () => {
     // At the beginning of an hour.
     await pass(hour - (service.clock.now().getTime() % hour));
     const drafts: StoryDraft[] = [];
-    for (let n = 0; n < 4; n++) drafts.push(await own.draft(await own.mail({ to: identity })));
+    for (let n = 0; n < 6; n++) drafts.push(await own.draft(await own.mail({ to: identity })));
     for (const draft of drafts) await draft.asked();
     for (const state of ["sent", "expired"]) {
       await pass();
@@ -145,7 +148,8 @@ describe("requests to approvers that run out, in the running service", () => {
     await until(async () => (await service.database.query(set)).rows.length === 1);
     await pass(hour + minute);
     const [, second] = (await untilMailed(owner.user.email, 2)) as [CaughtMail, CaughtMail];
-    expect(second.subject).to.equal("Nobody decided about 2 drafts");
+    expect(second.subject).to.equal("Nobody decided about 4 drafts");
+    expect(second.text).to.match(/(“.*” from “.*”\n){3}and 1 more\n/);
     expect(others.slice(1).some(({ id }) => second.text.includes(id))).to.equal(true);
   });
 
