@@ -122,6 +122,7 @@ describe("checking domains", () => {
         .to.match(/still verified.*: ownership\./)
         .and.to.include(`/domains/${domain.id}`);
       expect(mail!.text).not.to.include("evil.example");
+      expect(mail!.text.replaceAll("\u200c", "")).to.match(/\n\nownership: .*https:\/\/evil\.example.*\n\n/);
     }
     await loseDomain(service, own, domain);
     for (const { user } of owners) {
