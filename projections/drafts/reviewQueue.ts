@@ -24,6 +24,8 @@ export type WaitingDraft = {
   escalates_at: Date | null;
   approvals_given: GivenApproval[];
   approvals_required_now: number;
+  /** True if the requests to its approvers expired without a decision. */
+  is_expired: boolean;
   /** The member who takes care of it; null if nobody does. */
   assignee: StoredAssignee | null;
   /** Its warnings, in no order. */
@@ -106,7 +108,7 @@ export async function reviewQueue(
      )
      select drafts.id, drafts.version, drafts.thread_id, drafts.identity_id, drafts.approvals_given, drafts.pending_since,
        ${assigneeSql} as assignee,
-       ${listedWarningsSql} as warnings,
+       ${listedWarningsSql} as warnings, drafts.notification_state = 'expired' as is_expired,
        i.display_name as identity_name, i.email_address as identity_address, i.approvals_required as approvals_required_now,
        t.subject as thread_subject, t.priority, s.escalates_at, s.rank, s.previous_id, s.next_id,
        m.from_name as customer_name, coalesce(m.from_email, t.participants->>0) as customer_address, ${firstWords} as first_words,

@@ -295,6 +295,12 @@ life(
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was undone: “the rule Careful requires a person's approval”; no request for a decision has been made.",
 );
 life(
+  "waiting after its requests expired",
+  history(submitted(), ...isAsked, [{ type: "RequestsExpired", data: { version: 1 } }, deliver]),
+  "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:00 UTC; the request went to primary@approvers.example by mail on 21 Nov 2026, 10:02 UTC; the requests had expired by 21 Nov 2026, 10:03 UTC, and nobody is asked again by itself.",
+);
+
+life(
   "waiting because of the limit of answers",
   history(submitted({ autoApproved: true }), returned(overLimit)),
   "Not sent: version 1 has waited for a decision since 21 Nov 2026, 10:01 UTC, when its approval was undone: “10 answers to this address were sent within an hour that no person approved, which is the limit”; no request for a decision has been made.",

@@ -116,6 +116,8 @@ describe("requests to approvers that run out, in the running service", () => {
     const reader = await deskOf(service, own.id);
     expect((await reader.get(`/threads/${draft.threadId}`)).page).to.include("have expired, and nobody is asked again");
     const life = (await reader.get(`/drafts/${draft.id}`)).page;
+    expect(life).to.match(/the requests had expired by \d{1,2} \w{3} \d{4}/);
+    expect((await reader.get("/review")).page).to.include("requests expired");
     expect(life).to.include("its approvers are asked once more").and.include("nobody is asked again by itself");
     // The agent may ask again.
     expect((await draft.ask("POST notify")).status).to.equal(200);

@@ -57,6 +57,12 @@ export function shownInWords(
   return joinPhrases`, after the request for a decision had gone to ${listInWords(reached.map(reachedInWords))}`;
 }
 
+/** Returns a clause that says that nobody decided in time; empty if the requests have not expired. */
+export const expiryInWords = ({ expiredAt }: Pick<DraftLife, "expiredAt">): Phrase[] =>
+  expiredAt === null
+    ? []
+    : joinPhrases`; the requests had expired by ${{ at: expiredAt }}, and nobody is asked again by itself`;
+
 /** Returns a clause that says whose decision a version waits for. */
 export function waitingForInWords({ questions, version }: Pick<DraftLife, "questions" | "version">): Phrase[] {
   if (questions === null) return [];

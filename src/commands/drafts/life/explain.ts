@@ -1,5 +1,5 @@
 import { unreachable } from "#streams/unreachable.ts";
-import { authorisationInWords, shownInWords, votesInWords, waitingForInWords } from "./approvalWords.ts";
+import { authorisationInWords, expiryInWords, shownInWords, votesInWords, waitingForInWords } from "./approvalWords.ts";
 import {
   isCaught,
   mayHaveLeft,
@@ -53,7 +53,7 @@ function pending(life: DraftLife): Phrase[] {
       ? joinPhrases`, when its approval was undone by ${actorInWords(takenBack.who)}`
       : joinPhrases`, when its approval was undone: ${{ said: takenBack.because }}`
     : madeByService(life);
-  return joinPhrases`Not sent: version ${version} ${waiting}${why}${waitingForInWords(life)}${given}.`;
+  return joinPhrases`Not sent: version ${version} ${waiting}${why}${waitingForInWords(life)}${expiryInWords(life)}${given}.`;
 }
 
 function madeByService({ madeBecause }: DraftLife): Phrase[] {

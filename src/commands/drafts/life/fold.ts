@@ -35,6 +35,7 @@ function begun(event: Submitted): DraftLife {
     waitingSince: event.at,
     recipients: recipientsOf(content),
     questions: [],
+    expiredAt: null,
     votes: [],
     required: null,
     changesRequested: null,
@@ -81,6 +82,7 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
         status: "pending",
         waitingSince: at,
         takenBack: null,
+        expiredAt: null,
         ...(because === "edit" && { wroteAndSent: null, changesRequested: null }),
       };
     }
@@ -139,7 +141,10 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
     }
     case "LateEvidence":
       return { ...life, lateEvidence: { at, outcome: event.data.outcome } };
+    case "RequestsExpired":
+      return { ...life, expiredAt: at };
     case "ApproversAsked":
+      return { ...life, expiredAt: null, questions: applyRequest(life.questions ?? [], event) };
     case "ApproversNotified":
     case "NotificationFailed":
     case "ApprovalLinkClosed":
@@ -149,7 +154,6 @@ function after(life: DraftLife, event: LifeEvent): DraftLife {
     case "DraftEscalated":
     case "NotifyRequested":
     case "RequestsRepeated":
-    case "RequestsExpired":
     case "ConfirmCodeRefused":
     case "ChangesReminded":
     case "DraftAssigned":

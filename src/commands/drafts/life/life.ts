@@ -80,6 +80,8 @@ export type DraftLife = {
   recipients: readonly string[] | null;
   /** Approval requests about all versions, in order; null if the history does not say. */
   questions: readonly DecisionRequest[] | null;
+  /** Time at which all requests about this version had expired without a decision; null if that is not so. */
+  expiredAt: string | null;
   /** Approvals of this version until the quorum is reached. `required`: number of approvals needed; null before the first approval. */
   votes: readonly GivenVote[];
   required: number | null;

@@ -27,7 +27,13 @@ function inside(value: unknown): unknown {
 
 /** The life of a draft as far as the draft itself shows it, for people who may not read histories; unknown parts are null. */
 export function lifeOfDraft(draft: WireDraft): DraftLife {
-  const { status, version, content_sha256: contentSha256, decided_at: decidedAt } = draft;
+  const {
+    status,
+    version,
+    content_sha256: contentSha256,
+    decided_at: decidedAt,
+    notification_status: notified,
+  } = draft;
   const rejected = decidedAt !== null && status === "rejected" && draft.decided_by;
   return {
     status,
@@ -39,6 +45,7 @@ export function lifeOfDraft(draft: WireDraft): DraftLife {
     waitingSince: version === 1 ? draft.created_at : null,
     recipients: [...draft.to, ...draft.cc, ...draft.bcc],
     questions: null,
+    expiredAt: notified.state === "expired" ? notified.at : null,
     votes: status === "pending" ? votesOf(draft) : [],
     required: draft.approvals.required,
     changesRequested: changesOf(draft),

@@ -60,7 +60,7 @@ function marks(draft: WaitingDraft, { now, userId }: { now: Date; userId: string
   const left = escalates === null ? undefined : escalates.getTime() - now.getTime();
   const required = draft.approvals_required_now;
   const isMine = given.some(({ by }) => by.kind === "session" && by.id === userId);
-  return html`${priority !== "normal" && html`<strong class="mark">${priority}</strong> `}<bdi>${shortLine(draft.identity_name || draft.identity_address, 60)}</bdi>${
+  return html`${priority !== "normal" && html`<strong class="mark">${priority}</strong> `}${draft.is_expired && html`<strong class="mark">requests expired</strong> `}<bdi>${shortLine(draft.identity_name || draft.identity_address, 60)}</bdi>${
     left !== undefined &&
     (left > 0 ? `, another approver is asked in ${duration(left)}` : ", another approver is asked now")
   }${required > 1 && `, ${Math.min(given.length, required)} of ${required} approvals`}${isMine && ", one of them yours"}${assignee !== null && html`, ${assignee.user_id === userId ? "yours" : html`with <bdi>${shortLine(assignee.name, 60)}</bdi>`}`}`;
