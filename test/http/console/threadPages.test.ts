@@ -10,10 +10,10 @@ import { nothingWritten, type ReplyView } from "#src/http/console/threads/replyF
 import { sourcePage } from "#src/http/console/threads/sourcePage.ts";
 import { type ThreadView, threadPage } from "#src/http/console/threads/threadPage.ts";
 import type { ThreadsView } from "#src/http/console/threads/threadsView.ts";
-import { namesOfKind } from "#src/http/console/threads/threadWords.ts";
 import { timeline } from "#src/http/console/threads/timeline.ts";
 import { whyUnanswered } from "#src/http/console/threads/whyUnanswered.ts";
 import type { WireMessage } from "#src/http/present/messages.ts";
+import { namesOfKind } from "#src/http/present/messageWords.ts";
 import { parseMail } from "#src/mail/in/parseMail.ts";
 import { faultsOf, markOf, payload } from "#test/attacks/words/hostile.ts";
 import { corpus, fixture, fixtureNames, hasCorpus } from "#test/mail/in/mails.ts";

@@ -4,8 +4,11 @@ import { createFence, untrustedLine, untrustedText } from "#src/http/mcp/fence.t
 import { plainSchema } from "#src/http/mcp/input.ts";
 import { ago } from "#src/http/mcp/texts/ago.ts";
 import { textOfFile } from "#src/http/mcp/texts/attachedFile.ts";
+import { messageData, messageText, shownMessage } from "#src/http/mcp/texts/message.ts";
 import { tools } from "#src/http/mcp/tools/index.ts";
+import type { WireMessage } from "#src/http/present/messages.ts";
 import { faultsOf } from "#test/attacks/words/hostile.ts";
+import { plainWords, wireMessage } from "../console/threadExamples.ts";
 import { outsideFences } from "./fenceSupport.ts";
 import { hostileWords, mark } from "./hostileWords.ts";
 
@@ -67,6 +70,52 @@ describe("mcp: long texts and times", () => {
     expect(ago("2026-11-20T11:59:00Z", now)).to.match(/^1 day ago/);
     expect(ago("2026-11-21T12:05:00Z", now)).to.match(/^in 5 minutes/);
     expect(ago(null, now)).to.equal("never");
+  });
+});
+
+describe("mcp: whose mail a message is, and what became of it", () => {
+  const at = "2026-11-20T10:00:00.000Z";
+  const shownAs = (change: Partial<WireMessage>) => {
+    const shown = shownMessage(wireMessage(plainWords, change), { most: 1_000, answered: undefined, earlier: [] });
+    const text = messageText(shown, { fence: createFence(), now: new Date(at), place: "Message 1 of 1" });
+    return { text, first: text.split("\n")[0]!, label: text.split("\n")[1]!, data: messageData(shown) };
+  };
+  const forged = { spf: "fail", dkim: "none", dmarc: "none", aligned: false } as const;
+
+  it("a customer is a stranger; a colleague, a program, a report and what was filed by hand are named", () => {
+    const customer = shownAs({});
+    expect(customer.label).to.include("Message 1 of 1, from a stranger;");
+    expect(customer.first).to.include("; sender verified").and.not.include("kind: ");
+    const colleague = shownAs({ kind: "colleague", origin: "own_workspace", authentication: forged });
+    expect(colleague.label).to.include("Message 1 of 1, from this workspace;");
+    expect(colleague.first).to.include("; sent by a colleague: another identity of this workspace; kind: colleague");
+    expect(colleague.text).not.to.match(/stranger|NOT verified/);
+    expect(colleague.data).to.include({ kind: "colleague", origin: "own_workspace", sender_verified: true });
+    expect(shownAs({ origin: "own_workspace" }).first).to.include("sender verified: an address of this workspace");
+    const kinds = { program: "program", filed_by_hand: "filed by hand", report: "report" } as const;
+    for (const kind of ["program", "filed_by_hand", "report"] as const) {
+      const { first, data } = shownAs({ kind, classification: "auto_reply" });
+      expect(first).to.include(`; kind: ${kinds[kind]}`).and.not.include("written by");
+      expect(data).to.include({ kind, origin: "external" });
+    }
+  });
+
+  it("a mail of ours names the recipients who do not get it, with their servers' words, and its reactions", () => {
+    const to = (address: string, status: "delivered" | "bounced", text: string | null = null) => ({
+      ...{ address, status, text, code: text && "5.1.1", at },
+    });
+    const recipients = [to("ann@x.example", "delivered"), to("bob@x.example", "bounced", "no such user")];
+    const sent = { direction: "outbound", kind: null, origin: "own_workspace", delivery_status: "delivered" } as const;
+    const reactions = [{ emoji: "👍", from: "ann@x.example", at }];
+    const { first, text, data } = shownAs({ ...sent, recipients, reactions });
+    expect(first).to.include("; delivery delivered; not delivered to 1 of 2 recipients; 1 reaction");
+    expect(text).to.include("| Not delivered to: bob@x.example: no such user\n| Reactions: 👍 ann@x.example\n");
+    expect(data).to.include({ recipients_total: 2, recipients_lost: 1, reactions_total: 1, sender_verified: null });
+    expect(data.untrusted).to.deep.include({
+      reactions,
+      not_delivered_to: [{ address: "bob@x.example", status: "bounced", code: "5.1.1", text: "no such user" }],
+    });
+    expect(shownAs({ ...sent, recipients: [] }).text).not.to.match(/ot delivered|reaction/i);
   });
 });
 

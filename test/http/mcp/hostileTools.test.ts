@@ -26,13 +26,20 @@ const messageOf = (words: string, rest: object = {}) => ({
   },
   ...{ body_text: `${words}\n\nOn Monday somebody wrote:\n> ${words}`, extracted_text: words, rfc_message_id: words },
   ...{ in_reply_to: words, references: [words], classification: "person", delivery_status: null, draft_id: null },
-  notes: Array(5).fill(words),
+  ...{ kind: "program", origin: "external", notes: Array(5).fill(words), reactions: [], recipients: [] },
   authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
   ...{ from_blocked_contact: false, approval_link_removed: false, received_at: at, sent_at: null, created_at: at },
   attachments: Array.from({ length: 7 }, (_, n) => ({
     ...{ id: String(n), filename: words, content_type: words, size_bytes: 9, content_id: words, inline: false },
   })),
   ...rest,
+});
+
+/** What a mail of ours has in place of notes. */
+const sentOf = (words: string) => ({
+  ...{ direction: "outbound", kind: null, origin: "own_workspace", notes: [], delivery_status: "delivered" },
+  reactions: Array(7).fill({ emoji: words, from: words, at }),
+  recipients: Array(7).fill({ address: words, status: "bounced", code: words, text: words, at }),
 });
 
 /** `own`: what the agent and the approver wrote. */
@@ -78,9 +85,7 @@ const threadOf = (words: string, messages: readonly object[], own = words) => ({
 
 /** Answers of the routes in which every string that a stranger may write is these words; `own`: what the agent and its people wrote. */
 function answersWith(words: string, { count, own }: { count: number; own: string }): Pick<ToolCall, "ask" | "askRaw"> {
-  const messages = Array.from({ length: count }, (_, n) =>
-    messageOf(words, n % 3 === 0 ? { direction: "outbound" } : {}),
-  );
+  const messages = Array.from({ length: count }, (_, n) => messageOf(words, n % 3 === 0 ? sentOf(words) : {}));
   const answers: Record<string, unknown> = {
     "GET /v1/identities": { data: [], total: 0 },
     "GET /v1/workspaces/me": { id, name: own, plan: "pro", plan_status: "active", emails_sent_this_period: 1 },

@@ -28,14 +28,6 @@ const recipientWords: Record<Recipient["status"], string> = {
 /** True if a report names this recipient, and says more than that the mail arrived. */
 const isNews = ({ status, at }: Recipient): boolean => status !== "sent" && status !== "delivered" && at !== null;
 
-const isLost = ({ status }: Recipient): boolean => status === "bounced" || status === "failed";
-
-/** Says for how many recipients the mail is lost; null if for none. */
-export function lostRecipients(recipients: readonly Recipient[]): string | null {
-  const lost = recipients.filter(isLost).length;
-  return lost === 0 ? null : `Not delivered to ${lost} of ${counted(recipients.length, "recipient")}`;
-}
-
 /** What was reported of single recipients, with their servers' words; nothing if the mail arrived or nothing is known. */
 export function recipientsPart(recipients: readonly Recipient[], reader: ThreadReader): Markup | false {
   const news = recipients.filter(isNews);

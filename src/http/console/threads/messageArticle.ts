@@ -4,9 +4,10 @@ import { frame } from "#src/html/page.ts";
 import { when } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
-import { lostRecipients, reactionsPart, recipientsPart, signsOf } from "./afterSending.ts";
+import { lossInWords, namesOfKind } from "../../present/messageWords.ts";
+import { reactionsPart, recipientsPart, signsOf } from "./afterSending.ts";
 import type { MessageExcerpt, MessageView } from "./messageView.ts";
-import { badge, deliveryWords, namesOfKind, person, shortPerson, type ThreadReader } from "./threadWords.ts";
+import { badge, deliveryWords, person, shortPerson, type ThreadReader } from "./threadWords.ts";
 
 /**
  * `addressFor`: returns the URL of this page with one more option, scrolled to that message. `isFixed`: the message cannot change any
@@ -46,7 +47,7 @@ export const timeOf = ({ received_at, sent_at, created_at }: WireMessage): strin
 function marks({ message, proof }: MessageView): Markup {
   const { delivery_status, from_blocked_contact, attachments, recipients, reactions } = message;
   const failed = delivery_status === "bounced" || delivery_status === "failed" || delivery_status === "complained";
-  const ofSome = failed ? null : lostRecipients(recipients);
+  const ofSome = failed ? null : lossInWords(recipients);
   return html`${namesOfKind(message).map((name) => badge(name))}${from_blocked_contact && badge("Blocked sender", "notice")}${proof?.verified === false && badge("Sender not verified", "notice")}${delivery_status && badge(deliveryWords[delivery_status], failed ? "notice" : "plain")}${ofSome && badge(ofSome, "notice")}${reactions.length > 0 && badge(signsOf(reactions))}${attachments.length > 0 && badge(counted(attachments.length, "attachment"))}`;
 }
 

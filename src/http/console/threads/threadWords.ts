@@ -20,22 +20,6 @@ export const priorityWords: Record<WireThread["priority"], string> = {
   urgent: "Urgent",
 };
 
-/** Names for mail by its kind; a customer's needs none. */
-const kindWords: Partial<Record<NonNullable<WireMessage["kind"]>, string>> = {
-  program: "Program",
-  altered_copy: "Altered copy of our mail",
-  filed_by_hand: "Filed by hand",
-  colleague: "Colleague",
-  automatic_reply: "Automatic reply",
-  report: "Report",
-};
-
-/** Names for a received message whose author is not simply a customer. */
-export const namesOfKind = ({ kind, classification }: Pick<WireMessage, "kind" | "classification">): string[] => {
-  const name = classification === "bounce" ? "Bounce" : kind !== null && kindWords[kind];
-  return [...(name ? [name] : []), ...(classification === "list" ? ["Mailing list"] : [])];
-};
-
 export const deliveryWords: Record<NonNullable<WireMessage["delivery_status"]>, string> = {
   queued: "On its way",
   sent: "Sent",

@@ -1,6 +1,7 @@
 import { proofOf } from "#src/channels/card/senderProof.ts";
 import { counted } from "#src/html/counted.ts";
 import type { WireMessage } from "../../present/messages.ts";
+import { lossInWords, lostRecipients, namesOfKind } from "../../present/messageWords.ts";
 import { pieceOf, type TextPiece } from "../bounds.ts";
 import { type Fence, untrustedLine } from "../fence.ts";
 import { ago } from "./ago.ts";
@@ -20,10 +21,14 @@ export function shownMessage(message: WireMessage, options: MessageOptions): Mes
 
 /** Maximum number of attachments that are listed by name; the rest is counted. */
 const maxAttachments = 5;
+/** Maximum number of addresses and of reactions that are listed, and of recipients with their server's words; the rest is counted. */
+const [maxListed, maxLost] = [5, 3];
+/** Maximum number of characters of a server's words about a recipient. */
+const maxServerWords = 160;
 /** Maximum number of characters of the notes on a message. */
 const maxNotes = 240;
-/** Maximum number of characters of a list of addresses. */
-const maxAddresses = 240;
+/** Maximum number of characters of a list of addresses, with what was said of them. */
+const maxAddresses = 200;
 
 /** `place`: the message's label in the text. `decision`: for a sent message, who approved it. */
 export type MessageTextOptions = { fence: Fence; now: Date; place: string; decision?: string };
@@ -31,17 +36,18 @@ export type MessageTextOptions = { fence: Fence; now: Date; place: string; decis
 export function messageText(shown: MessageShown, { fence, now, place, decision = "" }: MessageTextOptions): string {
   const { message } = shown;
   const { from_email, from_name, to_emails, cc_emails, subject, attachments } = message;
-  const what = message.direction === "inbound" ? `${place}, from a stranger` : `${place}, sent from here`;
   return [
     `${place}: ${facts(message, now)}${decision === "" ? "" : `, ${decision}`}`,
     fence({
-      what,
+      what: `${place}, ${whoseMail(message)}`,
       fields: {
         From: from_name ? `${from_name} <${from_email}>` : from_email,
         To: listed(to_emails),
         Cc: listed(cc_emails),
         Subject: untrustedLine(subject, 200),
         Notes: untrustedLine(message.notes.join(" "), maxNotes),
+        "Not delivered to": lossListed(lostRecipients(message.recipients)),
+        Reactions: reactionsListed(message.reactions),
         ...Object.fromEntries(attachments.slice(0, maxAttachments).map(attachmentField)),
       },
       text: shown.piece.text === "" ? undefined : shown.piece.text,
@@ -50,23 +56,60 @@ export function messageText(shown: MessageShown, { fence, now, place, decision =
   ].join("\n");
 }
 
+/** A label for the text: from whom it is. */
+function whoseMail({ direction, origin }: WireMessage): string {
+  if (direction === "outbound") return "sent from here";
+  return origin === "external" ? "from a stranger" : "from this workspace";
+}
+
 /** Facts about the message that the service itself states. */
 function facts(message: WireMessage, now: Date): string {
-  const { id, direction, classification, attachments } = message;
+  const { id, direction, attachments, recipients, reactions } = message;
+  const kinds = namesOfKind(message);
+  const loss = lossInWords(recipients);
   const inbound = direction === "inbound";
   return [
     `message_id ${id}`,
     inbound
       ? `came in ${ago(message.received_at ?? message.created_at, now)}`
       : `our mail, ${message.sent_at === null ? "not sent yet" : `sent ${ago(message.sent_at, now)}`}`,
-    ...(inbound ? [proofOf(message.authentication).phrase] : []),
-    ...(classification !== null && classification !== "person" ? [`written by: ${classification}`] : []),
+    ...(inbound ? [senderPhrase(message)] : []),
+    ...(kinds.length > 0 ? [`kind: ${kinds.join(", ").toLowerCase()}`] : []),
     ...(message.delivery_status === null ? [] : [`delivery ${message.delivery_status}`]),
+    ...(loss === null ? [] : [loss.toLowerCase()]),
+    ...(reactions.length > 0 ? [counted(reactions.length, "reaction")] : []),
     ...(message.from_blocked_contact ? ["from a blocked contact"] : []),
     ...(attachments.length > 0 ? [counted(attachments.length, "attachment")] : []),
     ...(message.draft_id === null ? [] : [`from draft_id ${message.draft_id}`]),
   ].join("; ");
 }
+
+/** Says how far the sender is proven. A colleague's mail is proven by its Message-ID, whatever a forwarder did to its headers. */
+function senderPhrase({ kind, origin, authentication }: WireMessage): string {
+  if (kind === "colleague") return "sent by a colleague: another identity of this workspace";
+  const { phrase } = proofOf(authentication);
+  return origin === "own_workspace" ? `${phrase}: an address of this workspace` : phrase;
+}
+
+/** Lists recipients who do not get the mail, each with its server's words. */
+const lossListed = (lost: WireMessage["recipients"]): string =>
+  untrustedLine(
+    lost
+      .slice(0, maxLost)
+      .map(({ address, status, text }) => `${untrustedLine(address, 80)}: ${untrustedLine(text ?? status, 100)}`)
+      .join("; "),
+    maxAddresses,
+  );
+
+/** Lists the newest reactions. */
+const reactionsListed = (reactions: WireMessage["reactions"]): string =>
+  untrustedLine(
+    reactions
+      .slice(-maxListed)
+      .map(({ emoji, from }) => `${untrustedLine(emoji, 20)} ${untrustedLine(from, 60)}`)
+      .join(", "),
+    maxAddresses,
+  );
 
 const attachmentField = ({ id, filename, content_type, size_bytes }: WireMessage["attachments"][number]) => [
   `Attachment ${attachmentId(id)}`,
@@ -94,14 +137,15 @@ function rest({ message, piece, quotedLength, isQuoted }: MessageShown): string[
 }
 
 const listed = (addresses: readonly string[]): string => {
-  const shown = addresses.slice(0, 5).join(", ");
-  const more = addresses.length > 5 ? ` and ${addresses.length - 5} more` : "";
+  const shown = addresses.slice(0, maxListed).join(", ");
+  const more = addresses.length > maxListed ? ` and ${addresses.length - maxListed} more` : "";
   return `${untrustedLine(shown, maxAddresses)}${more}`;
 };
 
 /** The message as data; text by others is only under `untrusted`. */
 export function messageData({ message, piece, quotedLength, isQuoted }: MessageShown) {
-  const { attachments } = message;
+  const { attachments, kind, recipients, reactions } = message;
+  const lost = lostRecipients(recipients);
   return {
     id: message.id,
     direction: message.direction,
@@ -109,8 +153,14 @@ export function messageData({ message, piece, quotedLength, isQuoted }: MessageS
     sent_at: message.sent_at,
     created_at: message.created_at,
     classification: message.classification,
-    sender_verified: message.direction === "inbound" ? proofOf(message.authentication).verified : null,
+    kind,
+    origin: message.origin,
+    sender_verified:
+      kind === "colleague" || (message.direction === "inbound" ? proofOf(message.authentication).verified : null),
     delivery_status: message.delivery_status,
+    recipients_total: recipients.length,
+    recipients_lost: lost.length,
+    reactions_total: reactions.length,
     draft_id: message.draft_id,
     from_blocked_contact: message.from_blocked_contact,
     offset: piece.offset,
@@ -127,6 +177,15 @@ export function messageData({ message, piece, quotedLength, isQuoted }: MessageS
       subject: untrustedLine(message.subject, 200),
       notes: message.notes.slice(0, 3).map((note) => untrustedLine(note, maxNotes)),
       text: piece.text,
+      not_delivered_to: lost.slice(0, maxLost).map(({ address, status, code, text }) => ({
+        address: untrustedLine(address, 100),
+        status,
+        code: code && untrustedLine(code, 40),
+        text: text && untrustedLine(text, maxServerWords),
+      })),
+      reactions: reactions
+        .slice(-maxListed)
+        .map(({ emoji, from, at }) => ({ emoji: untrustedLine(emoji, 20), from: untrustedLine(from, 100), at })),
       attachments: attachments.slice(0, maxAttachments).map(({ id, filename, content_type, size_bytes }) => ({
         id: attachmentId(id),
         filename: untrustedLine(filename, 80),
@@ -137,4 +196,4 @@ export function messageData({ message, piece, quotedLength, isQuoted }: MessageS
   };
 }
 
-const addresses = (all: readonly string[]): string[] => all.slice(0, 5).map((each) => untrustedLine(each, 100));
+const addresses = (all: readonly string[]): string[] => all.slice(0, maxListed).map((each) => untrustedLine(each, 100));
