@@ -55,10 +55,13 @@ const untrusted = new Set([
   "CERT_UNTRUSTED",
 ]);
 
+/** The words of OpenSSL: Node.js 24 adds advice of its own, about an option of its command line. */
+const openSslWords = (message: string): string => message.replace(/; if the root CA .*/, "");
+
 function byTls({ message, originalCode = "", reason = "" }: ConnectError): Cause | undefined {
   if (untrusted.has(originalCode))
     return lasting(
-      `its certificate is not trusted (${message}): in SMTP_URL name its authority by caFile, or give ignoreTLS=true if it is on this ` +
+      `its certificate is not trusted (${openSslWords(message)}): in SMTP_URL name its authority by caFile, or give ignoreTLS=true if it is on this ` +
         "machine; tls.rejectUnauthorized=false turns the check off",
     );
   if (originalCode === "ERR_TLS_CERT_ALTNAME_INVALID")
