@@ -20,6 +20,8 @@ export const awaitsAuthentication = ({ unauthenticated }: Thread, number: number
  */
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
   if (!awaitsAuthentication(thread, message.number)) return [];
+  // Filed by hand meanwhile: the result is that of its sender's word, for which it is recorded next.
+  if (message.kind !== "filed_by_hand" && hasEntry(thread.filedByHand, message.messageId)) return [];
   const events: ThreadEvent[] = [{ type: "MessageAuthenticated", data: message }];
   const quiet = !opensThread(message) || message.contactStatus === "blocked";
   const joined = message.number !== thread.openingNumber;

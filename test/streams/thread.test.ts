@@ -366,6 +366,23 @@ describe("a thread", () => {
       .that.deep.equals({ survivorId: "survivor" });
   });
 
+  it("the proof of a mail that was filed by hand meanwhile is recorded as that of its sender's word, once [d5 file]", () => {
+    const said = messageAuthenticated(4, {});
+    const { messageId, number } = said;
+    const place = { messageId, number, identityId: said.identityId, received: { threadId: "t", revision: 1 } };
+    const filed = [...base, received(4), { type: "MessageFiledByHand", data: place } as ThreadEvent];
+    thread(...filed)
+      .when({ type: "AuthenticateMessage", message: { ...said, kind: "automatic_reply" } })
+      .then();
+    const word = { ...said, kind: "filed_by_hand" as const };
+    thread(...filed)
+      .when({ type: "AuthenticateMessage", message: word })
+      .thenTypes("MessageAuthenticated");
+    thread(...filed, { type: "MessageAuthenticated", data: word })
+      .when({ type: "AuthenticateMessage", message: word })
+      .then();
+  });
+
   it("a thread records what each mail proves once, and asks for review if joining mail proves nothing [d5 authentication]", () => {
     const said = (number: number, aligned: boolean, classification: Classification = "person") =>
       messageAuthenticated(number, {
