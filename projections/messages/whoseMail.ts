@@ -3,7 +3,7 @@ import type { Authentication } from "#streams/thread/events.ts";
 import type { FiledBy } from "../inbound/queries.ts";
 import type { Reads } from "../reads.ts";
 
-/** What is stored of a message's sender (queries.ts, MessageRow). */
+/** Stored facts about a message's sender (queries.ts, MessageRow). */
 type Sender = {
   kind: MailKind | null;
   sent_by: string | null;
@@ -28,7 +28,7 @@ export const claimsToBeColleagues = (mail: Sender): boolean =>
   !isColleagues(mail) &&
   !saidOtherwise.includes(mail.kind);
 
-/** Whose mail a received message is, as pages and cards say it. */
+/** The sender of a received message, as pages and cards say whose mail it is. */
 export type WhoseMail = {
   message_id: string;
   kind: MailKind;

@@ -37,7 +37,7 @@ export function linesBesideOurs({ sent, came }: { sent: ComposedBodies; came: Co
 const ruledTextOf = (html: string): string =>
   readMailHtml(html.slice(0, maxHtml).replace(/<hr\b[^<>]{0,200}>/gi, "<div>----</div>")).text;
 
-/** What a form says beside one of our texts; null if it does not contain that. */
+/** The lines of a form beside one of our texts; null if it does not contain that. */
 type Place = BesideLines | null;
 
 /** Returns the place with the fewest other words; undefined if there is none. */

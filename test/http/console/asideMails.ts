@@ -47,7 +47,7 @@ export const reactionTo = (id: string, emoji: string, more: Letter = {}): string
     ...more,
   });
 
-/** What a server says of a recipient of a mail of ours. */
+/** A server's words about a recipient of a mail of ours. */
 export type Said = { address: string; action: "failed" | "delayed"; code: string; words: string };
 
 /** A server's report about a mail of ours. */

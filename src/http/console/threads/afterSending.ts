@@ -5,7 +5,7 @@ import { shortLine } from "#src/html/visible.ts";
 import type { WireMessage } from "../../present/messages.ts";
 import type { ThreadReader } from "./threadWords.ts";
 
-/** What became of a mail of ours: reports about its recipients, and reactions. */
+/** The fate of a mail of ours: reports about its recipients, and reactions. */
 
 type Recipient = WireMessage["recipients"][number];
 type Reaction = WireMessage["reactions"][number];
@@ -28,7 +28,7 @@ const recipientWords: Record<Recipient["status"], string> = {
 /** True if a report names this recipient, and says more than that the mail arrived. */
 const isNews = ({ status, at }: Recipient): boolean => status !== "sent" && status !== "delivered" && at !== null;
 
-/** What was reported of single recipients, with their servers' words; nothing if the mail arrived or nothing is known. */
+/** Reports about single recipients, with their servers' words; nothing if the mail arrived or nothing is known. */
 export function recipientsPart(recipients: readonly Recipient[], reader: ThreadReader): Markup | false {
   const news = recipients.filter(isNews);
   if (news.length === 0) return false;
